@@ -1,0 +1,63 @@
+// Fills the core's table with the BLAS and LAPACK functions that SciPy offers to extension modules.
+#include <pybind11/pybind11.h>
+
+#include <regex>
+#include <string>
+#include <type_traits>
+
+#include "jcmspl/kernels.hpp"
+#include "register.hpp"
+
+namespace jcmspl::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+template <class T>
+const char* type_name() {
+  if (std::is_same_v<T, char*>) return "char *";
+  if (std::is_same_v<T, int*>) return "int *";
+  return std::is_same_v<T, float*> ? "s *" : "d *";
+}
+
+template <class... Args>
+std::string signature(void (*)(Args...)) {
+  std::string names;
+  ((names += (names.empty() ? "" : ", ") + std::string(type_name<Args>())), ...);
+  return "void (" + names + ")";
+}
+
+// The capsule's name is the C signature. It is compared with ours, so that a SciPy with another calling convention
+// (64-bit integers, say) is refused at import instead of corrupting memory.
+template <class... Args>
+void bind_routine(const py::dict& functions, const std::string& name, void (*&target)(Args...)) {
+  if (!functions.contains(name)) throw py::import_error("SciPy offers no " + name + ": a newer SciPy is needed");
+  const py::capsule capsule = functions[py::str(name)];
+  const std::string given = std::regex_replace(capsule.name(), std::regex("__pyx_t_\\w+_([sd]) "), "$1 ");
+  const std::string expected = signature(target);
+  if (given != expected)
+    throw py::import_error("SciPy's " + name + " is " + given + ", but " + expected +
+                           " was expected: this SciPy is not supported");
+  target = reinterpret_cast<void (*)(Args...)>(capsule.get_pointer<void>());
+}
+
+template <class T>
+void bind_all(const py::dict& blas, const py::dict& lapack, const std::string& prefix) {
+  Kernels<T>& table = kernels<T>();
+#define JCMSPL_BIND_BLAS(name, ignored) bind_routine(blas, prefix + #name, table.name);
+#define JCMSPL_BIND_LAPACK(name, ignored) bind_routine(lapack, prefix + #name, table.name);
+  JCMSPL_BLAS_ROUTINES(JCMSPL_BIND_BLAS)
+  JCMSPL_LAPACK_ROUTINES(JCMSPL_BIND_LAPACK)
+}
+
+}  // namespace
+
+void bind_kernels() {
+  const py::dict blas = py::module_::import("scipy.linalg.cython_blas").attr("__pyx_capi__");
+  const py::dict lapack = py::module_::import("scipy.linalg.cython_lapack").attr("__pyx_capi__");
+  bind_all<float>(blas, lapack, "s");
+  bind_all<double>(blas, lapack, "d");
+}
+
+}  // namespace jcmspl::bindings

@@ -1,0 +1,68 @@
+#include <pybind11/complex.h>
+
+#include "arrays.hpp"
+#include "jcmspl/sylvester.hpp"
+#include "register.hpp"
+#include "signals.hpp"
+
+namespace jcmspl::bindings {
+
+namespace {
+
+// The memory of a C-ordered a x + x b = q is that of the column-major b' x' + x' a' = q'.
+template <class T>
+struct TransposedEquation {
+  Matrix<T> a, b, q;
+  TransposedEquation(const Contiguous<T>& given_a, const Contiguous<T>& given_b, const Contiguous<T>& given_q)
+      : a(transposed(given_b)), b(transposed(given_a)), q(transposed(given_q)) {
+    require(a.rows() == a.cols() && b.rows() == b.cols() && q.rows() == a.rows() && q.cols() == b.rows(),
+            "expected a (k, k), b (m, m) and q (k, m)");
+  }
+};
+
+template <class T>
+py::dict solve(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q) {
+  const TransposedEquation<T> equation(a, b, q);
+  py::dict out;
+  try {
+    SylvesterResults<T> results = [&] {
+      py::gil_scoped_release release;
+      return solve_sylvester(equation.a, equation.b, equation.q, SignalPoll());
+    }();
+    out["x"] = to_numpy(std::move(results.x));
+    out["separation"] = results.separation;
+    out["relative_residual"] = results.relative_residual;
+    out["nearly_singular"] = results.nearly_singular;
+    out["refined"] = results.refined;
+    out["method"] = results.method;
+    out["singular_pair"] = py::none();
+  } catch (const SingularEquation& e) {
+    out["singular_pair"] = py::make_tuple(e.of_b, e.of_a);
+  }
+  return out;
+}
+
+template <class T>
+double residual(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q, const Contiguous<T>& x) {
+  const TransposedEquation<T> equation(a, b, q);
+  const Matrix<T> solution = transposed(x);
+  require(solution.rows() == equation.q.rows() && solution.cols() == equation.q.cols(), "expected x of q's shape");
+  py::gil_scoped_release release;
+  return sylvester_residual(equation.a, equation.b, equation.q, solution);
+}
+
+template <class T>
+void register_type(py::module_& m) {
+  m.def("solve_sylvester", &solve<T>, py::arg("a").noconvert(), py::arg("b").noconvert(), py::arg("q").noconvert());
+  m.def("sylvester_residual", &residual<T>, py::arg("a").noconvert(), py::arg("b").noconvert(),
+        py::arg("q").noconvert(), py::arg("x").noconvert());
+}
+
+}  // namespace
+
+void register_sylvester(py::module_& m) {
+  register_type<float>(m);
+  register_type<double>(m);
+}
+
+}  // namespace jcmspl::bindings

@@ -1,0 +1,13 @@
+#include "register.hpp"
+
+PYBIND11_MODULE(_core, m) {
+  using namespace jcmspl::bindings;
+  m.doc() = "The compiled core of jcmspl. Use the functions of the package, which check their arguments.";
+  m.attr("__version__") = JCMSPL_VERSION;
+  bind_kernels();
+  register_errors(m);
+  register_statistics(m);
+  register_solver(m);
+  register_sylvester(m);
+  register_recognition(m);
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace jcmspl::bindings {
+
+void bind_kernels();
+void register_errors(pybind11::module_& m);
+void register_statistics(pybind11::module_& m);
+void register_solver(pybind11::module_& m);
+void register_sylvester(pybind11::module_& m);
+void register_recognition(pybind11::module_& m);
+
+}  // namespace jcmspl::bindings

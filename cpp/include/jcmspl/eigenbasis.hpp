@@ -1,0 +1,33 @@
+// The range of a positive semidefinite matrix, spanned by its eigenvectors: G = V diag(values) V'.
+#pragma once
+
+#include "jcmspl/tridiagonal.hpp"
+#include "jcmspl/types.hpp"
+
+namespace jcmspl {
+
+class Eigenbasis {
+ public:
+  Eigenbasis() = default;
+
+  // Decomposes the matrix whose lower triangle is given. Eigenvalues at or below
+  // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so that every
+  // denominator built on the others is positive and every solution is the minimum-norm one.
+  Eigenbasis(const MatrixD& lower, Index noise_dimension);
+
+  Index dimension() const { return dimension_; }
+  Index rank() const { return values_.size(); }
+  const VectorD& values() const { return values_; }
+
+  MatrixD project(const MatrixD& a) const;  // V' a
+  MatrixD lift(const MatrixD& a) const;     // V a
+
+ private:
+  Index dimension_ = 0;
+  VectorD values_;
+  // V = Q W is kept as its two factors: forming the product would cost more than all its later uses.
+  Tridiagonal<double> reflectors_;
+  MatrixD vectors_;
+};
+
+}  // namespace jcmspl

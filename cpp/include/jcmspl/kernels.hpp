@@ -1,0 +1,124 @@
+// The table of BLAS and LAPACK functions that the core computes with, and typed calls into it.
+//
+// The core links no BLAS: whoever embeds it fills the table once (the Python bindings take SciPy's functions), so
+// that products and decompositions run on a library that picks its code for the CPU at run time.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "jcmspl/types.hpp"
+
+namespace jcmspl {
+
+// name and C signature of each routine, for scalar type T; the name gets LAPACK's prefix (s or d) when it is bound.
+#define JCMSPL_BLAS_ROUTINES(X)                                                                   \
+  X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*))                 \
+  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))                                 \
+  X(symm, (char*, char*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*))
+
+#define JCMSPL_LAPACK_ROUTINES(X)                                                                 \
+  X(potrf, (char*, int*, T*, int*, int*))                                                         \
+  X(potri, (char*, int*, T*, int*, int*))                                                         \
+  X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                                   \
+  X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                           \
+  X(ormtr, (char*, char*, char*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*))             \
+  X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
+  X(orghr, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
+  X(ormhr, (char*, char*, int*, int*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*))        \
+  X(hseqr, (char*, char*, int*, int*, int*, T*, int*, T*, T*, T*, int*, T*, int*, int*))          \
+  X(trsyl, (char*, char*, int*, int*, int*, T*, int*, T*, int*, T*, int*, T*, int*))
+
+template <class T>
+struct Kernels {
+#define JCMSPL_FIELD(name, signature) void(*name) signature = nullptr;
+  JCMSPL_BLAS_ROUTINES(JCMSPL_FIELD)
+  JCMSPL_LAPACK_ROUTINES(JCMSPL_FIELD)
+#undef JCMSPL_FIELD
+};
+
+// The process-wide table. It must be filled before anything else of the core is called.
+template <class T>
+Kernels<T>& kernels();
+
+// A decomposition that did not converge or met an impossible argument.
+struct LapackError : std::runtime_error {
+  LapackError(const char* routine, int info)
+      : std::runtime_error(std::string("LAPACK's ") + routine + " failed with info = " + std::to_string(info)) {}
+};
+
+inline void check_info(const char* routine, int info) {
+  if (info != 0) throw LapackError(routine, info);
+}
+
+inline int as_int(Index n) {
+  if (n > 2147483647) throw std::length_error("a dimension over 2147483647 is beyond this BLAS");
+  return static_cast<int>(n);
+}
+
+enum class Op : char { none = 'N', transpose = 'T' };
+
+// Anything with data() and outerStride() and unit inner stride can be an argument below.
+template <class M>
+using ScalarOf = std::remove_const_t<typename M::Scalar>;
+
+template <class M>
+ScalarOf<M>* blas_data(const M& a) {
+  return const_cast<ScalarOf<M>*>(a.data());
+}
+
+template <class M>
+int blas_ld(const M& a) {
+  return as_int(std::max<Index>(1, std::max<Index>(a.outerStride(), a.rows())));
+}
+
+// c = alpha op(a) op(b) + beta c
+template <class A, class B, class C>
+void gemm(Op op_a, Op op_b, double alpha, const A& a, const B& b, double beta, C&& c) {
+  using T = ScalarOf<std::decay_t<C>>;
+  int rows = as_int(c.rows()), cols = as_int(c.cols());
+  int inner = as_int(op_a == Op::none ? a.cols() : a.rows());
+  if (rows == 0 || cols == 0) return;
+  if (inner == 0) {
+    if (beta == 0) c.setZero();
+    else c *= T(beta);
+    return;
+  }
+  int lda = blas_ld(a), ldb = blas_ld(b), ldc = blas_ld(c);
+  T al = T(alpha), be = T(beta);
+  kernels<T>().gemm(reinterpret_cast<char*>(&op_a), reinterpret_cast<char*>(&op_b), &rows, &cols, &inner, &al,
+                    blas_data(a), &lda, blas_data(b), &ldb, &be, blas_data(c), &ldc);
+}
+
+// The lower triangle of c = alpha a a' + beta c, or of alpha a' a + beta c when op is transpose.
+template <class A, class C>
+void syrk(Op op, double alpha, const A& a, double beta, C&& c) {
+  using T = ScalarOf<std::decay_t<C>>;
+  char lower = 'L';
+  int order = as_int(c.rows());
+  int inner = as_int(op == Op::none ? a.cols() : a.rows());
+  if (order == 0) return;
+  int lda = blas_ld(a), ldc = blas_ld(c);
+  T al = T(alpha), be = T(beta);
+  kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda, &be,
+                    blas_data(c), &ldc);
+}
+
+// Copies the lower triangle onto the upper one, tile by tile so that both sides stay in cache.
+template <class C>
+void mirror_lower(C&& c) {
+  constexpr Index tile = 32;
+  const Index n = c.rows();
+  for (Index j = 0; j < n; j += tile) {
+    const Index width = std::min(tile, n - j);
+    for (Index col = j; col < j + width; ++col)
+      for (Index row = col + 1; row < j + width; ++row) c(col, row) = c(row, col);
+    for (Index i = j + width; i < n; i += tile) {
+      const Index height = std::min(tile, n - i);
+      c.block(j, i, width, height) = c.block(i, j, height, width).transpose();
+    }
+  }
+}
+
+}  // namespace jcmspl

@@ -1,0 +1,46 @@
+#include "jcmspl/eigenbasis.hpp"
+
+#include <limits>
+
+#include "jcmspl/kernels.hpp"
+
+namespace jcmspl {
+
+Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension) : dimension_(lower.rows()) {
+  reflectors_.reduce(lower);
+  VectorD all;
+  MatrixD vectors;
+  reflectors_.eigen(all, vectors);
+  const Index n = all.size();
+  const double largest = n == 0 ? 0 : all[n - 1];
+  const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(noise_dimension) * largest;
+  Index first = 0;  // the eigenvalues ascend
+  while (first < n && !(all[first] > noise)) ++first;
+  values_ = all.tail(n - first);
+  if (first == 0)
+    vectors_ = std::move(vectors);
+  else
+    vectors_ = vectors.rightCols(n - first);
+}
+
+// LAPACK may write into the reflectors while it applies them (and restore them after), and several threads may share
+// this basis: each call works on its own copy.
+
+MatrixD Eigenbasis::project(const MatrixD& a) const {
+  MatrixD rotated = a;
+  Tridiagonal<double> reflectors = reflectors_;
+  reflectors.apply(Side::left, true, view(rotated));
+  MatrixD out(rank(), a.cols());
+  gemm(Op::transpose, Op::none, 1, vectors_, rotated, 0, out);
+  return out;
+}
+
+MatrixD Eigenbasis::lift(const MatrixD& a) const {
+  MatrixD out(dimension_, a.cols());
+  gemm(Op::none, Op::none, 1, vectors_, a, 0, out);
+  Tridiagonal<double> reflectors = reflectors_;
+  reflectors.apply(Side::left, false, view(out));
+  return out;
+}
+
+}  // namespace jcmspl

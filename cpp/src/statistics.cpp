@@ -1,0 +1,172 @@
+#include "jcmspl/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "jcmspl/kernels.hpp"
+
+namespace jcmspl {
+
+namespace {
+
+// Sums of squares of values up to this stay finite for any number of samples that fits in memory.
+constexpr double largest_value = 1e145;
+
+bool acceptable(const double* values, Index count) {
+  int bad = 0;
+  for (Index i = 0; i < count; ++i) bad |= !(std::abs(values[i]) <= largest_value);
+  return bad == 0;
+}
+
+// Copies rows [first, first + block.cols()) of the chunk into the columns of block.
+template <class T>
+void gather(const Samples<T>& chunk, Index first, View<double> block) {
+  const T* start = chunk.data + first * chunk.row_stride;
+  if (chunk.col_stride == 1) {
+    for (Index i = 0; i < block.cols(); ++i) {
+      const T* row = start + i * chunk.row_stride;
+      double* out = block.data() + i * block.outerStride();
+      for (Index j = 0; j < block.rows(); ++j) out[j] = static_cast<double>(row[j]);
+    }
+    return;
+  }
+  // Fortran order, or any other: walk small tiles so that neither side jumps through memory.
+  constexpr Index tile = 16;
+  for (Index j0 = 0; j0 < block.rows(); j0 += tile) {
+    const Index j1 = std::min(j0 + tile, block.rows());
+    for (Index i = 0; i < block.cols(); ++i)
+      for (Index j = j0; j < j1; ++j)
+        block(j, i) = static_cast<double>(start[i * chunk.row_stride + j * chunk.col_stride]);
+  }
+}
+
+void scale_to_unit(View<double> block) {
+  for (Index i = 0; i < block.cols(); ++i) {
+    const double norm = block.col(i).stableNorm();
+    if (norm > 0) block.col(i) /= norm;
+  }
+}
+
+void check_values(const ConstView<double>& block, Index first_row) {
+  for (Index i = 0; i < block.cols(); ++i)
+    if (!acceptable(block.data() + i * block.outerStride(), block.rows())) throw BadValue(first_row + i);
+}
+
+void check_labels(const std::int64_t* labels, Index count, Index n_classes) {
+  for (Index i = 0; i < count; ++i)
+    if (labels[i] < 0 || labels[i] >= n_classes)
+      throw std::out_of_range("label " + std::to_string(labels[i]) + " of sample " + std::to_string(i) +
+                              " is outside 0.." + std::to_string(n_classes - 1));
+}
+
+}  // namespace
+
+Statistics::Statistics(Index n_features, Index n_classes)
+    : gram_lower(MatrixD::Zero(n_features, n_features)),
+      class_sums(MatrixD::Zero(n_features, n_classes)),
+      counts(Counts::Zero(n_classes)) {}
+
+MatrixD Statistics::gram() const {
+  MatrixD full = gram_lower;
+  mirror_lower(full);
+  return full;
+}
+
+Index Statistics::block_rows() const {
+  constexpr Index block_values = Index(1) << 20;  // 8 MB of doubles
+  return std::clamp<Index>(block_values / std::max<Index>(1, n_features()), 64, 4096);
+}
+
+void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
+  for (Index i = 0; i < block.cols(); ++i) {
+    class_sums.col(labels[i]) += block.col(i);
+    ++counts[labels[i]];
+  }
+  syrk(Op::none, 1, block, 1, gram_lower);
+}
+
+template <class T>
+void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+                                  const Poll& poll) {
+  const bool in_place =
+      std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols && !unit_rows;
+  const Index step = block_rows();
+  MatrixD buffer(in_place ? 0 : chunk.cols, in_place ? 0 : std::min(step, chunk.rows));
+  for (Index first = 0; first < chunk.rows; first += step) {
+    const Index rows = std::min(step, chunk.rows - first);
+    View<double> copy(buffer.data(), buffer.rows(), in_place ? 0 : rows, Eigen::OuterStride<>(buffer.rows()));
+    if (!in_place) gather(chunk, first, copy);
+    const double* data = in_place ? reinterpret_cast<const double*>(chunk.data) + first * chunk.row_stride
+                                  : buffer.data();
+    const Index stride = in_place ? chunk.row_stride : chunk.cols;
+    const ConstView<double> block(data, chunk.cols, rows, Eigen::OuterStride<>(stride));
+    check_values(block, first);
+    if (unit_rows) scale_to_unit(copy);
+    accumulate(block, labels + first);
+    poll();
+  }
+}
+
+template <class T>
+void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
+  if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
+  check_labels(labels, chunk.rows, n_classes());
+  // One block is checked before anything is added to. More than one go to statistics of their own first, so that a bad
+  // value in the last block does not leave the others behind.
+  if (chunk.rows <= block_rows()) {
+    accumulate_chunk(chunk, labels, unit_rows, [] {});
+    return;
+  }
+  Statistics part(n_features(), n_classes());
+  part.accumulate_chunk(chunk, labels, unit_rows, poll);
+  add(part);
+}
+
+template void Statistics::update(const Samples<float>&, const std::int64_t*, bool, const Poll&);
+template void Statistics::update(const Samples<double>&, const std::int64_t*, bool, const Poll&);
+
+void Statistics::check_same_shape(const Statistics& other) const {
+  if (other.n_features() != n_features() || other.n_classes() != n_classes())
+    throw std::invalid_argument("the two statistics differ in shape: " + std::to_string(n_features()) +
+                                " features and " + std::to_string(n_classes()) + " classes against " +
+                                std::to_string(other.n_features()) + " and " + std::to_string(other.n_classes()));
+}
+
+void Statistics::add(const Statistics& other) {
+  check_same_shape(other);
+  gram_lower += other.gram_lower;
+  class_sums += other.class_sums;
+  counts += other.counts;
+}
+
+void Statistics::subtract(const Statistics& other) {
+  check_same_shape(other);
+  if ((counts.array() < other.counts.array()).any())
+    throw std::invalid_argument("cannot take away more samples of a class than there are");
+  gram_lower -= other.gram_lower;
+  class_sums -= other.class_sums;
+  counts -= other.counts;
+  // What is left of a class that is gone, or of everything, is rounding noise.
+  for (Index c = 0; c < n_classes(); ++c)
+    if (counts[c] == 0) class_sums.col(c).setZero();
+  if (counts.sum() == 0) gram_lower.setZero();
+}
+
+StartStatistics::StartStatistics(Index n_concepts, Index n_features, Index n_classes)
+    : code_gram(MatrixD::Zero(n_concepts, n_concepts)),
+      sample_code(MatrixD::Zero(n_features, n_concepts)),
+      class_code_sums(MatrixD::Zero(n_classes, n_concepts)) {}
+
+void StartStatistics::update(const ConstView<double>& codes_t, const ConstView<double>& samples_t,
+                             const std::int64_t* labels) {
+  check_labels(labels, codes_t.cols(), class_code_sums.rows());
+  check_values(codes_t, 0);
+  check_values(samples_t, 0);
+  gemm(Op::none, Op::transpose, 1, codes_t, codes_t, 1, code_gram);
+  gemm(Op::none, Op::transpose, 1, samples_t, codes_t, 1, sample_code);
+  for (Index i = 0; i < codes_t.cols(); ++i) class_code_sums.row(labels[i]) += codes_t.col(i).transpose();
+}
+
+}  // namespace jcmspl

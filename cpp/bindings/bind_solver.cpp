@@ -49,7 +49,7 @@ py::dict as_dict(Results&& results) {
   out["timings"] = timings(info.timings);
   out["visual_projection"] = to_numpy(std::move(results.visual_projection));
   out["semantic_projection"] = to_numpy(std::move(results.semantic_projection));
-  out["codes_of_samples"] = to_numpy(std::move(results.codes_of_samples));
+  out["codes_of_samples"] = to_numpy(std::move(results.codes_of_samples));  // empty unless wanted
   out["codes_of_classes"] = to_numpy(std::move(results.codes_of_classes));
   return out;
 }
@@ -88,11 +88,12 @@ void register_solver(py::module_& m) {
       .def_readonly("semantic_seconds", &Spectrum::semantic_seconds);
 
   py::class_<Settings>(m, "Settings")
-      .def(py::init([](double l1, double l2, double l3, double l4, Index n_concepts, int max_iter, double tol) {
-             return Settings{l1, l2, l3, l4, n_concepts, max_iter, tol};
+      .def(py::init([](double l1, double l2, double l3, double l4, Index n_concepts, int max_iter, double tol,
+                       bool want_codes) {
+             return Settings{l1, l2, l3, l4, n_concepts, max_iter, tol, want_codes};
            }),
            py::kw_only(), py::arg("l1"), py::arg("l2"), py::arg("l3"), py::arg("l4"), py::arg("n_concepts"),
-           py::arg("max_iter"), py::arg("tol"));
+           py::arg("max_iter"), py::arg("tol"), py::arg("want_codes"));
 
   m.def("concept_blocks", &concept_blocks, py::arg("n_concepts"), py::arg("n_classes"));
   m.def(

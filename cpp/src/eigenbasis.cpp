@@ -23,13 +23,9 @@ Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension) : dimension_
     vectors_ = vectors.rightCols(n - first);
 }
 
-// LAPACK may write into the reflectors while it applies them (and restore them after), and several threads may share
-// this basis: each call works on its own copy.
-
 MatrixD Eigenbasis::project(const MatrixD& a) const {
   MatrixD rotated = a;
-  Tridiagonal<double> reflectors = reflectors_;
-  reflectors.apply(Side::left, true, view(rotated));
+  reflectors_.apply(Side::left, true, rotated);
   MatrixD out(rank(), a.cols());
   gemm(Op::transpose, Op::none, 1, vectors_, rotated, 0, out);
   return out;
@@ -38,8 +34,7 @@ MatrixD Eigenbasis::project(const MatrixD& a) const {
 MatrixD Eigenbasis::lift(const MatrixD& a) const {
   MatrixD out(dimension_, a.cols());
   gemm(Op::none, Op::none, 1, vectors_, a, 0, out);
-  Tridiagonal<double> reflectors = reflectors_;
-  reflectors.apply(Side::left, false, view(out));
+  reflectors_.apply(Side::left, false, out);
   return out;
 }
 

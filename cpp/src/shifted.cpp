@@ -42,46 +42,52 @@ void ShiftedSolver::solve(double weight, const VectorD& shifts, MatrixD& rhs) {
     rhs.array().colwise() *= VectorD(inverse.matrix()).array();
     return;
   }
-  if (!reduced_) tridiagonal_.reduce(*lower_);
-  reduced_ = true;
-  tridiagonal_.apply(Side::right, false, view(rhs));
+  if (!reduced_) {
+    tridiagonal_.reduce(*lower_);
+    basis_ = tridiagonal_.q();
+    reduced_ = true;
+  }
   // S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive definite.
   const double noise = 16 * epsilon * static_cast<double>(k) * weight * tridiagonal_.norm_bound();
-  if (shifts.minCoeff() > noise)
-    solve_tridiagonal(weight, shifts, rhs);
+  const bool tridiagonal_is_safe = !diagonalised_ && shifts.minCoeff() > noise;
+  if (!tridiagonal_is_safe && !diagonalised_) diagonalise();
+  rotated_.resize(rhs.rows(), k);
+  gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
+  if (tridiagonal_is_safe)
+    solve_tridiagonal(weight, shifts);
   else
-    solve_diagonal(weight, shifts, rhs);
-  tridiagonal_.apply(Side::right, true, view(rhs));
+    solve_diagonal(weight, shifts);
+  gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, rhs);
 }
 
-void ShiftedSolver::solve_tridiagonal(double weight, const VectorD& shifts, MatrixD& rhs) {
-  const Index k = rhs.cols();
+void ShiftedSolver::diagonalise() {
+  MatrixD vectors, product(basis_.rows(), basis_.cols());
+  tridiagonal_.eigen(values_, vectors);
+  gemm(Op::none, Op::none, 1, basis_, vectors, 0, product);
+  basis_.swap(product);
+  const Index k = values_.size();
+  const double noise = epsilon * static_cast<double>(k) * std::max(0.0, values_[k - 1]);
+  values_ = (values_.array() > noise).select(values_, 0.0);
+  diagonalised_ = true;
+}
+
+void ShiftedSolver::solve_tridiagonal(double weight, const VectorD& shifts) {
+  const Index k = rotated_.cols();
   // A block of rows with its pivots should stay in the cache of one core.
   const Index step = std::clamp<Index>(32768 / k, 16, 512);
-  Eigen::ArrayXXd pivots(std::min(step, rhs.rows()), k);
-  for (Index first = 0; first < rhs.rows(); first += step) {
-    const Index rows = std::min(step, rhs.rows() - first);
-    if (rows != pivots.rows()) pivots.resize(rows, k);
+  for (Index first = 0; first < rotated_.rows(); first += step) {
+    const Index rows = std::min(step, rotated_.rows() - first);
+    pivots_.resize(rows, k);
     substitute(weight, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(), shifts.segment(first, rows).array(),
-               rhs.middleRows(first, rows).array(), pivots);
+               rotated_.middleRows(first, rows).array(), pivots_);
   }
 }
 
-void ShiftedSolver::solve_diagonal(double weight, const VectorD& shifts, MatrixD& rhs) {
-  const Index k = rhs.cols();
-  if (!diagonalised_) {
-    tridiagonal_.eigen(values_, vectors_);
-    const double noise = epsilon * static_cast<double>(k) * std::max(0.0, values_[k - 1]);
-    values_ = (values_.array() > noise).select(values_, 0.0);
-  }
-  diagonalised_ = true;
-  MatrixD rotated(rhs.rows(), k);
-  gemm(Op::none, Op::none, 1, rhs, vectors_, 0, rotated);
-  for (Index i = 0; i < k; ++i) {
+void ShiftedSolver::solve_diagonal(double weight, const VectorD& shifts) {
+  for (Index i = 0; i < rotated_.cols(); ++i) {
     const auto denominator = weight * values_[i] + shifts.array();
-    rotated.col(i).array() *= (denominator > 0).select(denominator.inverse(), 0.0);
+    rotated_.col(i).array() *= (denominator > 0).select(denominator.inverse(), 0.0);
   }
-  gemm(Op::none, Op::transpose, 1, rotated, vectors_, 0, rhs);
 }
 
 }  // namespace jcmspl

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "jcmspl/clock.hpp"
+#include "jcmspl/inverse.hpp"
 #include "jcmspl/kernels.hpp"
 #include "jcmspl/shifted.hpp"
 
@@ -31,6 +32,16 @@ MatrixD full(const MatrixD& lower) {
   return both;
 }
 
+// Inner products over samples, gathered while the columns of the large matrices are in cache.
+struct Sums {
+  double PGP = 0;  // |P X|^2
+  double DGD = 0;  // |(A - P) X|^2
+  double DME = 0;  // <(A - P) M, E>
+  double PME = 0;  // <P M, E>
+  double PMH = 0;  // <P M, Hc>
+  double AXC = 0;  // <A, C X'>
+};
+
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed matrix.
 class Descent {
  public:
@@ -49,26 +60,32 @@ class Descent {
  private:
   void invert_K();
   void find_codes_of_classes();
+  void find_products_with_samples();
   void find_code_gram();
   // |P X + E L'|^2 for any P, E of the right shape
   double squared_norm(const MatrixD& pt, const MatrixD& et) const;
+  Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
 
   const Spectrum& data_;
   const Settings& set_;
   const Index k_, c_;
   const std::vector<Index> block_;
+  std::vector<Index> class_of_;
   const VectorD g_, h_;  // eigenvalues of XX' and of YY'
+  const VectorD root_counts_;
 
-  MatrixD CCt_;            // CC' (k x k), lower triangle
-  MatrixD XCt_;            // X C'   r x k
-  MatrixD YCt_;            // Y C'   q x k
-  MatrixD AAt_, BBt_;      // AA', BB' (k x k), lower triangles
-  MatrixD K_inverse_;      // k x k, both triangles
-  MatrixD BYt_;            // (B Yc)'  c x k
-  MatrixD EMt_;            // M E'     r x k
-  MatrixD PMt_;            // (P M)'   c x k
-  MatrixD CLt_;            // (C L)'   c x k
-  MatrixD scratch_, half_;
+  MatrixD CCt_;        // CC' (k x k), lower triangle
+  MatrixD XCt_;        // X C'      r x k
+  MatrixD YCt_;        // Y C'      q x k
+  MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
+  MatrixD K_inverse_;  // k x k, both triangles
+  MatrixD KBt_;        // B'K^-1    q x k
+  MatrixD BYt_;        // (B Yc)'   c x k
+  MatrixD EMt_;        // M E'      r x k
+  MatrixD YMPt_;       // Yc M'P'   q x k
+  MatrixD half_;       // XX'P'/2 + M E'   r x k
+  MatrixD weighted_;   // E' with its rows times the roots of the counts
+  Sums sums_;
   ShiftedSolver shifted_;
 };
 
@@ -80,34 +97,38 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       block_(concept_blocks(k_, c_)),
       g_(spectrum.visual.values()),
       h_(spectrum.semantic.values()),
+      root_counts_(spectrum.counts.cwiseSqrt()),
       CCt_(MatrixD::Zero(k_, k_)),
       XCt_(g_.size(), k_),
       YCt_(h_.size(), k_),
       AAt_(MatrixD::Zero(k_, k_)),
       BBt_(MatrixD::Zero(k_, k_)),
       K_inverse_(k_, k_),
+      KBt_(h_.size(), k_),
       BYt_(c_, k_),
       EMt_(g_.size(), k_),
-      PMt_(c_, k_),
-      CLt_(c_, k_),
-      scratch_(g_.size(), k_),
-      half_(c_, k_) {
+      YMPt_(h_.size(), k_),
+      half_(g_.size(), k_),
+      weighted_(c_, k_) {
   Pt.resize(g_.size(), k_);
   Et.resize(c_, k_);
+  for (Index cls = 0; cls < c_; ++cls)
+    for (Index i = block_[cls]; i < block_[cls + 1]; ++i) class_of_.push_back(cls);
 }
 
 void Descent::begin(const Start& start) {
+  MatrixD CLt;
   if (const auto* codes = std::get_if<MatrixD>(&start)) {
-    CLt_ = data_.counts.asDiagonal() * *codes;
-    gemm(Op::transpose, Op::none, 1, *codes, CLt_, 0, CCt_);
+    CLt = data_.counts.asDiagonal() * *codes;
+    gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
     gemm(Op::none, Op::none, 1, data_.class_sums, *codes, 0, XCt_);
   } else {
     const auto& sums = std::get<StartStatistics>(start);
-    CLt_ = sums.class_code_sums;
+    CLt = sums.class_code_sums;
     CCt_ = sums.code_gram;
     XCt_ = data_.visual.project(sums.sample_code);
   }
-  gemm(Op::none, Op::none, 1, data_.vectors, CLt_, 0, YCt_);
+  gemm(Op::none, Op::none, 1, data_.vectors, CLt, 0, YCt_);
 }
 
 // A:  (l3 CC') A + A XX' = (1 + l3) C X'
@@ -124,20 +145,18 @@ void Descent::update_semantic() {
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
+//
+// The new C is never formed, and neither is anything larger than C times its own kind: K^-1 is applied to A and B
+// before they are multiplied with the data. (K^-1 J J' K^-1 would be cheaper, and lose twice as many digits.)
 void Descent::update_concepts(const Poll& poll) {
   invert_K();
   poll();
   gemm(Op::none, Op::none, 1 + set_.l3, At, K_inverse_, 0, Pt);
   find_codes_of_classes();
-  gemm(Op::none, Op::none, 1, data_.class_sums, Et, 0, EMt_);
-  gemm(Op::transpose, Op::none, 1, data_.class_sums, Pt, 0, PMt_);
   poll();
+  gemm(Op::none, Op::none, 1, data_.class_sums, Et, 0, EMt_);
+  find_products_with_samples();
   find_code_gram();
-  CLt_.noalias() = data_.counts.asDiagonal() * Et;
-  CLt_ += PMt_;
-  XCt_.noalias() = g_.asDiagonal() * Pt;
-  XCt_ += EMt_;
-  gemm(Op::none, Op::none, 1, data_.vectors, CLt_, 0, YCt_);
 }
 
 void Descent::invert_K() {
@@ -145,34 +164,45 @@ void Descent::invert_K() {
   syrk(Op::transpose, 1, Bt, 0, BBt_);
   K_inverse_ = set_.l3 * AAt_ + set_.l4 * BBt_;
   K_inverse_.diagonal().array() += 1 + set_.l1 + set_.l2;
-  char lower = 'L';
-  int order = as_int(k_), info = 0;
-  // K is at least the identity: only a value that is not finite can make these fail, and the caller looks for one.
-  kernels<double>().potrf(&lower, &order, K_inverse_.data(), &order, &info);
-  if (info == 0) kernels<double>().potri(&lower, &order, K_inverse_.data(), &order, &info);
-  if (info != 0) K_inverse_.setConstant(std::nan(""));
-  mirror_lower(K_inverse_);
+  invert_positive_definite(K_inverse_);
 }
 
 // E = K^-1 (l2 Hc + (l1 + l4) B Yc): Hc only picks columns of K^-1, and B has few columns in its eigenbasis.
 void Descent::find_codes_of_classes() {
   gemm(Op::transpose, Op::none, 1, data_.vectors, Bt, 0, BYt_);
-  MatrixD KB(h_.size(), k_);
-  gemm(Op::none, Op::none, 1, Bt, K_inverse_, 0, KB);
-  gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, KB, 0, Et);
-  for (Index cls = 0; cls < c_; ++cls)
-    for (Index i = block_[cls]; i < block_[cls + 1]; ++i) Et.row(cls) += set_.l2 * K_inverse_.row(i);
+  gemm(Op::none, Op::none, 1, Bt, K_inverse_, 0, KBt_);
+  gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, KBt_, 0, Et);
+  for (Index j = 0; j < k_; ++j)
+    for (Index i = 0; i < k_; ++i) Et(class_of(i), j) += set_.l2 * K_inverse_(i, j);
 }
 
-// CC' = P XX' P' + PM E' + (PM E')' + E N E'. The last three are F + F' with F = (PM + E N / 2) E'.
+// X C' = XX'P' + M E',   Y C' = Yc M'P' + Yc N E'
+void Descent::find_products_with_samples() {
+  sums_ = {};
+  for (Index i = 0; i < k_; ++i) {
+    const auto a = At.col(i).array(), p = Pt.col(i).array(), em = EMt_.col(i).array();
+    auto xc = XCt_.col(i).array(), half = half_.col(i).array();
+    xc = g_.array() * p;  // for now without M E'
+    sums_.PGP += (p * xc).sum();
+    half = 0.5 * xc + em;
+    xc += em;
+    sums_.DGD += ((a - p).square() * g_.array()).sum();
+    sums_.DME += ((a - p) * em).sum();
+    sums_.PME += (p * em).sum();
+    sums_.PMH += (p * data_.class_sums.col(class_of(i)).array()).sum();
+    sums_.AXC += (a * xc).sum();
+  }
+  gemm(Op::transpose, Op::none, 1, data_.cross, Pt, 0, YMPt_);
+  YCt_ = YMPt_;
+  gemm(Op::none, Op::none, 1, data_.weighted_vectors, Et, 1, YCt_);
+}
+
+// CC' = P XX' P' + P M E' + E M'P' + E N E': the first three are F + F' with F = P (XX'P'/2 + M E')
 void Descent::find_code_gram() {
-  half_.noalias() = (0.5 * data_.counts).asDiagonal() * Et;
-  half_ += PMt_;
-  MatrixD F(k_, k_);
-  gemm(Op::transpose, Op::none, 1, half_, Et, 0, F);
-  CCt_ = F + F.transpose();
-  scratch_.noalias() = g_.cwiseSqrt().asDiagonal() * Pt;
-  syrk(Op::transpose, 1, scratch_, 1, CCt_);
+  gemm(Op::transpose, Op::none, 1, Pt, half_, 0, CCt_);
+  add_transpose_to_lower(CCt_);
+  weighted_.noalias() = root_counts_.asDiagonal() * Et;
+  syrk(Op::transpose, 1, weighted_, 1, CCt_);
 }
 
 double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
@@ -185,36 +215,23 @@ double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
 // Each residual is written in the differences that make it small, so that little cancels.
 Terms Descent::objective() const {
   const auto N = data_.counts.array();
-  double PGP = 0, DGD = 0, DME = 0, AXC = 0;
-  for (Index i = 0; i < k_; ++i) {  // one pass over the large matrices
-    const auto p = Pt.col(i).array();
-    const auto d = At.col(i).array() - p;
-    PGP += (p.square() * g_.array()).sum();
-    DGD += (d.square() * g_.array()).sum();
-    DME += (d * EMt_.col(i).array()).sum();
-    AXC += At.col(i).dot(XCt_.col(i));
-  }
-  double ENE = 0, FNF = 0, FMP = 0, ONO = 0, OMP = 0;
+  double ENE = 0;  // |E L'|^2
+  double FNF = 0;  // |(B Yc - E) L'|^2
+  double ONO = 0;  // |(E - Hc) L'|^2
   for (Index i = 0; i < k_; ++i) {
     const auto e = Et.col(i).array();
-    const auto f = BYt_.col(i).array() - e;
-    ENE += (e.square() * N).sum();
-    FNF += (f.square() * N).sum();
-    FMP += (f * PMt_.col(i).array()).sum();
+    const double at_own_class = Et(class_of(i), i), count = data_.counts[class_of(i)];
+    const double column = (e.square() * N).sum();
+    ENE += column;
+    FNF += ((BYt_.col(i).array() - e).square() * N).sum();
+    ONO += column - count * at_own_class * at_own_class + count * (at_own_class - 1) * (at_own_class - 1);
   }
-  MatrixD offset = Et;  // E - Hc
-  for (Index cls = 0; cls < c_; ++cls)
-    for (Index i = block_[cls]; i < block_[cls + 1]; ++i) offset(cls, i) -= 1;
-  for (Index i = 0; i < k_; ++i) {
-    const auto o = offset.col(i).array();
-    ONO += (o.square() * N).sum();
-    OMP += (o * PMt_.col(i).array()).sum();
-  }
+  const double PMF = dot(Bt, YMPt_) - sums_.PME;  // <P M, B Yc - E>
   Terms terms;
-  terms.visual_projection = 0.5 * (DGD - 2 * DME + ENE);
-  terms.semantic_projection = 0.5 * set_.l1 * (FNF - 2 * FMP + PGP);
-  terms.class_codes = 0.5 * set_.l2 * (PGP + 2 * OMP + ONO);
-  terms.visual_reconstruction = 0.5 * set_.l3 * (data_.visual_trace - 2 * AXC + symmetric_dot(AAt_, CCt_));
+  terms.visual_projection = 0.5 * (sums_.DGD - 2 * sums_.DME + ENE);
+  terms.semantic_projection = 0.5 * set_.l1 * (FNF - 2 * PMF + sums_.PGP);
+  terms.class_codes = 0.5 * set_.l2 * (sums_.PGP + 2 * (sums_.PME - sums_.PMH) + ONO);
+  terms.visual_reconstruction = 0.5 * set_.l3 * (data_.visual_trace - 2 * sums_.AXC + symmetric_dot(AAt_, CCt_));
   terms.semantic_reconstruction =
       0.5 * set_.l4 * (data_.semantic_trace - 2 * dot(Bt, YCt_) + symmetric_dot(BBt_, CCt_));
   return terms;
@@ -239,8 +256,7 @@ Stationarity Descent::stationarity() const {
   K.diagonal().array() += 1 + set_.l1 + set_.l2;
   const MatrixD Jp = (1 + set_.l3) * At;
   MatrixD Je = (set_.l1 + set_.l4) * BYt_;
-  for (Index cls = 0; cls < c_; ++cls)
-    for (Index i = block_[cls]; i < block_[cls + 1]; ++i) Je(cls, i) += set_.l2;
+  for (Index i = 0; i < k_; ++i) Je(class_of(i), i) += set_.l2;
   MatrixD Rp = Jp, Re = Je;
   gemm(Op::none, Op::none, 1, Pt, K, -1, Rp);
   gemm(Op::none, Op::none, 1, Et, K, -1, Re);
@@ -294,8 +310,10 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
   results.visual_projection = spectrum.visual.lift(descent.At);
   poll();
   results.semantic_projection = spectrum.semantic.lift(descent.Bt);
-  results.codes_of_samples = spectrum.visual.lift(descent.Pt);
-  results.codes_of_classes = std::move(descent.Et);
+  if (settings.want_codes) {
+    results.codes_of_samples = spectrum.visual.lift(descent.Pt);
+    results.codes_of_classes = std::move(descent.Et);
+  }
   info.timings.finish = clock.lap();
   return results;
 }

@@ -28,6 +28,9 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   syrk(Op::none, 1, weighted, 0, gram);
   semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()));
   vectors = semantic.project(class_vectors);
+  weighted_vectors = vectors * counts.asDiagonal();
+  cross.resize(class_sums.rows(), vectors.rows());
+  gemm(Op::none, Op::transpose, 1, class_sums, vectors, 0, cross);
   semantic_trace = gram.trace();
   semantic_seconds = clock.lap();
 }

@@ -129,11 +129,11 @@ class Reduced {
         return multiply(side, transpose, c);
       case Basis::tridiagonal:  // V = Q W
         if (transpose == (side == Side::left)) {
-          tridiagonal_.apply(side, transpose, view(c));
+          tridiagonal_.apply(side, transpose, c);
           return multiply(side, transpose, c);
         }
         multiply(side, transpose, c);
-        return tridiagonal_.apply(side, transpose, view(c));
+        return tridiagonal_.apply(side, transpose, c);
       case Basis::reflectors:
         return reflect(side, transpose, c);
     }

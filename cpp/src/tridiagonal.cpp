@@ -1,30 +1,49 @@
 #include "jcmspl/tridiagonal.hpp"
 
+#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "jcmspl/kernels.hpp"
 
 namespace jcmspl {
 
-namespace {
-constexpr Index panel = 64;  // at least LAPACK's block size, so that its blocked code runs
-}
-
 template <class T>
 void Tridiagonal<T>::reduce(const Matrix<T>& lower) {
   int n = as_int(lower.rows()), info = 0;
-  reflectors_ = lower;
+  vectors_ = lower;
   diagonal_.resize(n);
   off_diagonal_.resize(std::max(0, n - 1));
-  tau_.resize(std::max(1, n - 1));
+  blocks_.clear();
   if (n == 0) return;
+  Vector<T> tau(std::max(1, n - 1));
   char uplo = 'L';
-  int lda = blas_ld(reflectors_), lwork = as_int(panel * n);
+  int lwork = 64 * n;  // at least LAPACK's block size for each row, so that its blocked code runs
   if (work_.size() < lwork) work_.resize(lwork);
-  kernels<T>().sytrd(&uplo, &n, reflectors_.data(), &lda, diagonal_.data(), off_diagonal_.data(), tau_.data(),
+  kernels<T>().sytrd(&uplo, &n, vectors_.data(), &n, diagonal_.data(), off_diagonal_.data(), tau.data(),
                      work_.data(), &lwork, &info);
   check_info("sytrd", info);
+  build_blocks(tau);
+}
+
+// The product of the reflectors I - tau_i v_i v_i' is I - V F V' with F^-1 = strict upper part of V'V + diag(1/tau).
+template <class T>
+void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
+  const Index n = vectors_.rows(), width = n < 256 ? 48 : 96;
+  for (Index first = 0; first < n - 1; first += width) {
+    const Index count = std::min(width, n - 1 - first), rows = n - 1 - first;
+    for (Index j = first; j < first + count; ++j) {
+      vectors_.col(j).head(j + 1).setZero();
+      vectors_(j + 1, j) = 1;
+      if (tau[j] == T(0)) vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
+    }
+    const auto V = vectors_.block(first + 1, first, rows, count);
+    Matrix<T> inverse(count, count), factor = Matrix<T>::Identity(count, count);
+    gemm(Op::transpose, Op::none, 1, V, V, 0, inverse);
+    for (Index j = 0; j < count; ++j) inverse(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
+    inverse.template triangularView<Eigen::Upper>().solveInPlace(factor);
+    blocks_.push_back({first, std::move(factor)});
+  }
 }
 
 template <class T>
@@ -41,17 +60,51 @@ T Tridiagonal<T>::norm_bound() const {
 }
 
 template <class T>
-void Tridiagonal<T>::apply(Side side, bool transpose, View<T> c) {
-  int rows = as_int(c.rows()), cols = as_int(c.cols()), info = 0;
-  if (rows == 0 || cols == 0 || diagonal_.size() < 2) return;
-  char uplo = 'L', trans = transpose ? 'T' : 'N';
-  int lda = blas_ld(reflectors_), ldc = blas_ld(c);
-  // ormtr wants, beside a panel for the other dimension, room for one triangular factor of a block of reflectors.
-  int lwork = as_int(panel * (side == Side::left ? cols : rows) + 65 * panel);
-  if (work_.size() < lwork) work_.resize(lwork);
-  kernels<T>().ormtr(reinterpret_cast<char*>(&side), &uplo, &trans, &rows, &cols, reflectors_.data(), &lda,
-                     tau_.data(), c.data(), &ldc, work_.data(), &lwork, &info);
-  check_info("ormtr", info);
+void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
+  if (c.size() == 0) return;
+  const Op factor_op = transpose ? Op::transpose : Op::none;
+  const Index n = vectors_.rows(), count = static_cast<Index>(blocks_.size());
+  // Q = B1 B2 ...: c Q and Q' c meet the blocks in this order, c Q' and Q c in reverse.
+  const bool forward = (side == Side::right) != transpose;
+  Matrix<T> projected, scaled;
+  for (Index step = 0; step < count; ++step) {
+    const Block& block = blocks_[static_cast<std::size_t>(forward ? step : count - 1 - step)];
+    const Index rows = n - 1 - block.first, width = block.factor.rows();
+    const auto V = vectors_.block(block.first + 1, block.first, rows, width);
+    if (side == Side::left) {
+      auto part = c.bottomRows(rows);
+      projected.resize(width, c.cols());
+      scaled.resize(width, c.cols());
+      gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
+      gemm(factor_op, Op::none, 1, block.factor, projected, 0, scaled);
+      gemm(Op::none, Op::none, -1, V, scaled, 1, part);
+    } else {
+      auto part = c.rightCols(rows);
+      projected.resize(c.rows(), width);
+      scaled.resize(c.rows(), width);
+      gemm(Op::none, Op::none, 1, part, V, 0, projected);
+      gemm(Op::none, factor_op, 1, projected, block.factor, 0, scaled);
+      gemm(Op::none, Op::transpose, -1, scaled, V, 1, part);
+    }
+  }
+}
+
+template <class T>
+Matrix<T> Tridiagonal<T>::q() const {
+  const Index n = vectors_.rows();
+  Matrix<T> q = Matrix<T>::Identity(n, n), projected, scaled;
+  // From the last block to the first: each reaches only the rows and columns from its own first on.
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    const Index rows = n - 1 - block->first, width = block->factor.rows();
+    const auto V = vectors_.block(block->first + 1, block->first, rows, width);
+    auto part = q.bottomRightCorner(rows, rows);
+    projected.resize(width, rows);
+    scaled.resize(width, rows);
+    gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
+    gemm(Op::none, Op::none, 1, block->factor, projected, 0, scaled);
+    gemm(Op::none, Op::none, -1, V, scaled, 1, part);
+  }
+  return q;
 }
 
 template <class T>

@@ -15,15 +15,13 @@ namespace jcmspl {
 // name and C signature of each routine, for scalar type T; the name gets LAPACK's prefix (s or d) when it is bound.
 #define JCMSPL_BLAS_ROUTINES(X)                                                                   \
   X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*))                 \
-  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))                                 \
-  X(symm, (char*, char*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*))
+  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))
 
 #define JCMSPL_LAPACK_ROUTINES(X)                                                                 \
   X(potrf, (char*, int*, T*, int*, int*))                                                         \
   X(potri, (char*, int*, T*, int*, int*))                                                         \
   X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                                   \
   X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                           \
-  X(ormtr, (char*, char*, char*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*))             \
   X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
   X(orghr, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
   X(ormhr, (char*, char*, int*, int*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*))        \
@@ -105,20 +103,32 @@ void syrk(Op op, double alpha, const A& a, double beta, C&& c) {
                     blas_data(c), &ldc);
 }
 
-// Copies the lower triangle onto the upper one, tile by tile so that both sides stay in cache.
+// Calls with(i, j) for every element below the diagonal of an n x n matrix, tile by tile, so that an element and its
+// mirror image are in cache together.
+template <class Function>
+void for_each_below_diagonal(Index n, Function with) {
+  constexpr Index tile = 32;
+  for (Index j0 = 0; j0 < n; j0 += tile)
+    for (Index i0 = j0; i0 < n; i0 += tile)
+      for (Index j = j0; j < std::min(j0 + tile, n); ++j)
+        for (Index i = std::max(i0, j + 1); i < std::min(i0 + tile, n); ++i) with(i, j);
+}
+
+// Copies the lower triangle onto the upper one.
 template <class C>
 void mirror_lower(C&& c) {
-  constexpr Index tile = 32;
-  const Index n = c.rows();
-  for (Index j = 0; j < n; j += tile) {
-    const Index width = std::min(tile, n - j);
-    for (Index col = j; col < j + width; ++col)
-      for (Index row = col + 1; row < j + width; ++row) c(col, row) = c(row, col);
-    for (Index i = j + width; i < n; i += tile) {
-      const Index height = std::min(tile, n - i);
-      c.block(j, i, width, height) = c.block(i, j, height, width).transpose();
-    }
-  }
+  auto* data = blas_data(c);
+  const Index ld = c.outerStride();
+  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[j + i * ld] = data[i + j * ld]; });
+}
+
+// The lower triangle of c becomes that of c + c'.
+template <class C>
+void add_transpose_to_lower(C&& c) {
+  auto* data = blas_data(c);
+  const Index ld = c.outerStride();
+  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
+  c.diagonal() *= 2;
 }
 
 }  // namespace jcmspl

@@ -19,14 +19,17 @@ class ShiftedSolver {
   void solve(double weight, const VectorD& shifts, MatrixD& rhs);
 
  private:
-  void solve_tridiagonal(double weight, const VectorD& shifts, MatrixD& rhs);
-  void solve_diagonal(double weight, const VectorD& shifts, MatrixD& rhs);
+  void diagonalise();
+  void solve_tridiagonal(double weight, const VectorD& shifts);
+  void solve_diagonal(double weight, const VectorD& shifts);
 
   const MatrixD* lower_ = nullptr;
   bool reduced_ = false, diagonalised_ = false;
   Tridiagonal<double> tridiagonal_;
-  VectorD values_;
-  MatrixD vectors_;
+  MatrixD basis_;    // Q of the tridiagonal form, then of the diagonal one
+  VectorD values_;   // eigenvalues, once diagonalised
+  MatrixD rotated_;  // the right-hand side in the basis
+  Eigen::ArrayXXd pivots_;
 };
 
 }  // namespace jcmspl

@@ -21,6 +21,7 @@ struct Settings {
   Index n_concepts = 0;
   int max_iter = 35;
   double tol = 1e-6;  // stop when an iteration lowers the objective by less than this part of it; 0: never
+  bool want_codes = false;  // whether to return P and E as well
 };
 
 // The five terms of the objective, weights included, in the order of the formula above.
@@ -51,7 +52,7 @@ struct Info {
 struct Results {
   MatrixD visual_projection;    // A'   m x k
   MatrixD semantic_projection;  // B'   d x k
-  MatrixD codes_of_samples;     // P'   m x k    C = P X + E L'
+  MatrixD codes_of_samples;     // P'   m x k    C = P X + E L', if they are wanted
   MatrixD codes_of_classes;     // E'   c x k
   Info info;
 };

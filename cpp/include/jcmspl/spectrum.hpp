@@ -18,6 +18,8 @@ struct Spectrum {
   MatrixD class_sums;   // V' M     r x c
   MatrixD vectors;      // Vy' Yc   q x c
   VectorD counts;       // the diagonal of N
+  MatrixD weighted_vectors;  // Vy' Yc N        q x c
+  MatrixD cross;             // V' M Yc' Vy     r x q, that is XY' in the two bases
   double visual_trace, semantic_trace;
   double visual_seconds, semantic_seconds;
 };

@@ -1,7 +1,7 @@
 // Orthogonal reduction of a symmetric matrix to tridiagonal form, S = Q T Q', and what can be done with it.
-//
-// Q stays a product of Householder reflectors: applying it to a thin matrix is far cheaper than forming it.
 #pragma once
+
+#include <vector>
 
 #include "jcmspl/types.hpp"
 
@@ -20,15 +20,25 @@ class Tridiagonal {
   // The largest row sum of |T|: a bound on the spectral radius.
   T norm_bound() const;
 
-  // c = Q c, Q' c, c Q or c Q'
-  void apply(Side side, bool transpose, View<T> c);
+  Matrix<T> q() const;
+  // c = Q c, Q' c, c Q or c Q' without forming Q: pays where c is thin
+  void apply(Side side, bool transpose, Matrix<T>& c) const;
 
   // Eigenvalues (ascending) and eigenvectors of T itself, so that S = (Q W) diag(values) (Q W)'.
   void eigen(Vector<T>& values, Matrix<T>& vectors) const;
 
  private:
-  Matrix<T> reflectors_;
-  Vector<T> diagonal_, off_diagonal_, tau_, work_;
+  // Q is the product of blocks I - V F V' of neighbouring reflectors (the compact WY form). LAPACK's ormtr takes
+  // blocks of 32 and builds them anew at each call; wider ones, kept, run at nearly the speed of a matrix product.
+  struct Block {
+    Index first;       // the columns and the rows of V before it are zero
+    Matrix<T> factor;  // F, upper triangular
+  };
+  void build_blocks(const Vector<T>& tau);
+
+  Matrix<T> vectors_;  // V, lower trapezoidal: column j is zero down to row j and one in row j + 1
+  std::vector<Block> blocks_;
+  Vector<T> diagonal_, off_diagonal_, work_;
 };
 
 }  // namespace jcmspl

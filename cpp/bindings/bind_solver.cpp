@@ -16,9 +16,8 @@ namespace {
 py::dict timings(const Timings& t) {
   py::dict out;
   out["start"] = t.start;
-  out["visual_update"] = t.visual_update;
-  out["semantic_update"] = t.semantic_update;
-  out["concept_update"] = t.concept_update;
+  out["projections"] = t.projections;
+  out["concepts"] = t.concepts;
   out["objective"] = t.objective;
   out["finish"] = t.finish;
   return out;

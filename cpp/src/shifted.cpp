@@ -10,17 +10,19 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-// (weight T + shift_j I) z_j = t_j for the rows of a block, side by side: LDL' without pivoting, which is stable for
+// (weight T + shift_j I) z_j = factor t_j for the rows of a block, side by side: LDL' without pivoting, which is stable for
 // positive definite matrices. Rows are contiguous in the row index, so every operation is a vector operation.
 template <class Block, class Shifts>
-void substitute(double weight, const VectorD& diagonal, const VectorD& off_diagonal, const Shifts& shifts, Block z,
-                Eigen::ArrayXXd& inverse_pivots) {
+void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal, const Shifts& shifts,
+                Block z, Eigen::ArrayXXd& inverse_pivots) {
   const Index k = diagonal.size();
+  const double weight = part.weight;
   inverse_pivots.col(0) = (weight * diagonal[0] + shifts).inverse();
+  z.col(0) *= part.factor;
   for (Index i = 1; i < k; ++i) {
     const double off = weight * off_diagonal[i - 1];
     inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
-    z.col(i) -= off * inverse_pivots.col(i - 1) * z.col(i - 1);
+    z.col(i) = part.factor * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
   }
   z.col(k - 1) *= inverse_pivots.col(k - 1);
   for (Index i = k - 2; i >= 0; --i)
@@ -34,30 +36,43 @@ void ShiftedSolver::reset(const MatrixD& lower) {
   reduced_ = diagonalised_ = false;
 }
 
-void ShiftedSolver::solve(double weight, const VectorD& shifts, MatrixD& rhs) {
-  const Index k = rhs.cols();
-  if (rhs.rows() == 0 || k == 0) return;
-  if (weight == 0) {
-    const auto inverse = (shifts.array() > 0).select(shifts.array().inverse(), 0.0);
-    rhs.array().colwise() *= VectorD(inverse.matrix()).array();
-    return;
-  }
-  if (!reduced_) {
+void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution) {
+  if (rhs.size() == 0) return;
+  bool rotate = false, safe = true;
+  for (const ShiftedRows& part : parts)
+    if (part.weight != 0 && part.shifts.size() > 0) rotate = true;
+  if (rotate && !reduced_) {
     tridiagonal_.reduce(*lower_);
     basis_ = tridiagonal_.q();
     reduced_ = true;
   }
-  // S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive definite.
-  const double noise = 16 * epsilon * static_cast<double>(k) * weight * tridiagonal_.norm_bound();
-  const bool tridiagonal_is_safe = !diagonalised_ && shifts.minCoeff() > noise;
-  if (!tridiagonal_is_safe && !diagonalised_) diagonalise();
-  rotated_.resize(rhs.rows(), k);
-  gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
-  if (tridiagonal_is_safe)
-    solve_tridiagonal(weight, shifts);
+  for (const ShiftedRows& part : parts) safe = safe && tridiagonal_is_safe(part);
+  if (!safe && !diagonalised_) diagonalise();
+
+  rotated_.resize(rhs.rows(), rhs.cols());
+  if (rotate)
+    gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
   else
-    solve_diagonal(weight, shifts);
-  gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, rhs);
+    rotated_ = rhs;
+  Index first = 0;
+  for (const ShiftedRows& part : parts) {
+    if (part.weight != 0 && !diagonalised_)
+      solve_tridiagonal(part, first);
+    else
+      solve_diagonal(part, first);
+    first += part.shifts.size();
+  }
+  if (rotate)
+    gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, solution);
+  else
+    solution.swap(rotated_);
+}
+
+// S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive definite.
+bool ShiftedSolver::tridiagonal_is_safe(const ShiftedRows& part) const {
+  if (part.weight == 0 || part.shifts.size() == 0) return true;
+  const double k = static_cast<double>(tridiagonal_.diagonal().size());
+  return part.shifts.minCoeff() > 16 * epsilon * k * part.weight * tridiagonal_.norm_bound();
 }
 
 void ShiftedSolver::diagonalise() {
@@ -71,22 +86,25 @@ void ShiftedSolver::diagonalise() {
   diagonalised_ = true;
 }
 
-void ShiftedSolver::solve_tridiagonal(double weight, const VectorD& shifts) {
-  const Index k = rotated_.cols();
+void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) {
+  const Index k = rotated_.cols(), count = part.shifts.size();
   // A block of rows with its pivots should stay in the cache of one core.
   const Index step = std::clamp<Index>(32768 / k, 16, 512);
-  for (Index first = 0; first < rotated_.rows(); first += step) {
-    const Index rows = std::min(step, rotated_.rows() - first);
+  for (Index first = 0; first < count; first += step) {
+    const Index rows = std::min(step, count - first);
     pivots_.resize(rows, k);
-    substitute(weight, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(), shifts.segment(first, rows).array(),
-               rotated_.middleRows(first, rows).array(), pivots_);
+    substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
+               part.shifts.segment(first, rows).array(), rotated_.middleRows(first_row + first, rows).array(), pivots_);
   }
 }
 
-void ShiftedSolver::solve_diagonal(double weight, const VectorD& shifts) {
+void ShiftedSolver::solve_diagonal(const ShiftedRows& part, Index first_row) {
+  auto rows = rotated_.middleRows(first_row, part.shifts.size());
   for (Index i = 0; i < rotated_.cols(); ++i) {
-    const auto denominator = weight * values_[i] + shifts.array();
-    rotated_.col(i).array() *= (denominator > 0).select(denominator.inverse(), 0.0);
+    // without a weight S plays no part, and need not have been decomposed
+    const double eigenvalue = part.weight == 0 ? 0 : part.weight * values_[i];
+    const auto denominator = eigenvalue + part.shifts.array();
+    rows.col(i).array() *= (denominator > 0).select(part.factor * denominator.inverse(), 0.0);
   }
 }
 

@@ -14,7 +14,10 @@ namespace jcmspl {
 
 namespace {
 
-double dot(const MatrixD& a, const MatrixD& b) { return a.cwiseProduct(b).sum(); }
+template <class A, class B>
+double dot(const A& a, const B& b) {
+  return a.cwiseProduct(b).sum();
+}
 
 // <a, b> of two symmetric matrices given by their lower triangles.
 double symmetric_dot(const MatrixD& a, const MatrixD& b) {
@@ -42,20 +45,22 @@ struct Sums {
   double AXC = 0;  // <A, C X'>
 };
 
-// The descent's state and workspace. Names follow the paper; a trailing t marks a transposed matrix.
+// The descent's state and workspace. Names follow the paper; a trailing t marks a transposed matrix, and AB a pair of
+// matrices, the visual one (r rows) on top of the semantic one (q rows): one product then serves both.
 class Descent {
  public:
   Descent(const Spectrum& spectrum, const Settings& settings);
 
   void begin(const Start& start);
-  void update_visual();
-  void update_semantic();
+  void update_projections();
   void update_concepts(const Poll& poll);
   Terms objective() const;
   Stationarity stationarity() const;
 
-  MatrixD At, Bt;  // r x k, q x k
-  MatrixD Pt, Et;  // r x k, c x k: C = P X + E L'
+  auto At() const { return data_.visual_rows(ABt_); }    // r x k
+  auto Bt() const { return data_.semantic_rows(ABt_); }  // q x k
+  auto Pt() const { return data_.visual_rows(PBt_); }    // r x k
+  MatrixD Et;                                            // c x k: C = P X + E L'
 
  private:
   void invert_K();
@@ -68,22 +73,21 @@ class Descent {
 
   const Spectrum& data_;
   const Settings& set_;
-  const Index k_, c_;
-  const std::vector<Index> block_;
+  const Index k_, c_, r_, q_;
   std::vector<Index> class_of_;
   const VectorD g_, h_;  // eigenvalues of XX' and of YY'
   const VectorD root_counts_;
 
+  MatrixD ABt_;        // A' on top of B'
+  MatrixD XYCt_;       // X C' on top of Y C'
+  MatrixD PBt_;        // P' on top of (1 + l3) B'K^-1
+  MatrixD EMt_;        // M E' on top of Yc N E'
   MatrixD CCt_;        // CC' (k x k), lower triangle
-  MatrixD XCt_;        // X C'      r x k
-  MatrixD YCt_;        // Y C'      q x k
   MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
   MatrixD K_inverse_;  // k x k, both triangles
-  MatrixD KBt_;        // B'K^-1    q x k
   MatrixD BYt_;        // (B Yc)'   c x k
-  MatrixD EMt_;        // M E'      r x k
-  MatrixD YMPt_;       // Yc M'P'   q x k
-  MatrixD half_;       // XX'P'/2 + M E'   r x k
+  MatrixD half_;       // [XX'P'/2 + M E',  XY']      r x (k + q)
+  MatrixD with_P_;     // the transpose of that times P'   (k + q) x k
   MatrixD weighted_;   // E' with its rows times the roots of the counts
   Sums sums_;
   ShiftedSolver shifted_;
@@ -94,64 +98,57 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       set_(settings),
       k_(settings.n_concepts),
       c_(spectrum.n_classes()),
-      block_(concept_blocks(k_, c_)),
+      r_(spectrum.visual.rank()),
+      q_(spectrum.semantic.rank()),
       g_(spectrum.visual.values()),
       h_(spectrum.semantic.values()),
       root_counts_(spectrum.counts.cwiseSqrt()),
+      ABt_(r_ + q_, k_),
+      XYCt_(r_ + q_, k_),
+      PBt_(r_ + q_, k_),
+      EMt_(r_ + q_, k_),
       CCt_(MatrixD::Zero(k_, k_)),
-      XCt_(g_.size(), k_),
-      YCt_(h_.size(), k_),
       AAt_(MatrixD::Zero(k_, k_)),
       BBt_(MatrixD::Zero(k_, k_)),
       K_inverse_(k_, k_),
-      KBt_(h_.size(), k_),
       BYt_(c_, k_),
-      EMt_(g_.size(), k_),
-      YMPt_(h_.size(), k_),
-      half_(g_.size(), k_),
+      half_(r_, k_ + q_),
+      with_P_(k_ + q_, k_),
       weighted_(c_, k_) {
-  Pt.resize(g_.size(), k_);
   Et.resize(c_, k_);
-  for (Index cls = 0; cls < c_; ++cls)
-    for (Index i = block_[cls]; i < block_[cls + 1]; ++i) class_of_.push_back(cls);
+  half_.rightCols(q_) = data_.cross;
+  const std::vector<Index> block = concept_blocks(k_, c_);
+  for (Index cls = 0; cls < c_; ++cls) class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
 }
 
 void Descent::begin(const Start& start) {
-  MatrixD CLt;
   if (const auto* codes = std::get_if<MatrixD>(&start)) {
-    CLt = data_.counts.asDiagonal() * *codes;
+    const MatrixD CLt = data_.counts.asDiagonal() * *codes;
     gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
-    gemm(Op::none, Op::none, 1, data_.class_sums, *codes, 0, XCt_);
-  } else {
-    const auto& sums = std::get<StartStatistics>(start);
-    CLt = sums.class_code_sums;
-    CCt_ = sums.code_gram;
-    XCt_ = data_.visual.project(sums.sample_code);
+    gemm(Op::none, Op::none, 1, data_.class_sums, *codes, 0, XYCt_);
+    return;
   }
-  gemm(Op::none, Op::none, 1, data_.vectors, CLt, 0, YCt_);
+  const auto& sums = std::get<StartStatistics>(start);
+  CCt_ = sums.code_gram;
+  data_.visual_rows(XYCt_) = data_.visual.project(sums.sample_code);
+  gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, data_.semantic_rows(XYCt_));
 }
 
-// A:  (l3 CC') A + A XX' = (1 + l3) C X'
-void Descent::update_visual() {
-  shifted_.reset(CCt_);
-  At = (1 + set_.l3) * XCt_;
-  shifted_.solve(set_.l3, g_, At);
-}
-
+// A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
-void Descent::update_semantic() {
-  Bt = (set_.l1 + set_.l4) * YCt_;
-  shifted_.solve(set_.l4, set_.l1 * h_, Bt);
+void Descent::update_projections() {
+  shifted_.reset(CCt_);
+  shifted_.solve({{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_, ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
 //
-// The new C is never formed, and neither is anything larger than C times its own kind: K^-1 is applied to A and B
-// before they are multiplied with the data. (K^-1 J J' K^-1 would be cheaper, and lose twice as many digits.)
+// The new C is never formed, and nothing larger than C times its own kind is: K^-1 is applied to A and B before they
+// are multiplied with the data. (CC' = K^-1 J J' K^-1 would be cheaper, and lose twice as many digits.)
 void Descent::update_concepts(const Poll& poll) {
   invert_K();
   poll();
-  gemm(Op::none, Op::none, 1 + set_.l3, At, K_inverse_, 0, Pt);
+  gemm(Op::none, Op::none, 1 + set_.l3, ABt_, K_inverse_, 0, PBt_);
   find_codes_of_classes();
   poll();
   gemm(Op::none, Op::none, 1, data_.class_sums, Et, 0, EMt_);
@@ -160,8 +157,8 @@ void Descent::update_concepts(const Poll& poll) {
 }
 
 void Descent::invert_K() {
-  syrk(Op::transpose, 1, At, 0, AAt_);
-  syrk(Op::transpose, 1, Bt, 0, BBt_);
+  syrk(Op::transpose, 1, At(), 0, AAt_);
+  syrk(Op::transpose, 1, Bt(), 0, BBt_);
   K_inverse_ = set_.l3 * AAt_ + set_.l4 * BBt_;
   K_inverse_.diagonal().array() += 1 + set_.l1 + set_.l2;
   invert_positive_definite(K_inverse_);
@@ -169,9 +166,9 @@ void Descent::invert_K() {
 
 // E = K^-1 (l2 Hc + (l1 + l4) B Yc): Hc only picks columns of K^-1, and B has few columns in its eigenbasis.
 void Descent::find_codes_of_classes() {
-  gemm(Op::transpose, Op::none, 1, data_.vectors, Bt, 0, BYt_);
-  gemm(Op::none, Op::none, 1, Bt, K_inverse_, 0, KBt_);
-  gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, KBt_, 0, Et);
+  gemm(Op::transpose, Op::none, 1, data_.vectors, Bt(), 0, BYt_);
+  gemm(Op::transpose, Op::none, (set_.l1 + set_.l4) / (1 + set_.l3), data_.vectors,
+       data_.semantic_rows(PBt_), 0, Et);
   for (Index j = 0; j < k_; ++j)
     for (Index i = 0; i < k_; ++i) Et(class_of(i), j) += set_.l2 * K_inverse_(i, j);
 }
@@ -180,8 +177,9 @@ void Descent::find_codes_of_classes() {
 void Descent::find_products_with_samples() {
   sums_ = {};
   for (Index i = 0; i < k_; ++i) {
-    const auto a = At.col(i).array(), p = Pt.col(i).array(), em = EMt_.col(i).array();
-    auto xc = XCt_.col(i).array(), half = half_.col(i).array();
+    const auto a = ABt_.col(i).head(r_).array(), p = PBt_.col(i).head(r_).array(), em = EMt_.col(i).head(r_).array();
+    auto xc = XYCt_.col(i).head(r_).array();
+    auto half = half_.col(i).array();
     xc = g_.array() * p;  // for now without M E'
     sums_.PGP += (p * xc).sum();
     half = 0.5 * xc + em;
@@ -189,17 +187,16 @@ void Descent::find_products_with_samples() {
     sums_.DGD += ((a - p).square() * g_.array()).sum();
     sums_.DME += ((a - p) * em).sum();
     sums_.PME += (p * em).sum();
-    sums_.PMH += (p * data_.class_sums.col(class_of(i)).array()).sum();
+    sums_.PMH += (p * data_.class_sums.col(class_of(i)).head(r_).array()).sum();
     sums_.AXC += (a * xc).sum();
   }
-  gemm(Op::transpose, Op::none, 1, data_.cross, Pt, 0, YMPt_);
-  YCt_ = YMPt_;
-  gemm(Op::none, Op::none, 1, data_.weighted_vectors, Et, 1, YCt_);
+  gemm(Op::transpose, Op::none, 1, half_, Pt(), 0, with_P_);
+  data_.semantic_rows(XYCt_) = data_.semantic_rows(EMt_) + with_P_.bottomRows(q_);
 }
 
 // CC' = P XX' P' + P M E' + E M'P' + E N E': the first three are F + F' with F = P (XX'P'/2 + M E')
 void Descent::find_code_gram() {
-  gemm(Op::transpose, Op::none, 1, Pt, half_, 0, CCt_);
+  CCt_ = with_P_.topRows(k_);
   add_transpose_to_lower(CCt_);
   weighted_.noalias() = root_counts_.asDiagonal() * Et;
   syrk(Op::transpose, 1, weighted_, 1, CCt_);
@@ -207,7 +204,7 @@ void Descent::find_code_gram() {
 
 double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
   MatrixD pmt(c_, k_);
-  gemm(Op::transpose, Op::none, 1, data_.class_sums, pt, 0, pmt);
+  gemm(Op::transpose, Op::none, 1, data_.visual_rows(data_.class_sums), pt, 0, pmt);
   return (pt.array().square().colwise() * g_.array()).sum() + 2 * dot(pmt, et) +
          (et.array().square().colwise() * data_.counts.array()).sum();
 }
@@ -226,14 +223,14 @@ Terms Descent::objective() const {
     FNF += ((BYt_.col(i).array() - e).square() * N).sum();
     ONO += column - count * at_own_class * at_own_class + count * (at_own_class - 1) * (at_own_class - 1);
   }
-  const double PMF = dot(Bt, YMPt_) - sums_.PME;  // <P M, B Yc - E>
+  const double PMF = dot(Bt(), with_P_.bottomRows(q_)) - sums_.PME;  // <P M, B Yc - E>
   Terms terms;
   terms.visual_projection = 0.5 * (sums_.DGD - 2 * sums_.DME + ENE);
   terms.semantic_projection = 0.5 * set_.l1 * (FNF - 2 * PMF + sums_.PGP);
   terms.class_codes = 0.5 * set_.l2 * (sums_.PGP + 2 * (sums_.PME - sums_.PMH) + ONO);
   terms.visual_reconstruction = 0.5 * set_.l3 * (data_.visual_trace - 2 * sums_.AXC + symmetric_dot(AAt_, CCt_));
   terms.semantic_reconstruction =
-      0.5 * set_.l4 * (data_.semantic_trace - 2 * dot(Bt, YCt_) + symmetric_dot(BBt_, CCt_));
+      0.5 * set_.l4 * (data_.semantic_trace - 2 * dot(Bt(), data_.semantic_rows(XYCt_)) + symmetric_dot(BBt_, CCt_));
   return terms;
 }
 
@@ -248,17 +245,17 @@ Stationarity Descent::stationarity() const {
     return size > 0 ? (left + right - factor * rhs).norm() / size : 0;
   };
   Stationarity out;
-  out.visual = relative(At, g_, set_.l3, 1 + set_.l3, XCt_);
-  out.semantic = relative(Bt, set_.l1 * h_, set_.l4, set_.l1 + set_.l4, YCt_);
+  out.visual = relative(At(), g_, set_.l3, 1 + set_.l3, data_.visual_rows(XYCt_));
+  out.semantic = relative(Bt(), set_.l1 * h_, set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
 
   // K C - J in the form P X + E L', against J
   MatrixD K = full(set_.l3 * AAt_ + set_.l4 * BBt_);
   K.diagonal().array() += 1 + set_.l1 + set_.l2;
-  const MatrixD Jp = (1 + set_.l3) * At;
+  const MatrixD Jp = (1 + set_.l3) * At();
   MatrixD Je = (set_.l1 + set_.l4) * BYt_;
   for (Index i = 0; i < k_; ++i) Je(class_of(i), i) += set_.l2;
   MatrixD Rp = Jp, Re = Je;
-  gemm(Op::none, Op::none, 1, Pt, K, -1, Rp);
+  gemm(Op::none, Op::none, 1, Pt(), K, -1, Rp);
   gemm(Op::none, Op::none, 1, Et, K, -1, Re);
   const double size = squared_norm(Jp, Je);
   out.concept_codes = size > 0 ? std::sqrt(std::max(0.0, squared_norm(Rp, Re)) / size) : 0;
@@ -288,14 +285,11 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
   info.timings.start = clock.lap();
   double before = std::numeric_limits<double>::infinity();
   while (info.n_iter < settings.max_iter && !info.converged) {
-    descent.update_visual();
-    info.timings.visual_update += clock.lap();
-    poll();
-    descent.update_semantic();
-    info.timings.semantic_update += clock.lap();
+    descent.update_projections();
+    info.timings.projections += clock.lap();
     poll();
     descent.update_concepts(poll);
-    info.timings.concept_update += clock.lap();
+    info.timings.concepts += clock.lap();
     info.terms.push_back(descent.objective());
     info.timings.objective += clock.lap();
     ++info.n_iter;
@@ -307,11 +301,11 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     before = now;
   }
   info.stationarity = descent.stationarity();
-  results.visual_projection = spectrum.visual.lift(descent.At);
+  results.visual_projection = spectrum.visual.lift(descent.At());
   poll();
-  results.semantic_projection = spectrum.semantic.lift(descent.Bt);
+  results.semantic_projection = spectrum.semantic.lift(descent.Bt());
   if (settings.want_codes) {
-    results.codes_of_samples = spectrum.visual.lift(descent.Pt);
+    results.codes_of_samples = spectrum.visual.lift(descent.Pt());
     results.codes_of_classes = std::move(descent.Et);
   }
   info.timings.finish = clock.lap();

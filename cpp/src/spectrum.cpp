@@ -18,7 +18,7 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   // dimension alone is LAPACK's and NumPy's customary bound.
   visual = Eigenbasis(statistics.gram_lower, statistics.n_features());
   poll();
-  class_sums = visual.project(statistics.class_sums);
+  const MatrixD sums = visual.project(statistics.class_sums);
   visual_trace = statistics.gram_lower.trace();
   visual_seconds = clock.lap();
   poll();
@@ -28,9 +28,11 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   syrk(Op::none, 1, weighted, 0, gram);
   semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()));
   vectors = semantic.project(class_vectors);
-  weighted_vectors = vectors * counts.asDiagonal();
-  cross.resize(class_sums.rows(), vectors.rows());
-  gemm(Op::none, Op::transpose, 1, class_sums, vectors, 0, cross);
+  class_sums.resize(visual.rank() + semantic.rank(), statistics.n_classes());
+  visual_rows(class_sums) = sums;
+  semantic_rows(class_sums) = vectors * counts.asDiagonal();
+  cross.resize(visual.rank(), semantic.rank());
+  gemm(Op::none, Op::transpose, 1, sums, vectors, 0, cross);
   semantic_trace = gram.trace();
   semantic_seconds = clock.lap();
 }

@@ -11,13 +11,14 @@ namespace jcmspl {
 
 namespace {
 
-// Sums of squares of values up to this stay finite for any number of samples that fits in memory.
+// Sums of squares of values up to this stay finite for any number of samples that fits in memory, and the sums
+// themselves stay below its square.
 constexpr double largest_value = 1e145;
 
-bool acceptable(const double* values, Index count) {
-  int bad = 0;
-  for (Index i = 0; i < count; ++i) bad |= !(std::abs(values[i]) <= largest_value);
-  return bad == 0;
+template <class Values>
+bool acceptable(const Values& values, double limit = largest_value) {
+  return values.size() == 0 ||
+         static_cast<double>(values.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>()) <= limit;
 }
 
 // Copies rows [first, first + block.cols()) of the chunk into the columns of block.
@@ -42,16 +43,27 @@ void gather(const Samples<T>& chunk, Index first, View<double> block) {
   }
 }
 
+// A sample with infinity becomes NaN here, and is found out later like NaN itself.
 void scale_to_unit(View<double> block) {
   for (Index i = 0; i < block.cols(); ++i) {
-    const double norm = block.col(i).stableNorm();
-    if (norm > 0) block.col(i) /= norm;
+    double norm = block.col(i).norm();
+    if (!(norm > 1e-140 && norm < 1e140)) norm = block.col(i).stableNorm();  // squares under- or overflowed
+    if (norm != 0) block.col(i) /= norm;
   }
 }
 
 void check_values(const ConstView<double>& block, Index first_row) {
   for (Index i = 0; i < block.cols(); ++i)
-    if (!acceptable(block.data() + i * block.outerStride(), block.rows())) throw BadValue(first_row + i);
+    if (!acceptable(block.col(i))) throw BadValue(first_row + i);
+}
+
+template <class T>
+void find_bad_value(const Samples<T>& chunk) {
+  for (Index i = 0; i < chunk.rows; ++i) {
+    const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(chunk.data + i * chunk.row_stride, chunk.cols,
+                                                                   Eigen::InnerStride<>(chunk.col_stride));
+    if (!acceptable(row)) throw BadValue(i);
+  }
 }
 
 void check_labels(const std::int64_t* labels, Index count, Index n_classes) {
@@ -75,8 +87,8 @@ MatrixD Statistics::gram() const {
 }
 
 Index Statistics::block_rows() const {
-  constexpr Index block_values = Index(1) << 20;  // 8 MB of doubles
-  return std::clamp<Index>(block_values / std::max<Index>(1, n_features()), 64, 4096);
+  constexpr Index block_values = Index(1) << 21;  // 16 MB of doubles
+  return std::clamp<Index>(block_values / std::max<Index>(1, n_features()), 64, 8192);
 }
 
 void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
@@ -102,7 +114,6 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
                                   : buffer.data();
     const Index stride = in_place ? chunk.row_stride : chunk.cols;
     const ConstView<double> block(data, chunk.cols, rows, Eigen::OuterStride<>(stride));
-    check_values(block, first);
     if (unit_rows) scale_to_unit(copy);
     accumulate(block, labels + first);
     poll();
@@ -113,15 +124,20 @@ template <class T>
 void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   check_labels(labels, chunk.rows, n_classes());
-  // One block is checked before anything is added to. More than one go to statistics of their own first, so that a bad
-  // value in the last block does not leave the others behind.
+  // A small chunk is looked through while it is in cache. A large one would be read twice for that: it gets statistics
+  // of its own, on whose diagonal any bad value shows, and which are dropped if there is one.
   if (chunk.rows <= block_rows()) {
+    find_bad_value(chunk);
     accumulate_chunk(chunk, labels, unit_rows, [] {});
     return;
   }
   Statistics part(n_features(), n_classes());
   part.accumulate_chunk(chunk, labels, unit_rows, poll);
-  add(part);
+  if (!acceptable(part.gram_lower.diagonal(), largest_value * largest_value)) find_bad_value(chunk);
+  if (counts.sum() == 0)
+    *this = std::move(part);
+  else
+    add(part);
 }
 
 template void Statistics::update(const Samples<float>&, const std::int64_t*, bool, const Poll&);

@@ -6,22 +6,31 @@
 // shifts are too small for that to be safe, S is diagonalised instead and zero denominators give zero (minimum norm).
 #pragma once
 
+#include <array>
+
 #include "jcmspl/tridiagonal.hpp"
 
 namespace jcmspl {
+
+// Rows of the right-hand side that share a weight, and a factor to be multiplied with.
+struct ShiftedRows {
+  double weight, factor;
+  VectorD shifts;  // one for each row
+};
 
 class ShiftedSolver {
  public:
   // Starts on a new S, given by its lower triangle; decomposes it only when a solve needs that. Keeps a reference.
   void reset(const MatrixD& lower);
 
-  // Replaces each row t_j of rhs (rows x k) by the solution; shifts are non-negative, weight too.
-  void solve(double weight, const VectorD& shifts, MatrixD& rhs);
+  // The first rows have one weight and factor, the others another; weights and shifts are non-negative.
+  void solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution);
 
  private:
   void diagonalise();
-  void solve_tridiagonal(double weight, const VectorD& shifts);
-  void solve_diagonal(double weight, const VectorD& shifts);
+  bool tridiagonal_is_safe(const ShiftedRows& part) const;
+  void solve_tridiagonal(const ShiftedRows& part, Index first_row);
+  void solve_diagonal(const ShiftedRows& part, Index first_row);
 
   const MatrixD* lower_ = nullptr;
   bool reduced_ = false, diagonalised_ = false;

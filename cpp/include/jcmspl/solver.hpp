@@ -38,7 +38,7 @@ struct Stationarity {
 };
 
 struct Timings {
-  double start = 0, visual_update = 0, semantic_update = 0, concept_update = 0, objective = 0, finish = 0;
+  double start = 0, projections = 0, concepts = 0, objective = 0, finish = 0;
 };
 
 struct Info {

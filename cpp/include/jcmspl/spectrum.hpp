@@ -13,13 +13,22 @@ struct Spectrum {
 
   Index n_classes() const { return counts.size(); }
 
+  // The visual and the semantic side of a matrix of classes or concepts, one on top of the other.
+  template <class M>
+  auto visual_rows(M&& a) const {
+    return a.topRows(visual.rank());
+  }
+  template <class M>
+  auto semantic_rows(M&& a) const {
+    return a.bottomRows(semantic.rank());
+  }
+
   Eigenbasis visual;    // of G = XX'
   Eigenbasis semantic;  // of YY' = Yc N Yc'
-  MatrixD class_sums;   // V' M     r x c
-  MatrixD vectors;      // Vy' Yc   q x c
+  MatrixD class_sums;   // V' M on top of Vy' Yc N       (r + q) x c
+  MatrixD vectors;      // Vy' Yc                        q x c
+  MatrixD cross;        // XY' in the two bases          r x q
   VectorD counts;       // the diagonal of N
-  MatrixD weighted_vectors;  // Vy' Yc N        q x c
-  MatrixD cross;             // V' M Yc' Vy     r x q, that is XY' in the two bases
   double visual_trace, semantic_trace;
   double visual_seconds, semantic_seconds;
 };

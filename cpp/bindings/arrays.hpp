@@ -1,4 +1,5 @@
-// Between NumPy arrays and the core's matrices. A C-contiguous (r, c) array is a column-major c x r matrix.
+// Between NumPy arrays and the core's matrices. A C-contiguous (r, c) array is a column-major c x r
+// matrix.
 #pragma once
 
 #include <pybind11/numpy.h>

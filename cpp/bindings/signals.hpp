@@ -8,7 +8,7 @@
 namespace jcmspl::bindings {
 
 class SignalPoll {
- public:
+public:
   // Cheap enough to call between any two kernels: it takes the GIL at most twenty times a second.
   void operator()() {
     const auto now = std::chrono::steady_clock::now();
@@ -18,7 +18,7 @@ class SignalPoll {
     if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
   }
 
- private:
+private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

@@ -16,7 +16,8 @@ bool is_quasi_triangular(const Matrix<T>& a) {
   for (Index j = 0; j + 1 < n; ++j) {
     if (a(j + 1, j) == T(0)) continue;
     const bool last_of_block = j > 0 && a(j, j - 1) != T(0);
-    const bool standard = a(j, j) == a(j + 1, j + 1) && (a(j + 1, j) > 0) != (a(j, j + 1) > 0) && a(j, j + 1) != T(0);
+    const bool standard =
+        a(j, j) == a(j + 1, j + 1) && (a(j + 1, j) > 0) != (a(j, j + 1) > 0) && a(j, j + 1) != T(0);
     if (last_of_block || !standard) return false;
   }
   return true;
@@ -47,12 +48,14 @@ Index split(const ConstView<T>& a) {
 template <class M>
 auto part(const M& a, Index row, Index col, Index rows, Index cols) {
   using T = typename M::Scalar;
-  return ConstView<T>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
+  return ConstView<T>(a.data() + row + col * a.outerStride(), rows, cols,
+                      Eigen::OuterStride<>(a.outerStride()));
 }
 
 template <class T>
 View<T> part(const View<T>& a, Index row, Index col, Index rows, Index cols) {
-  return {const_cast<T*>(a.data()) + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride())};
+  return {const_cast<T*>(a.data()) + row + col * a.outerStride(), rows, cols,
+          Eigen::OuterStride<>(a.outerStride())};
 }
 
 template <class T>
@@ -61,9 +64,10 @@ void solve_small(const ConstView<T>& r, const ConstView<T>& s, View<T> t) {
   int plus = 1, rows = as_int(t.rows()), cols = as_int(t.cols()), info = 0;
   int ldr = blas_ld(r), lds = blas_ld(s), ldt = blas_ld(t);
   T scale = 1;
-  // info = 1 tells of diagonal blocks that had to be perturbed; callers have looked at the eigenvalues themselves.
-  kernels<T>().trsyl(&no, &no, &plus, &rows, &cols, blas_data(r), &ldr, blas_data(s), &lds, t.data(), &ldt, &scale,
-                     &info);
+  // info = 1 tells of diagonal blocks that had to be perturbed; callers have looked at the
+  // eigenvalues themselves.
+  kernels<T>().trsyl(&no, &no, &plus, &rows, &cols, blas_data(r), &ldr, blas_data(s), &lds,
+                     t.data(), &ldt, &scale, &info);
   if (scale != T(1)) t /= scale;
 }
 
@@ -92,11 +96,13 @@ void solve_quasi_triangular(ConstView<T> r, ConstView<T> s, View<T> t) {
 
 namespace {
 
-// The two inner loops of the elimination below, over the first n rows. Complex numbers are multiplied by hand: the
-// standard library's product looks for NaN and stops the compiler from vectorising.
+// The two inner loops of the elimination below, over the first n rows. Complex numbers are
+// multiplied by hand: the standard library's product looks for NaN and stops the compiler from
+// vectorising.
 
 template <class T>
-void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
+void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs,
+                   T* __restrict carry) {
   for (Index i = 0; i < n; ++i) {
     rhs[i] -= x * next[i];
     carry[i] -= factor * next[i];
@@ -104,8 +110,8 @@ void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restri
 }
 
 template <class T>
-void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor, std::complex<T>* rhs,
-                   std::complex<T>* carry) {
+void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor,
+                   std::complex<T>* rhs, std::complex<T>* carry) {
   T* __restrict b = reinterpret_cast<T*>(rhs);
   T* __restrict c = reinterpret_cast<T*>(carry);
   const T xr = x.real(), xi = x.imag(), fr = factor.real(), fi = factor.imag();
@@ -118,7 +124,8 @@ void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::co
 }
 
 template <class T>
-void pivot_on_carry(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
+void pivot_on_carry(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs,
+                    T* __restrict carry) {
   for (Index i = 0; i < n; ++i) {
     rhs[i] -= x * carry[i];
     carry[i] = next[i] - factor * carry[i];
@@ -140,15 +147,17 @@ void pivot_on_carry(Index n, const T* __restrict next, std::complex<T> x, std::c
   }
 }
 
-// Solves (h + shift I) x = rhs for an upper Hessenberg h by column operations from the last column to the first: of two
-// neighbouring columns the one with the larger element in the row is the pivot, and is used for back substitution at
-// once. h is read once, column by column, and no factor is stored. S is T or std::complex<T>.
+// Solves (h + shift I) x = rhs for an upper Hessenberg h by column operations from the last column
+// to the first: of two neighbouring columns the one with the larger element in the row is the
+// pivot, and is used for back substitution at once. h is read once, column by column, and no factor
+// is stored. S is T or std::complex<T>.
 template <class S, class T>
 class ShiftedHessenberg {
- public:
+public:
   explicit ShiftedHessenberg(const Matrix<T>& h)
       : h_(h),
-        least_pivot_(std::max(std::numeric_limits<T>::min(), std::numeric_limits<T>::epsilon() * h.norm())),
+        least_pivot_(
+            std::max(std::numeric_limits<T>::min(), std::numeric_limits<T>::epsilon() * h.norm())),
         carry_(h.rows()),
         multiplier_(h.rows()),
         next_is_pivot_(h.rows()) {}
@@ -158,7 +167,8 @@ class ShiftedHessenberg {
     carry_ = h_.col(n - 1).template cast<S>();
     carry_[n - 1] += shift;
     for (Index j = n - 1; j > 0; --j) {
-      // column j - 1 and the carried one have j + 1 elements left each; after this the carried one has j
+      // column j - 1 and the carried one have j + 1 elements left each; after this the carried one
+      // has j
       const T* next = h_.col(j - 1).data();
       const S diagonal = next[j - 1] + shift, carried_last = carry_[j - 1];
       next_is_pivot_[j] = std::abs(next[j]) > std::abs(carry_[j]);
@@ -178,7 +188,8 @@ class ShiftedHessenberg {
       }
     }
     rhs[0] /= safe(carry_[0]);
-    // Undo the column operations: rhs[j - 1] is the coefficient of the combination, rhs[j] that of the pivot column.
+    // Undo the column operations: rhs[j - 1] is the coefficient of the combination, rhs[j] that of
+    // the pivot column.
     for (Index j = 1; j < n; ++j) {
       const S combination = rhs[j - 1], pivot = rhs[j] - multiplier_[j] * combination;
       rhs[j - 1] = next_is_pivot_[j] ? pivot : combination;
@@ -186,8 +197,9 @@ class ShiftedHessenberg {
     }
   }
 
- private:
-  // A pivot of nothing means a singular system: go on as trsyl does, with a huge solution that gives it away.
+private:
+  // A pivot of nothing means a singular system: go on as trsyl does, with a huge solution that
+  // gives it away.
   S safe(S pivot) const { return std::abs(pivot) < least_pivot_ ? S(least_pivot_) : pivot; }
 
   const Matrix<T>& h_;
@@ -214,16 +226,18 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
       const bool is_pair = j + 1 < last && s(j + 1, j) != T(0);
       const Index columns = is_pair ? 2 : 1;
       // a few columns already in cache: not worth a call to BLAS
-      t.middleCols(j, columns).noalias() -= t.middleCols(first, j - first).lazyProduct(s.block(first, j, j - first, columns));
+      t.middleCols(j, columns).noalias() -=
+          t.middleCols(first, j - first).lazyProduct(s.block(first, j, j - first, columns));
       if (!is_pair) {
         column = t.col(j);
         real.solve(s(j, j), column);
         t.col(j) = column;
         continue;
       }
-      // [u v] S = lambda [u v] for the eigenvector (beta, i omega) of the 2 x 2 block: one complex system gives both
-      // columns, w = beta z_j + i omega z_j+1.
-      const T beta = s(j, j + 1), omega = std::sqrt(std::abs(beta)) * std::sqrt(std::abs(s(j + 1, j)));
+      // [u v] S = lambda [u v] for the eigenvector (beta, i omega) of the 2 x 2 block: one complex
+      // system gives both columns, w = beta z_j + i omega z_j+1.
+      const T beta = s(j, j + 1),
+              omega = std::sqrt(std::abs(beta)) * std::sqrt(std::abs(s(j + 1, j)));
       pair.real() = beta * t.col(j);
       pair.imag() = omega * t.col(j + 1);
       complex.solve({s(j, j), omega}, pair);
@@ -232,17 +246,17 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
       ++j;
     }
     if (last < m)
-      gemm(Op::none, Op::none, -1, t.middleCols(first, last - first), s.block(first, last, last - first, m - last), 1,
-           t.rightCols(m - last));
+      gemm(Op::none, Op::none, -1, t.middleCols(first, last - first),
+           s.block(first, last, last - first, m - last), 1, t.rightCols(m - last));
     first = last;
     poll();
   }
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                     \
-  template bool is_quasi_triangular(const Matrix<T>&);                            \
-  template ComplexVector<T> quasi_triangular_eigenvalues(const Matrix<T>&);       \
-  template void solve_quasi_triangular(ConstView<T>, ConstView<T>, View<T>);      \
+#define JCMSPL_INSTANTIATE(T)                                                \
+  template bool is_quasi_triangular(const Matrix<T>&);                       \
+  template ComplexVector<T> quasi_triangular_eigenvalues(const Matrix<T>&);  \
+  template void solve_quasi_triangular(ConstView<T>, ConstView<T>, View<T>); \
   template void solve_hessenberg(const Matrix<T>&, const Matrix<T>&, Matrix<T>&, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)

@@ -18,7 +18,7 @@ constexpr Index candidate_block = 2048;
 // A block of samples as contiguous columns: the caller's memory where it fits, a copy where not.
 template <class T>
 class SampleBlock {
- public:
+public:
   SampleBlock(const Samples<T>& samples, Index step) : samples_(samples) {
     in_place_ = samples.col_stride == 1 && samples.row_stride >= samples.cols;
     if (!in_place_) copy_.resize(samples.cols, std::min(step, samples.rows));
@@ -37,13 +37,14 @@ class SampleBlock {
     for (Index i = 0; i < rows; ++i) {
       const T* x = block.data() + i * stride;
       int bad = 0;
-      for (Index j = 0; j < samples_.cols; ++j) bad |= !(std::abs(x[j]) <= std::numeric_limits<T>::max());
+      for (Index j = 0; j < samples_.cols; ++j)
+        bad |= !(std::abs(x[j]) <= std::numeric_limits<T>::max());
       if (bad) throw BadValue(first + i);
     }
     return block;
   }
 
- private:
+private:
   const Samples<T>& samples_;
   bool in_place_;
   Matrix<T> copy_;
@@ -69,7 +70,7 @@ void inverse_lengths(const ConstView<T>& block, Vector<T>& out) {
 // The n best (score, index) pairs seen so far; offered in ascending order of index.
 template <class T>
 class Best {
- public:
+public:
   explicit Best(Index n) : n_(static_cast<std::size_t>(n)) { heap_.reserve(n_); }
 
   void clear() { heap_.clear(); }
@@ -96,7 +97,7 @@ class Best {
     }
   }
 
- private:
+private:
   using Entry = std::pair<T, std::int64_t>;
 
   static bool before(const Entry& a, const Entry& b) {
@@ -121,7 +122,8 @@ class Best {
 
 // scores (candidates x samples) = weights' x [/ |x|] + bias
 template <class T, class Weights, class Bias, class Out>
-void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x, const Vector<T>* inverse, Out&& out) {
+void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x,
+                 const Vector<T>* inverse, Out&& out) {
   gemm(Op::transpose, Op::none, 1, weights, x, 0, out);
   if (inverse)
     for (Index i = 0; i < x.cols(); ++i) out.col(i) = out.col(i) * (*inverse)[i] + bias;
@@ -132,10 +134,11 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
 }  // namespace
 
 template <class T>
-void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* best_scores,
-                            const Poll& poll) const {
+void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows,
+                            std::int64_t* indices, T* best_scores, const Poll& poll) const {
   SampleBlock<T> reader(samples, query_block);
-  std::vector<Best<T>> best(static_cast<std::size_t>(std::min(query_block, samples.rows)), Best<T>(n_best));
+  std::vector<Best<T>> best(static_cast<std::size_t>(std::min(query_block, samples.rows)),
+                            Best<T>(n_best));
   Matrix<T> buffer(std::min(candidate_block, weights.cols()), std::min(query_block, samples.rows));
   Vector<T> inverse;
   for (Index first = 0; first < samples.rows; first += query_block) {
@@ -146,29 +149,34 @@ void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_r
     for (Index c = 0; c < weights.cols(); c += candidate_block) {
       const Index width = std::min(candidate_block, weights.cols() - c);
       auto block = buffer.topLeftCorner(width, rows);
-      score_block<T>(weights.middleCols(c, width), bias.segment(c, width), x, unit_rows ? &inverse : nullptr, block);
+      score_block<T>(weights.middleCols(c, width), bias.segment(c, width), x,
+                     unit_rows ? &inverse : nullptr, block);
       for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
       poll();
     }
-    for (Index i = 0; i < rows; ++i) best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
+    for (Index i = 0; i < rows; ++i)
+      best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
   }
 }
 
 template <class T>
-void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
+void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out,
+                             const Poll& poll) const {
   SampleBlock<T> reader(samples, query_block);
   Vector<T> inverse;
   for (Index first = 0; first < samples.rows; first += query_block) {
     const Index rows = std::min(query_block, samples.rows - first);
     const ConstView<T> x = reader.load(first, rows);
     if (unit_rows) inverse_lengths(x, inverse);
-    View<T> block(out + first * weights.cols(), weights.cols(), rows, Eigen::OuterStride<>(weights.cols()));
+    View<T> block(out + first * weights.cols(), weights.cols(), rows,
+                  Eigen::OuterStride<>(weights.cols()));
     score_block<T>(weights, bias, x, unit_rows ? &inverse : nullptr, block);
     poll();
   }
 }
 
-AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
+AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates,
+                          Space space, Metric metric) {
   const Index n = candidates.cols();
   AffineScorer<double> scorer{MatrixD(at.rows(), n), VectorD::Zero(n)};
   MatrixD concepts(bt.cols(), n);  // B y
@@ -176,7 +184,9 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
   gemm(Op::none, Op::none, 1, at, concepts, 0, scorer.weights);  // A'B y
   if (metric == Metric::dot) return scorer;
   // What a candidate looks like in the space where it is compared
-  const MatrixD& seen_as = space == Space::visual ? scorer.weights : space == Space::semantic ? candidates : concepts;
+  const MatrixD& seen_as = space == Space::visual     ? scorer.weights
+                           : space == Space::semantic ? candidates
+                                                      : concepts;
   const VectorD norms = seen_as.colwise().stableNorm();
   if (metric == Metric::euclidean)
     scorer.bias = -0.5 * norms.array().square();
@@ -193,13 +203,17 @@ void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_bes
   if (metric == Metric::cosine) {
     for (Index c = 0; c < n; ++c) {
       const double norm = length(prototypes.col(c).data(), m);
-      scorer.weights.col(c) = norm > 0 ? Vector<T>((prototypes.col(c).template cast<double>() / norm).template cast<T>())
-                                       : Vector<T>(Vector<T>::Zero(m));
+      scorer.weights.col(c) =
+          norm > 0
+              ? Vector<T>((prototypes.col(c).template cast<double>() / norm).template cast<T>())
+              : Vector<T>(Vector<T>::Zero(m));
     }
   } else if (metric == Metric::euclidean) {
-    // Distances do not change with the origin: seen from the prototypes' mean less is lost to cancellation.
+    // Distances do not change with the origin: seen from the prototypes' mean less is lost to
+    // cancellation.
     VectorD centre = VectorD::Zero(m);
-    for (Index c = 0; c < n; ++c) centre += prototypes.col(c).template cast<double>() / static_cast<double>(n);
+    for (Index c = 0; c < n; ++c)
+      centre += prototypes.col(c).template cast<double>() / static_cast<double>(n);
     for (Index c = 0; c < n; ++c) {
       const VectorD offset = prototypes.col(c).template cast<double>() - centre;
       scorer.weights.col(c) = offset.template cast<T>();
@@ -223,27 +237,32 @@ void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_bes
         order[b] = {static_cast<T>(length(difference.data(), m)), best[b]};
       }
       std::sort(order.begin(), order.end());
-      for (Index b = 0; b < n_best; ++b) std::tie(values[(first + i) * n_best + b], best[b]) = order[b];
+      for (Index b = 0; b < n_best; ++b)
+        std::tie(values[(first + i) * n_best + b], best[b]) = order[b];
     }
     poll();
   }
 }
 
 template <class T>
-void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out, const Poll& poll) {
+void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out,
+                     const Poll& poll) {
   SampleBlock<T> reader(samples, query_block);
   Matrix<T> projected(projection.cols(), std::min(query_block, samples.rows));
   for (Index first = 0; first < samples.rows; first += query_block) {
     const Index rows = std::min(query_block, samples.rows - first);
-    gemm(Op::transpose, Op::none, 1, projection, reader.load(first, rows), 0, projected.leftCols(rows));
-    for (Index i = 0; i < rows; ++i) out[first + i] = static_cast<T>(length(projected.col(i).data(), projected.rows()));
+    gemm(Op::transpose, Op::none, 1, projection, reader.load(first, rows), 0,
+         projected.leftCols(rows));
+    for (Index i = 0; i < rows; ++i)
+      out[first + i] = static_cast<T>(length(projected.col(i).data(), projected.rows()));
     poll();
   }
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                                        \
-  template struct AffineScorer<T>;                                                                   \
-  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, const Poll&); \
+#define JCMSPL_INSTANTIATE(T)                                                                  \
+  template struct AffineScorer<T>;                                                             \
+  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, \
+                        const Poll&);                                                          \
   template void projected_norms(const Samples<T>&, const Matrix<T>&, T*, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)

@@ -10,18 +10,20 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-// (weight T + shift_j I) z_j = factor t_j for the rows of a block, side by side: LDL' without pivoting, which is stable for
-// positive definite matrices. Rows are contiguous in the row index, so every operation is a vector operation.
+// (weight T + shift_j I) z_j = factor t_j for the rows of a block, side by side: LDL' without
+// pivoting, which is stable for positive definite matrices. Rows are contiguous in the row index,
+// so every operation is a vector operation.
 template <class Block, class Shifts>
-void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal, const Shifts& shifts,
-                Block z, Eigen::ArrayXXd& inverse_pivots) {
+void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal,
+                const Shifts& shifts, Block z, Eigen::ArrayXXd& inverse_pivots) {
   const Index k = diagonal.size();
   const double weight = part.weight;
   inverse_pivots.col(0) = (weight * diagonal[0] + shifts).inverse();
   z.col(0) *= part.factor;
   for (Index i = 1; i < k; ++i) {
     const double off = weight * off_diagonal[i - 1];
-    inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
+    inverse_pivots.col(i) =
+        (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
     z.col(i) = part.factor * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
   }
   z.col(k - 1) *= inverse_pivots.col(k - 1);
@@ -36,7 +38,8 @@ void ShiftedSolver::reset(const MatrixD& lower) {
   reduced_ = diagonalised_ = false;
 }
 
-void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution) {
+void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs,
+                          MatrixD& solution) {
   if (rhs.size() == 0) return;
   bool rotate = false, safe = true;
   for (const ShiftedRows& part : parts)
@@ -68,7 +71,8 @@ void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD
     solution.swap(rotated_);
 }
 
-// S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive definite.
+// S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive
+// definite.
 bool ShiftedSolver::tridiagonal_is_safe(const ShiftedRows& part) const {
   if (part.weight == 0 || part.shifts.size() == 0) return true;
   const double k = static_cast<double>(tridiagonal_.diagonal().size());
@@ -94,7 +98,8 @@ void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) 
     const Index rows = std::min(step, count - first);
     pivots_.resize(rows, k);
     substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
-               part.shifts.segment(first, rows).array(), rotated_.middleRows(first_row + first, rows).array(), pivots_);
+               part.shifts.segment(first, rows).array(),
+               rotated_.middleRows(first_row + first, rows).array(), pivots_);
   }
 }
 

@@ -10,12 +10,13 @@ namespace jcmspl {
 Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll) {
   for (Index c = 0; c < statistics.n_classes(); ++c)
     if (statistics.counts[c] <= 0)
-      throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
+      throw std::invalid_argument("class " + std::to_string(c) +
+                                  " has no samples: leave it out of the statistics");
 
   Clock clock;
   counts = statistics.counts.cast<double>();
-  // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a random walk: the
-  // dimension alone is LAPACK's and NumPy's customary bound.
+  // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
+  // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
   visual = Eigenbasis(statistics.gram_lower, statistics.n_features());
   poll();
   const MatrixD sums = visual.project(statistics.class_sums);

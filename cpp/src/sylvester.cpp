@@ -25,7 +25,7 @@ Shape shape_of(const Matrix<T>& a) {
 // a = V form V' with form diagonal, quasi-triangular or Hessenberg.
 template <class T>
 class Reduced {
- public:
+public:
   enum class Form { diagonal, quasi_triangular, hessenberg };
 
   Form form = Form::diagonal;
@@ -52,7 +52,8 @@ class Reduced {
   void enter_right(Matrix<T>& q) { apply(Side::right, false, q); }
   void leave_right(Matrix<T>& x) { apply(Side::right, true, x); }
 
-  // The quasi-triangular matrix with this one's eigenvalues; all that norms of the operator depend on.
+  // The quasi-triangular matrix with this one's eigenvalues; all that norms of the operator depend
+  // on.
   Matrix<T> schur_form() const {
     if (form != Form::hessenberg) return matrix;
     Matrix<T> t = matrix, none(1, 1);
@@ -60,7 +61,7 @@ class Reduced {
     return t;
   }
 
- private:
+private:
   enum class Basis { identity, reversal, dense, reflectors, tridiagonal };
 
   Reduced(const Matrix<T>& a, Shape shape) : matrix(a) {
@@ -110,8 +111,8 @@ class Reduced {
     char job = 'S';
     int n = as_int(h.rows()), one = 1, info = 0, ldz = blas_ld(z), lwork = std::max(1, 64 * n);
     Vector<T> re(n), im(n), work(lwork);
-    kernels<T>().hseqr(&job, &compz, &n, &one, &n, h.data(), &n, re.data(), im.data(), z.data(), &ldz, work.data(),
-                       &lwork, &info);
+    kernels<T>().hseqr(&job, &compz, &n, &one, &n, h.data(), &n, re.data(), im.data(), z.data(),
+                       &ldz, work.data(), &lwork, &info);
     check_info("hseqr", info);
   }
 
@@ -151,11 +152,13 @@ class Reduced {
 
   void reflect(Side side, bool transpose, Matrix<T>& c) {
     char trans = transpose ? 'T' : 'N';
-    int rows = as_int(c.rows()), cols = as_int(c.cols()), n = as_int(matrix.rows()), one = 1, info = 0;
+    int rows = as_int(c.rows()), cols = as_int(c.cols()), n = as_int(matrix.rows()), one = 1,
+        info = 0;
     int lwork = 64 * std::max(rows, cols) + 65 * 64;
     Vector<T> work(lwork);
-    kernels<T>().ormhr(reinterpret_cast<char*>(&side), &trans, &rows, &cols, &one, &n, vectors_.data(), &n,
-                       tau_.data(), c.data(), &rows, work.data(), &lwork, &info);
+    kernels<T>().ormhr(reinterpret_cast<char*>(&side), &trans, &rows, &cols, &one, &n,
+                       vectors_.data(), &n, tau_.data(), c.data(), &rows, work.data(), &lwork,
+                       &info);
     check_info("ormhr", info);
   }
 
@@ -168,7 +171,7 @@ class Reduced {
 // One equation with its coefficients reduced: factored once, solved for several right-hand sides.
 template <class T>
 class Equation {
- public:
+public:
   using Form = typename Reduced<T>::Form;
 
   Equation(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b, const Poll& poll)
@@ -199,7 +202,8 @@ class Equation {
     if (examined_) return;
     examined_ = true;
     schur_left_ = left_.schur_form();
-    const auto of_a = quasi_triangular_eigenvalues(schur_left_), of_b = quasi_triangular_eigenvalues(right_.matrix);
+    const auto of_a = quasi_triangular_eigenvalues(schur_left_),
+               of_b = quasi_triangular_eigenvalues(right_.matrix);
     const bool exact = left_.exact && right_.exact;
     const double noise = exact ? 0 : 4 * std::numeric_limits<T>::epsilon() * scale_;
     for (Index j = 0; j < of_b.size(); ++j)
@@ -209,12 +213,16 @@ class Equation {
         const double sum = std::abs(x.real() + y.real()) + std::abs(x.imag() + y.imag());
         if (sum <= noise) throw SingularEquation(x, y);
         smallest_sum_ = std::min(smallest_sum_, sum);
-        const double size = exact ? std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) + std::abs(y.imag()) : scale_;
+        const double size = exact ? std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) +
+                                        std::abs(y.imag())
+                                  : scale_;
         smallest_relative_sum_ = std::min(smallest_relative_sum_, sum / size);
       }
   }
 
-  bool both_diagonal() const { return left_.form == Form::diagonal && right_.form == Form::diagonal; }
+  bool both_diagonal() const {
+    return left_.form == Form::diagonal && right_.form == Form::diagonal;
+  }
   double smallest_sum() const { return smallest_sum_; }
   double smallest_relative_sum() const { return smallest_relative_sum_; }
   double scale() const { return scale_; }
@@ -223,9 +231,9 @@ class Equation {
     return both_diagonal() ? "diagonal" : "quasi-triangular";
   }
 
-  // An upper bound on the smallest singular value of x -> a x + x b that is nearly always within a small factor of it:
-  // power iteration on the inverse operator and its adjoint. The adjoint of the equation in r, s is, transposed, the
-  // equation in s, r.
+  // An upper bound on the smallest singular value of x -> a x + x b that is nearly always within a
+  // small factor of it: power iteration on the inverse operator and its adjoint. The adjoint of the
+  // equation in r, s is, transposed, the equation in s, r.
   double separation() {
     examine_eigenvalues();
     if (both_diagonal()) return smallest_sum_;
@@ -251,7 +259,7 @@ class Equation {
     return 1 / growth;
   }
 
- private:
+private:
   static ConstView<T> as_const_view(const Matrix<T>& a) {
     return {a.data(), a.rows(), a.cols(), Eigen::OuterStride<>(a.rows())};
   }
@@ -270,7 +278,8 @@ class Equation {
 };
 
 template <class T>
-Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
+Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                      const Matrix<T>& x) {
   Matrix<T> r = q;
   gemm(Op::none, Op::none, -1, a, x, 1, r);
   gemm(Op::none, Op::none, -1, x, b, 1, r);
@@ -278,15 +287,16 @@ Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q
 }
 
 template <class T>
-double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
+double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                const Matrix<T>& x) {
   const auto norm = [](const Matrix<T>& m) { return static_cast<double>(m.stableNorm()); };
   const double size = (norm(a) + norm(b)) * norm(x) + norm(q);
   return size > 0 ? norm(r) / size : 0;
 }
 
 template <class T>
-SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b,
-                                   const Matrix<T>& q, const Poll& poll) {
+SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b,
+                                   Shape shape_b, const Matrix<T>& q, const Poll& poll) {
   constexpr double epsilon = std::numeric_limits<T>::epsilon();
   const double half_the_digits = std::sqrt(epsilon);
   SylvesterResults<T> out{q, std::numeric_limits<double>::infinity(), 0, false, false, ""};
@@ -307,8 +317,10 @@ SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matr
     }
   }
 
-  // A solution much larger than its right-hand side, or eigenvalues that nearly cancel, ask for a closer look.
-  const double norm_q = static_cast<double>(q.stableNorm()), norm_x = static_cast<double>(out.x.stableNorm());
+  // A solution much larger than its right-hand side, or eigenvalues that nearly cancel, ask for a
+  // closer look.
+  const double norm_q = static_cast<double>(q.stableNorm()),
+               norm_x = static_cast<double>(out.x.stableNorm());
   const bool grew = !(norm_x * equation.scale() * half_the_digits <= norm_q);
   if ((grew && norm_q > 0) || equation.smallest_relative_sum() < half_the_digits) {
     if (equation.both_diagonal()) {
@@ -332,7 +344,8 @@ bool left_should_be_schur(Shape a, Index k, Shape b, Index m) {
 }  // namespace
 
 template <class T>
-SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Poll& poll) {
+SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                                    const Poll& poll) {
   if (q.size() == 0) return {q, std::numeric_limits<double>::infinity(), 0, false, false, "empty"};
   const Shape shape_a = shape_of(a), shape_b = shape_of(b);
   if (!left_should_be_schur(shape_a, a.rows(), shape_b, b.rows()))
@@ -343,8 +356,9 @@ SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, cons
     return shape == Shape::lower ? Shape::upper : shape;
   };
   try {
-    SylvesterResults<T> out = solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(),
-                                                transposed_shape(shape_a), q.transpose(), poll);
+    SylvesterResults<T> out =
+        solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(),
+                          transposed_shape(shape_a), q.transpose(), poll);
     out.x.transposeInPlace();
     return out;
   } catch (const SingularEquation& e) {
@@ -353,13 +367,16 @@ SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, cons
 }
 
 template <class T>
-double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
+double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                          const Matrix<T>& x) {
   return relative(residual_of(a, b, q, x), a, b, q, x);
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                                                      \
-  template SylvesterResults<T> solve_sylvester(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Poll&); \
-  template double sylvester_residual(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);
+#define JCMSPL_INSTANTIATE(T)                                                              \
+  template SylvesterResults<T> solve_sylvester(const Matrix<T>&, const Matrix<T>&,         \
+                                               const Matrix<T>&, const Poll&);             \
+  template double sylvester_residual(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
+                                     const Matrix<T>&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

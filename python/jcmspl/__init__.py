@@ -1,3 +1,37 @@
-"""Classical zero-shot recognition."""
+"""Classical zero-shot recognition: exact, fast, scikit-learn style.
+
+The kernels of the compiled core, each usable on its own:
+
+=========================  =====================================================================
+:func:`solve_sylvester`    ``a x + x b = q`` for real square ``a`` and ``b``
+:class:`Statistics`        all that a fit needs to know of labelled samples, in one pass
+:class:`Spectrum`          the eigenbases shared by every setting of the model
+:func:`solve`              the model itself, on a spectrum
+:func:`nearest`            the nearest prototypes of each sample
+:class:`AffineScorer`      recognition in the visual, semantic or concept space, as one product
+=========================  =====================================================================
+"""
+
+from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
+from jcmspl.recognition import AffineScorer, nearest
+from jcmspl.solver import Solution, Spectrum, solve
+from jcmspl.statistics import StartStatistics, Statistics
+from jcmspl.sylvester import solve_sylvester, sylvester_residual
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AffineScorer",
+    "DivergenceError",
+    "NearlySingularWarning",
+    "SingularEquationError",
+    "Solution",
+    "Spectrum",
+    "StartStatistics",
+    "Statistics",
+    "__version__",
+    "nearest",
+    "solve",
+    "solve_sylvester",
+    "sylvester_residual",
+]

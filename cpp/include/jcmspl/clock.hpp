@@ -5,7 +5,7 @@
 namespace jcmspl {
 
 class Clock {
- public:
+public:
   // Seconds since the last lap, or since the clock was made.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
@@ -14,7 +14,7 @@ class Clock {
     return seconds;
   }
 
- private:
+private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

@@ -7,12 +7,13 @@
 namespace jcmspl {
 
 class Eigenbasis {
- public:
+public:
   Eigenbasis() = default;
 
   // Decomposes the matrix whose lower triangle is given. Eigenvalues at or below
-  // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so that every
-  // denominator built on the others is positive and every solution is the minimum-norm one.
+  // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so
+  // that every denominator built on the others is positive and every solution is the minimum-norm
+  // one.
   Eigenbasis(const MatrixD& lower, Index noise_dimension);
 
   Index dimension() const { return dimension_; }
@@ -22,10 +23,11 @@ class Eigenbasis {
   MatrixD project(const MatrixD& a) const;  // V' a
   MatrixD lift(const MatrixD& a) const;     // V a
 
- private:
+private:
   Index dimension_ = 0;
   VectorD values_;
-  // V = Q W is kept as its two factors: forming the product would cost more than all its later uses.
+  // V = Q W is kept as its two factors: forming the product would cost more than all its later
+  // uses.
   Tridiagonal<double> reflectors_;
   MatrixD vectors_;
 };

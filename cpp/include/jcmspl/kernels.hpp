@@ -1,7 +1,8 @@
 // The table of BLAS and LAPACK functions that the core computes with, and typed calls into it.
 //
-// The core links no BLAS: whoever embeds it fills the table once (the Python bindings take SciPy's functions), so
-// that products and decompositions run on a library that picks its code for the CPU at run time.
+// The core links no BLAS: whoever embeds it fills the table once (the Python bindings take SciPy's
+// functions), so that products and decompositions run on a library that picks its code for the CPU
+// at run time.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +13,21 @@
 
 namespace jcmspl {
 
-// name and C signature of each routine, for scalar type T; the name gets LAPACK's prefix (s or d) when it is bound.
-#define JCMSPL_BLAS_ROUTINES(X)                                                                   \
-  X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*))                 \
+// name and C signature of each routine, for scalar type T; the name gets LAPACK's prefix (s or d)
+// when it is bound.
+#define JCMSPL_BLAS_ROUTINES(X)                                                   \
+  X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*)) \
   X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))
 
-#define JCMSPL_LAPACK_ROUTINES(X)                                                                 \
-  X(potrf, (char*, int*, T*, int*, int*))                                                         \
-  X(potri, (char*, int*, T*, int*, int*))                                                         \
-  X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                                   \
-  X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                           \
-  X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
-  X(orghr, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                                      \
-  X(ormhr, (char*, char*, int*, int*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*))        \
-  X(hseqr, (char*, char*, int*, int*, int*, T*, int*, T*, T*, T*, int*, T*, int*, int*))          \
+#define JCMSPL_LAPACK_ROUTINES(X)                                                          \
+  X(potrf, (char*, int*, T*, int*, int*))                                                  \
+  X(potri, (char*, int*, T*, int*, int*))                                                  \
+  X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                            \
+  X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                    \
+  X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                               \
+  X(orghr, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                               \
+  X(ormhr, (char*, char*, int*, int*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*)) \
+  X(hseqr, (char*, char*, int*, int*, int*, T*, int*, T*, T*, T*, int*, T*, int*, int*))   \
   X(trsyl, (char*, char*, int*, int*, int*, T*, int*, T*, int*, T*, int*, T*, int*))
 
 template <class T>
@@ -43,7 +45,8 @@ Kernels<T>& kernels();
 // A decomposition that did not converge or met an impossible argument.
 struct LapackError : std::runtime_error {
   LapackError(const char* routine, int info)
-      : std::runtime_error(std::string("LAPACK's ") + routine + " failed with info = " + std::to_string(info)) {}
+      : std::runtime_error(std::string("LAPACK's ") + routine +
+                           " failed with info = " + std::to_string(info)) {}
 };
 
 inline void check_info(const char* routine, int info) {
@@ -79,14 +82,16 @@ void gemm(Op op_a, Op op_b, double alpha, const A& a, const B& b, double beta, C
   int inner = as_int(op_a == Op::none ? a.cols() : a.rows());
   if (rows == 0 || cols == 0) return;
   if (inner == 0) {
-    if (beta == 0) c.setZero();
-    else c *= T(beta);
+    if (beta == 0)
+      c.setZero();
+    else
+      c *= T(beta);
     return;
   }
   int lda = blas_ld(a), ldb = blas_ld(b), ldc = blas_ld(c);
   T al = T(alpha), be = T(beta);
-  kernels<T>().gemm(reinterpret_cast<char*>(&op_a), reinterpret_cast<char*>(&op_b), &rows, &cols, &inner, &al,
-                    blas_data(a), &lda, blas_data(b), &ldb, &be, blas_data(c), &ldc);
+  kernels<T>().gemm(reinterpret_cast<char*>(&op_a), reinterpret_cast<char*>(&op_b), &rows, &cols,
+                    &inner, &al, blas_data(a), &lda, blas_data(b), &ldb, &be, blas_data(c), &ldc);
 }
 
 // The lower triangle of c = alpha a a' + beta c, or of alpha a' a + beta c when op is transpose.
@@ -99,12 +104,12 @@ void syrk(Op op, double alpha, const A& a, double beta, C&& c) {
   if (order == 0) return;
   int lda = blas_ld(a), ldc = blas_ld(c);
   T al = T(alpha), be = T(beta);
-  kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda, &be,
-                    blas_data(c), &ldc);
+  kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda,
+                    &be, blas_data(c), &ldc);
 }
 
-// Calls with(i, j) for every element below the diagonal of an n x n matrix, tile by tile, so that an element and its
-// mirror image are in cache together.
+// Calls with(i, j) for every element below the diagonal of an n x n matrix, tile by tile, so that
+// an element and its mirror image are in cache together.
 template <class Function>
 void for_each_below_diagonal(Index n, Function with) {
   constexpr Index tile = 32;
@@ -127,7 +132,8 @@ template <class C>
 void add_transpose_to_lower(C&& c) {
   auto* data = blas_data(c);
   const Index ld = c.outerStride();
-  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
+  for_each_below_diagonal(c.rows(),
+                          [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
   c.diagonal() *= 2;
 }
 

@@ -1,9 +1,11 @@
-// The Sylvester equations of the descent. With S = CC' symmetric (k x k) and the other coefficient diagonal they read
+// The Sylvester equations of the descent. With S = CC' symmetric (k x k) and the other coefficient
+// diagonal they read
 //
 //   z (weight S + shift_j I) = t_j      for every row j of a thin matrix,
 //
-// one symmetric matrix under many shifts. S is reduced to tridiagonal form once; each row then costs O(k). Where the
-// shifts are too small for that to be safe, S is diagonalised instead and zero denominators give zero (minimum norm).
+// one symmetric matrix under many shifts. S is reduced to tridiagonal form once; each row then
+// costs O(k). Where the shifts are too small for that to be safe, S is diagonalised instead and
+// zero denominators give zero (minimum norm).
 #pragma once
 
 #include <array>
@@ -19,14 +21,16 @@ struct ShiftedRows {
 };
 
 class ShiftedSolver {
- public:
-  // Starts on a new S, given by its lower triangle; decomposes it only when a solve needs that. Keeps a reference.
+public:
+  // Starts on a new S, given by its lower triangle; decomposes it only when a solve needs that.
+  // Keeps a reference.
   void reset(const MatrixD& lower);
 
-  // The first rows have one weight and factor, the others another; weights and shifts are non-negative.
+  // The first rows have one weight and factor, the others another; weights and shifts are
+  // non-negative.
   void solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution);
 
- private:
+private:
   void diagonalise();
   bool tridiagonal_is_safe(const ShiftedRows& part) const;
   void solve_tridiagonal(const ShiftedRows& part, Index first_row);

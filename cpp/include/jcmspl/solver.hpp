@@ -2,9 +2,10 @@
 //
 //   min over A,B,C  1/2 |AX-C|^2 + l1/2 |BY-C|^2 + l2/2 |C-H|^2 + l3/2 |X-A'C|^2 + l4/2 |Y-B'C|^2
 //
-// on sufficient statistics. After an update C = P X + E L' with L the one-hot labels, so that C itself, which grows
-// with the number of samples, is never formed. All matrices are stored transposed and, inside the solver, seen in
-// the eigenbases of the Spectrum: there XX' and YY' are diagonal.
+// on sufficient statistics. After an update C = P X + E L' with L the one-hot labels, so that C
+// itself, which grows with the number of samples, is never formed. All matrices are stored
+// transposed and, inside the solver, seen in the eigenbases of the Spectrum: there XX' and YY' are
+// diagonal.
 #pragma once
 
 #include <functional>
@@ -20,15 +21,18 @@ struct Settings {
   double l1 = 1, l2 = 1, l3 = 1, l4 = 1;
   Index n_concepts = 0;
   int max_iter = 35;
-  double tol = 1e-6;  // stop when an iteration lowers the objective by less than this part of it; 0: never
+  double tol =
+      1e-6;  // stop when an iteration lowers the objective by less than this part of it; 0: never
   bool want_codes = false;  // whether to return P and E as well
 };
 
 // The five terms of the objective, weights included, in the order of the formula above.
 struct Terms {
-  double visual_projection, semantic_projection, class_codes, visual_reconstruction, semantic_reconstruction;
+  double visual_projection, semantic_projection, class_codes, visual_reconstruction,
+      semantic_reconstruction;
   double sum() const {
-    return visual_projection + semantic_projection + class_codes + visual_reconstruction + semantic_reconstruction;
+    return visual_projection + semantic_projection + class_codes + visual_reconstruction +
+           semantic_reconstruction;
   }
 };
 
@@ -69,10 +73,11 @@ struct Diverged : std::overflow_error {
 // Called after each iteration with its number and objective.
 using OnIteration = std::function<void(int, double)>;
 
-// The first concept row of each class, and one past the last: k rows in c consecutive blocks, as even as possible.
+// The first concept row of each class, and one past the last: k rows in c consecutive blocks, as
+// even as possible.
 std::vector<Index> concept_blocks(Index n_concepts, Index n_classes);
 
-Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start, const OnIteration& on_iteration,
-              const Poll& poll);
+Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start,
+              const OnIteration& on_iteration, const Poll& poll);
 
 }  // namespace jcmspl

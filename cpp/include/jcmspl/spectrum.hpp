@@ -1,5 +1,6 @@
-// The eigenbases of the two Gram matrices and the class statistics seen in them: everything about the data that does
-// not depend on l1..l4, on k or on the start. Computed once, shared by any number of fits, by several threads at once.
+// The eigenbases of the two Gram matrices and the class statistics seen in them: everything about
+// the data that does not depend on l1..l4, on k or on the start. Computed once, shared by any
+// number of fits, by several threads at once.
 #pragma once
 
 #include "jcmspl/eigenbasis.hpp"

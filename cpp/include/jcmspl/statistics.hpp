@@ -1,4 +1,5 @@
-// Sufficient statistics of labelled samples: all that a fit needs to know of them, whatever their number.
+// Sufficient statistics of labelled samples: all that a fit needs to know of them, whatever their
+// number.
 #pragma once
 
 #include <stdexcept>
@@ -22,13 +23,14 @@ struct BadValue : std::domain_error {
 };
 
 class Statistics {
- public:
+public:
   Statistics(Index n_features, Index n_classes);
 
-  // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first scaled to length one
-  // (a zero sample stays zero).
+  // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first
+  // scaled to length one (a zero sample stays zero).
   template <class T>
-  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+              const Poll& poll);
 
   void add(const Statistics& other);
   // The statistics of what is left when other's samples, which must be among these, are taken away.
@@ -43,22 +45,26 @@ class Statistics {
   MatrixD class_sums;  // m x c
   Counts counts;       // c
 
- private:
-  // The rows that one step takes: enough for BLAS to run at full speed, few enough to stay in cache.
+private:
+  // The rows that one step takes: enough for BLAS to run at full speed, few enough to stay in
+  // cache.
   Index block_rows() const;
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
-  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+                        const Poll& poll);
   void check_same_shape(const Statistics& other) const;
 };
 
-// What a start C0, given sample by sample, contributes to the first iteration. Transposed, as everywhere in the core.
+// What a start C0, given sample by sample, contributes to the first iteration. Transposed, as
+// everywhere in the core.
 class StartStatistics {
- public:
+public:
   StartStatistics(Index n_concepts, Index n_features, Index n_classes);
 
   // codes: one row of k values for each sample.
-  void update(const ConstView<double>& codes_t, const ConstView<double>& samples_t, const std::int64_t* labels);
+  void update(const ConstView<double>& codes_t, const ConstView<double>& samples_t,
+              const std::int64_t* labels);
 
   MatrixD code_gram;        // C0 C0'      k x k
   MatrixD sample_code;      // X C0'       m x k

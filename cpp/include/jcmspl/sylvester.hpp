@@ -1,8 +1,9 @@
 // The general Sylvester equation  a x + x b = q  for real square a (k x k) and b (m x m).
 //
-// Each coefficient is looked at first. Symmetric ones are diagonalised; diagonal, triangular and real Schur forms are
-// taken as they are. Of two general ones the smaller is brought to real Schur form and the other only to Hessenberg
-// form (Golub, Nash and Van Loan), which spares the costlier of Bartels and Stewart's two QR iterations.
+// Each coefficient is looked at first. Symmetric ones are diagonalised; diagonal, triangular and
+// real Schur forms are taken as they are. Of two general ones the smaller is brought to real Schur
+// form and the other only to Hessenberg form (Golub, Nash and Van Loan), which spares the costlier
+// of Bartels and Stewart's two QR iterations.
 #pragma once
 
 #include <complex>
@@ -15,8 +16,9 @@ namespace jcmspl {
 template <class T>
 struct SylvesterResults {
   Matrix<T> x;
-  double separation;          // estimated smallest singular value of x -> a x + x b; infinity: not near zero, not asked
-  double relative_residual;   // |q - a x - x b| / ((|a| + |b|) |x| + |q|), Frobenius norms
+  double separation;  // estimated smallest singular value of x -> a x + x b; infinity: not near
+                      // zero, not asked
+  double relative_residual;  // |q - a x - x b| / ((|a| + |b|) |x| + |q|), Frobenius norms
   bool nearly_singular;
   bool refined;
   const char* method;
@@ -30,10 +32,12 @@ struct SingularEquation : std::domain_error {
 };
 
 template <class T>
-SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Poll& poll);
+SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                                    const Poll& poll);
 
 // |q - a x - x b| / ((|a| + |b|) |x| + |q|) in Frobenius norms; 0 for 0 / 0.
 template <class T>
-double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x);
+double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
+                          const Matrix<T>& x);
 
 }  // namespace jcmspl

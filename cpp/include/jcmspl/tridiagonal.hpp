@@ -1,4 +1,5 @@
-// Orthogonal reduction of a symmetric matrix to tridiagonal form, S = Q T Q', and what can be done with it.
+// Orthogonal reduction of a symmetric matrix to tridiagonal form, S = Q T Q', and what can be done
+// with it.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@ enum class Side : char { left = 'L', right = 'R' };
 
 template <class T>
 class Tridiagonal {
- public:
+public:
   // Reduces the matrix whose lower triangle is given.
   void reduce(const Matrix<T>& lower);
 
@@ -27,9 +28,10 @@ class Tridiagonal {
   // Eigenvalues (ascending) and eigenvectors of T itself, so that S = (Q W) diag(values) (Q W)'.
   void eigen(Vector<T>& values, Matrix<T>& vectors) const;
 
- private:
-  // Q is the product of blocks I - V F V' of neighbouring reflectors (the compact WY form). LAPACK's ormtr takes
-  // blocks of 32 and builds them anew at each call; wider ones, kept, run at nearly the speed of a matrix product.
+private:
+  // Q is the product of blocks I - V F V' of neighbouring reflectors (the compact WY form).
+  // LAPACK's ormtr takes blocks of 32 and builds them anew at each call; wider ones, kept, run at
+  // nearly the speed of a matrix product.
   struct Block {
     Index first;       // the columns and the rows of V before it are zero
     Matrix<T> factor;  // F, upper triangular

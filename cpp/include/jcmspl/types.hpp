@@ -1,7 +1,8 @@
 // Matrix types of the core. Everything is column-major, as BLAS wants it.
 //
-// A C-contiguous NumPy array of shape (r, c) has the memory of a column-major c x r matrix. The core therefore
-// keeps every "k x m" matrix of the paper transposed, as m x k, and the bindings hand it over without a copy.
+// A C-contiguous NumPy array of shape (r, c) has the memory of a column-major c x r matrix. The
+// core therefore keeps every "k x m" matrix of the paper transposed, as m x k, and the bindings
+// hand it over without a copy.
 #pragma once
 
 #include <Eigen/Core>

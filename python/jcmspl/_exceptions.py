@@ -1,0 +1,28 @@
+"""What can go wrong, by name."""
+
+import numpy as np
+
+
+class SingularEquationError(np.linalg.LinAlgError):
+    """A Sylvester equation without a unique solution.
+
+    Attributes
+    ----------
+    eigenvalues : tuple of complex
+        An eigenvalue of ``a`` and one of ``b`` that add up to zero.
+    """
+
+    def __init__(self, message: str, eigenvalues: tuple[complex, complex]) -> None:
+        super().__init__(message, eigenvalues)
+        self.eigenvalues = eigenvalues
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NearlySingularWarning(RuntimeWarning):
+    """A Sylvester equation so close to a singular one that its solution has few correct digits."""
+
+
+class DivergenceError(np.linalg.LinAlgError):
+    """The objective overflowed or is not a number."""

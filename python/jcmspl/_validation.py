@@ -1,0 +1,130 @@
+"""Turns what users pass into what the core takes, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.floating[Any]]
+Float64Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def require_finite(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse NaN and infinity, telling where the first one is."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name} holds NaN or infinity, first at index {where}: remove or replace such values"
+        )
+
+
+def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
+    """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one."""
+    if type(value).__module__.startswith("scipy.sparse"):
+        raise TypeError(
+            f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()"
+        )
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
+    if array.ndim != ndim:
+        hint = (
+            f": use {name}.reshape(1, -1) for a single sample"
+            if ndim == 2 and array.ndim == 1
+            else ""
+        )
+        raise ValueError(
+            f"{name} must have {ndim} dimension(s), but its shape is {array.shape}{hint}"
+        )
+    return array
+
+
+def as_matrix(
+    value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
+) -> npt.NDArray[Any]:
+    """Return a finite, C-contiguous matrix of the given dtype."""
+    array = np.ascontiguousarray(as_real_array(value, name), dtype=dtype)
+    require_finite(array, name)
+    return array
+
+
+def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:
+    """Return samples (rows) that the core can read in place: native, aligned float32 or float64, any strides.
+
+    Only other dtypes are copied. The core itself looks for NaN and infinity while it reads.
+    """
+    array = as_real_array(value, name)
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} has no features (its shape is {array.shape})")
+    dtype = np.float32 if array.dtype.itemsize == 4 and array.dtype.kind == "f" else np.float64
+    whole_elements = all(stride % array.dtype.itemsize == 0 for stride in array.strides)
+    if array.dtype == dtype and array.dtype.isnative and array.flags.aligned and whole_elements:
+        return array
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def working_dtype(*arrays: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:
+    """float32 if all of the arrays are, else float64."""
+    return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
+
+
+def as_labels(
+    value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = "labels"
+) -> IntArray:
+    """Return class numbers 0..n_classes-1, one for each sample."""
+    labels = np.asarray(value)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, but its shape is {labels.shape}")
+    if len(labels) != n_samples:
+        raise ValueError(f"there are {n_samples} samples but {len(labels)} {name}")
+    if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind not in "iu" and len(labels) > 0:
+        raise TypeError(
+            f"{name} must be whole numbers 0..{n_classes - 1}, but their dtype is {labels.dtype}"
+        )
+    outside = (labels < 0) | (labels >= n_classes)
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise ValueError(
+            f"{name} must be 0..{n_classes - 1}, but that of sample {first} is {labels[first]} "
+            "(files of this field often count from 1)"
+        )
+    return np.ascontiguousarray(labels, dtype=np.int64)
+
+
+def as_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return a whole number in the given range."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, but is {value!r}") from None
+    if count < minimum or (maximum is not None and count > maximum):
+        limits = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise ValueError(f"{name} must be {limits}, but is {count}")
+    return count
+
+
+def as_weight(value: Any, name: str) -> float:
+    """Return a finite number that is not negative."""
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, but is {value!r}") from None
+    if not (np.isfinite(weight) and weight >= 0):
+        raise ValueError(f"{name} must be a finite number of at least 0, but is {weight}")
+    return weight
+
+
+def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return value if it is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, but is {value!r}")
+    return str(value)

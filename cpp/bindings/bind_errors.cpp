@@ -19,13 +19,11 @@ void register_errors(py::module_&) {
     try {
       if (p) std::rethrow_exception(p);
     } catch (const BadValue& e) {
-      py::set_error(PyExc_ValueError,
-                    ("sample " + std::to_string(e.row) +
-                     " holds NaN, infinity or a value too large to square: remove or replace it")
-                        .c_str());
+      py::set_error(PyExc_ValueError, ("sample " + std::to_string(e.row) +
+                                       " holds NaN, infinity or a value too large to square: remove or replace it")
+                                          .c_str());
     } catch (const Diverged& e) {
-      linalg_error("the objective overflowed or is not a number in iteration " +
-                   std::to_string(e.iteration) +
+      linalg_error("the objective overflowed or is not a number in iteration " + std::to_string(e.iteration) +
                    ": the weights l1..l4 or the values of the data are too far apart in scale");
     } catch (const LapackError& e) {
       linalg_error(e.what());

@@ -32,11 +32,9 @@ std::string signature(void (*)(Args...)) {
 // calling convention (64-bit integers, say) is refused at import instead of corrupting memory.
 template <class... Args>
 void bind_routine(const py::dict& functions, const std::string& name, void (*&target)(Args...)) {
-  if (!functions.contains(name))
-    throw py::import_error("SciPy offers no " + name + ": a newer SciPy is needed");
+  if (!functions.contains(name)) throw py::import_error("SciPy offers no " + name + ": a newer SciPy is needed");
   const py::capsule capsule = functions[py::str(name)];
-  const std::string given =
-      std::regex_replace(capsule.name(), std::regex("__pyx_t_\\w+_([sd]) "), "$1 ");
+  const std::string given = std::regex_replace(capsule.name(), std::regex("__pyx_t_\\w+_([sd]) "), "$1 ");
   const std::string expected = signature(target);
   if (given != expected)
     throw py::import_error("SciPy's " + name + " is " + given + ", but " + expected +

@@ -20,8 +20,7 @@ void check_search(Index cols, Index n_features, Index n_best, Index n_candidates
 }
 
 template <class T>
-py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias,
-                Index k, bool unit_rows) {
+py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
   check_search(chunk.cols, affine.weights.rows(), k, affine.weights.cols());
@@ -37,12 +36,11 @@ py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contigu
 }
 
 template <class T>
-py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights,
-                             const Contiguous<T>& bias, bool unit_rows) {
+py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias,
+                             bool unit_rows) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
-  require(chunk.cols == affine.weights.rows(),
-          "the samples have another number of features than the candidates");
+  require(chunk.cols == affine.weights.rows(), "the samples have another number of features than the candidates");
   py::array_t<T> out({chunk.rows, affine.weights.cols()});
   T* data = out.mutable_data();
   py::gil_scoped_release release;
@@ -51,8 +49,7 @@ py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights,
 }
 
 template <class T>
-py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k,
-                       Metric metric) {
+py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k, Metric metric) {
   const Samples<T> chunk = samples(x);
   const Matrix<T> candidates = transposed(prototypes);
   check_search(chunk.cols, candidates.rows(), k, candidates.cols());
@@ -72,8 +69,7 @@ py::array_t<T> norms(const Strided<T>& x, const Contiguous<T>& projection) {
   const Samples<T> chunk = samples(x);
   // (p, m) in C order is the m x p matrix that the core wants
   const Matrix<T> matrix = transposed(projection);
-  require(chunk.cols == matrix.rows(),
-          "the samples have another number of features than the projection");
+  require(chunk.cols == matrix.rows(), "the samples have another number of features than the projection");
   py::array_t<T> out(chunk.rows);
   T* data = out.mutable_data();
   py::gil_scoped_release release;
@@ -83,12 +79,12 @@ py::array_t<T> norms(const Strided<T>& x, const Contiguous<T>& projection) {
 
 template <class T>
 void register_type(py::module_& m) {
-  m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
-        py::arg("bias").noconvert(), py::arg("k"), py::arg("unit_rows"));
-  m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(),
-        py::arg("weights").noconvert(), py::arg("bias").noconvert(), py::arg("unit_rows"));
-  m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(),
-        py::arg("k"), py::arg("metric"));
+  m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
+        py::arg("k"), py::arg("unit_rows"));
+  m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
+        py::arg("bias").noconvert(), py::arg("unit_rows"));
+  m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),
+        py::arg("metric"));
   m.def("projected_norms", &norms<T>, py::arg("X").noconvert(), py::arg("projection").noconvert());
 }
 
@@ -105,8 +101,8 @@ void register_recognition(py::module_& m) {
       .value("dot", Metric::dot);
   m.def(
       "fold",
-      [](const Contiguous<double>& a, const Contiguous<double>& b,
-         const Contiguous<double>& candidates, Space space, Metric metric) {
+      [](const Contiguous<double>& a, const Contiguous<double>& b, const Contiguous<double>& candidates, Space space,
+         Metric metric) {
         const MatrixD at = transposed(a), bt = transposed(b), vectors = transposed(candidates);
         require(at.cols() == bt.cols() && bt.rows() == vectors.rows(),
                 "expected projections (k, m) and (k, d) and candidates (n, d)");

@@ -43,8 +43,8 @@ py::dict as_dict(Results&& results) {
   out["n_iter"] = info.n_iter;
   out["converged"] = info.converged;
   out["terms"] = terms(info.terms);
-  out["stationarity"] = py::make_tuple(info.stationarity.visual, info.stationarity.semantic,
-                                       info.stationarity.concept_codes);
+  out["stationarity"] =
+      py::make_tuple(info.stationarity.visual, info.stationarity.semantic, info.stationarity.concept_codes);
   out["timings"] = timings(info.timings);
   out["visual_projection"] = to_numpy(std::move(results.visual_projection));
   out["semantic_projection"] = to_numpy(std::move(results.semantic_projection));
@@ -55,8 +55,7 @@ py::dict as_dict(Results&& results) {
 
 using Callback = std::optional<std::function<void(int, double)>>;
 
-py::dict run(const Spectrum& spectrum, const Settings& settings, const Start& start,
-             const Callback& on_iteration) {
+py::dict run(const Spectrum& spectrum, const Settings& settings, const Start& start, const Callback& on_iteration) {
   OnIteration report = [](int, double) {};
   if (on_iteration)
     report = [&](int iteration, double objective) {
@@ -76,34 +75,28 @@ void register_solver(py::module_& m) {
   py::class_<Spectrum>(m, "Spectrum")
       .def(py::init([](SharedStatistics& shared, const Contiguous<double>& class_vectors) {
              MatrixD vectors = transposed(class_vectors);
-             require(vectors.cols() == shared.value.n_classes(),
-                     "expected a class vector for each class");
+             require(vectors.cols() == shared.value.n_classes(), "expected a class vector for each class");
              py::gil_scoped_release release;
              const Statistics statistics = shared.copy();
              return std::make_unique<Spectrum>(statistics, vectors, SignalPoll());
            }),
            py::arg("statistics"), py::arg("class_vectors").noconvert())
       .def_property_readonly("n_classes", &Spectrum::n_classes)
-      .def_property_readonly("visual_eigenvalues",
-                             [](const Spectrum& s) { return to_numpy(s.visual.values()); })
-      .def_property_readonly("semantic_eigenvalues",
-                             [](const Spectrum& s) { return to_numpy(s.semantic.values()); })
+      .def_property_readonly("visual_eigenvalues", [](const Spectrum& s) { return to_numpy(s.visual.values()); })
+      .def_property_readonly("semantic_eigenvalues", [](const Spectrum& s) { return to_numpy(s.semantic.values()); })
       .def_readonly("visual_seconds", &Spectrum::visual_seconds)
       .def_readonly("semantic_seconds", &Spectrum::semantic_seconds);
 
   py::class_<Settings>(m, "Settings")
-      .def(py::init([](double l1, double l2, double l3, double l4, Index n_concepts, int max_iter,
-                       double tol, bool want_codes) {
-             return Settings{l1, l2, l3, l4, n_concepts, max_iter, tol, want_codes};
-           }),
-           py::kw_only(), py::arg("l1"), py::arg("l2"), py::arg("l3"), py::arg("l4"),
-           py::arg("n_concepts"), py::arg("max_iter"), py::arg("tol"), py::arg("want_codes"));
+      .def(py::init([](double l1, double l2, double l3, double l4, Index n_concepts, int max_iter, double tol,
+                       bool want_codes) { return Settings{l1, l2, l3, l4, n_concepts, max_iter, tol, want_codes}; }),
+           py::kw_only(), py::arg("l1"), py::arg("l2"), py::arg("l3"), py::arg("l4"), py::arg("n_concepts"),
+           py::arg("max_iter"), py::arg("tol"), py::arg("want_codes"));
 
   m.def("concept_blocks", &concept_blocks, py::arg("n_concepts"), py::arg("n_classes"));
   m.def(
       "solve",
-      [](const Spectrum& spectrum, const Settings& settings, const Contiguous<double>& codes,
-         const Callback& report) {
+      [](const Spectrum& spectrum, const Settings& settings, const Contiguous<double>& codes, const Callback& report) {
         // (k, c) in C order is E0' (c x k) in column-major order
         MatrixD start = transposed(codes);
         require(start.rows() == spectrum.n_classes() && start.cols() == settings.n_concepts,
@@ -114,16 +107,14 @@ void register_solver(py::module_& m) {
       py::arg("on_iteration") = py::none());
   m.def(
       "solve",
-      [](const Spectrum& spectrum, const Settings& settings, const StartStatistics& start,
-         const Callback& report) {
+      [](const Spectrum& spectrum, const Settings& settings, const StartStatistics& start, const Callback& report) {
         require(start.class_code_sums.rows() == spectrum.n_classes() &&
                     start.class_code_sums.cols() == settings.n_concepts &&
                     start.sample_code.rows() == spectrum.visual.dimension(),
                 "the start has other numbers of concepts, features or classes");
         return run(spectrum, settings, start, report);
       },
-      py::arg("spectrum"), py::arg("settings"), py::arg("start"),
-      py::arg("on_iteration") = py::none());
+      py::arg("spectrum"), py::arg("settings"), py::arg("start"), py::arg("on_iteration") = py::none());
 }
 
 }  // namespace jcmspl::bindings

@@ -13,11 +13,9 @@ namespace {
 template <class T>
 struct TransposedEquation {
   Matrix<T> a, b, q;
-  TransposedEquation(const Contiguous<T>& given_a, const Contiguous<T>& given_b,
-                     const Contiguous<T>& given_q)
+  TransposedEquation(const Contiguous<T>& given_a, const Contiguous<T>& given_b, const Contiguous<T>& given_q)
       : a(transposed(given_b)), b(transposed(given_a)), q(transposed(given_q)) {
-    require(a.rows() == a.cols() && b.rows() == b.cols() && q.rows() == a.rows() &&
-                q.cols() == b.rows(),
+    require(a.rows() == a.cols() && b.rows() == b.cols() && q.rows() == a.rows() && q.cols() == b.rows(),
             "expected a (k, k), b (m, m) and q (k, m)");
   }
 };
@@ -45,20 +43,17 @@ py::dict solve(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<
 }
 
 template <class T>
-double residual(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q,
-                const Contiguous<T>& x) {
+double residual(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q, const Contiguous<T>& x) {
   const TransposedEquation<T> equation(a, b, q);
   const Matrix<T> solution = transposed(x);
-  require(solution.rows() == equation.q.rows() && solution.cols() == equation.q.cols(),
-          "expected x of q's shape");
+  require(solution.rows() == equation.q.rows() && solution.cols() == equation.q.cols(), "expected x of q's shape");
   py::gil_scoped_release release;
   return sylvester_residual(equation.a, equation.b, equation.q, solution);
 }
 
 template <class T>
 void register_type(py::module_& m) {
-  m.def("solve_sylvester", &solve<T>, py::arg("a").noconvert(), py::arg("b").noconvert(),
-        py::arg("q").noconvert());
+  m.def("solve_sylvester", &solve<T>, py::arg("a").noconvert(), py::arg("b").noconvert(), py::arg("q").noconvert());
   m.def("sylvester_residual", &residual<T>, py::arg("a").noconvert(), py::arg("b").noconvert(),
         py::arg("q").noconvert(), py::arg("x").noconvert());
 }

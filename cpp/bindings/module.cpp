@@ -2,8 +2,7 @@
 
 PYBIND11_MODULE(_core, m) {
   using namespace jcmspl::bindings;
-  m.doc() =
-      "The compiled core of jcmspl. Use the functions of the package, which check their arguments.";
+  m.doc() = "The compiled core of jcmspl. Use the functions of the package, which check their arguments.";
   m.attr("__version__") = JCMSPL_VERSION;
   bind_kernels();
   register_errors(m);

@@ -13,8 +13,7 @@ Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension) : dimension_
   reflectors_.eigen(all, vectors);
   const Index n = all.size();
   const double largest = n == 0 ? 0 : all[n - 1];
-  const double noise =
-      std::numeric_limits<double>::epsilon() * static_cast<double>(noise_dimension) * largest;
+  const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(noise_dimension) * largest;
   Index first = 0;  // the eigenvalues ascend
   while (first < n && !(all[first] > noise)) ++first;
   values_ = all.tail(n - first);

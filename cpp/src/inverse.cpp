@@ -23,8 +23,7 @@ void invert(View<double> a) {
   const Index n = a.rows(), h = n / 2;
   if (n <= 96) return invert_small(a);
   const auto part = [&](Index row, Index col, Index rows, Index cols) {
-    return View<double>(a.data() + row + col * a.outerStride(), rows, cols,
-                        Eigen::OuterStride<>(a.outerStride()));
+    return View<double>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
   };
   View<double> p = part(0, 0, h, h), q = part(h, 0, n - h, h), s = part(h, h, n - h, n - h);
   MatrixD w(n - h, h);

@@ -16,8 +16,7 @@ bool is_quasi_triangular(const Matrix<T>& a) {
   for (Index j = 0; j + 1 < n; ++j) {
     if (a(j + 1, j) == T(0)) continue;
     const bool last_of_block = j > 0 && a(j, j - 1) != T(0);
-    const bool standard =
-        a(j, j) == a(j + 1, j + 1) && (a(j + 1, j) > 0) != (a(j, j + 1) > 0) && a(j, j + 1) != T(0);
+    const bool standard = a(j, j) == a(j + 1, j + 1) && (a(j + 1, j) > 0) != (a(j, j + 1) > 0) && a(j, j + 1) != T(0);
     if (last_of_block || !standard) return false;
   }
   return true;
@@ -48,14 +47,12 @@ Index split(const ConstView<T>& a) {
 template <class M>
 auto part(const M& a, Index row, Index col, Index rows, Index cols) {
   using T = typename M::Scalar;
-  return ConstView<T>(a.data() + row + col * a.outerStride(), rows, cols,
-                      Eigen::OuterStride<>(a.outerStride()));
+  return ConstView<T>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
 }
 
 template <class T>
 View<T> part(const View<T>& a, Index row, Index col, Index rows, Index cols) {
-  return {const_cast<T*>(a.data()) + row + col * a.outerStride(), rows, cols,
-          Eigen::OuterStride<>(a.outerStride())};
+  return {const_cast<T*>(a.data()) + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride())};
 }
 
 template <class T>
@@ -66,8 +63,8 @@ void solve_small(const ConstView<T>& r, const ConstView<T>& s, View<T> t) {
   T scale = 1;
   // info = 1 tells of diagonal blocks that had to be perturbed; callers have looked at the
   // eigenvalues themselves.
-  kernels<T>().trsyl(&no, &no, &plus, &rows, &cols, blas_data(r), &ldr, blas_data(s), &lds,
-                     t.data(), &ldt, &scale, &info);
+  kernels<T>().trsyl(&no, &no, &plus, &rows, &cols, blas_data(r), &ldr, blas_data(s), &lds, t.data(), &ldt, &scale,
+                     &info);
   if (scale != T(1)) t /= scale;
 }
 
@@ -101,8 +98,7 @@ namespace {
 // vectorising.
 
 template <class T>
-void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs,
-                   T* __restrict carry) {
+void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
   for (Index i = 0; i < n; ++i) {
     rhs[i] -= x * next[i];
     carry[i] -= factor * next[i];
@@ -110,8 +106,8 @@ void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restri
 }
 
 template <class T>
-void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor,
-                   std::complex<T>* rhs, std::complex<T>* carry) {
+void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor, std::complex<T>* rhs,
+                   std::complex<T>* carry) {
   T* __restrict b = reinterpret_cast<T*>(rhs);
   T* __restrict c = reinterpret_cast<T*>(carry);
   const T xr = x.real(), xi = x.imag(), fr = factor.real(), fi = factor.imag();
@@ -124,8 +120,7 @@ void pivot_on_next(Index n, const T* __restrict next, std::complex<T> x, std::co
 }
 
 template <class T>
-void pivot_on_carry(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs,
-                    T* __restrict carry) {
+void pivot_on_carry(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
   for (Index i = 0; i < n; ++i) {
     rhs[i] -= x * carry[i];
     carry[i] = next[i] - factor * carry[i];
@@ -133,8 +128,8 @@ void pivot_on_carry(Index n, const T* __restrict next, T x, T factor, T* __restr
 }
 
 template <class T>
-void pivot_on_carry(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor,
-                    std::complex<T>* rhs, std::complex<T>* carry) {
+void pivot_on_carry(Index n, const T* __restrict next, std::complex<T> x, std::complex<T> factor, std::complex<T>* rhs,
+                    std::complex<T>* carry) {
   T* __restrict b = reinterpret_cast<T*>(rhs);
   T* __restrict c = reinterpret_cast<T*>(carry);
   const T xr = x.real(), xi = x.imag(), fr = factor.real(), fi = factor.imag();
@@ -156,8 +151,7 @@ class ShiftedHessenberg {
 public:
   explicit ShiftedHessenberg(const Matrix<T>& h)
       : h_(h),
-        least_pivot_(
-            std::max(std::numeric_limits<T>::min(), std::numeric_limits<T>::epsilon() * h.norm())),
+        least_pivot_(std::max(std::numeric_limits<T>::min(), std::numeric_limits<T>::epsilon() * h.norm())),
         carry_(h.rows()),
         multiplier_(h.rows()),
         next_is_pivot_(h.rows()) {}
@@ -236,8 +230,7 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
       }
       // [u v] S = lambda [u v] for the eigenvector (beta, i omega) of the 2 x 2 block: one complex
       // system gives both columns, w = beta z_j + i omega z_j+1.
-      const T beta = s(j, j + 1),
-              omega = std::sqrt(std::abs(beta)) * std::sqrt(std::abs(s(j + 1, j)));
+      const T beta = s(j, j + 1), omega = std::sqrt(std::abs(beta)) * std::sqrt(std::abs(s(j + 1, j)));
       pair.real() = beta * t.col(j);
       pair.imag() = omega * t.col(j + 1);
       complex.solve({s(j, j), omega}, pair);
@@ -246,8 +239,8 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
       ++j;
     }
     if (last < m)
-      gemm(Op::none, Op::none, -1, t.middleCols(first, last - first),
-           s.block(first, last, last - first, m - last), 1, t.rightCols(m - last));
+      gemm(Op::none, Op::none, -1, t.middleCols(first, last - first), s.block(first, last, last - first, m - last), 1,
+           t.rightCols(m - last));
     first = last;
     poll();
   }

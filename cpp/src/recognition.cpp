@@ -37,8 +37,7 @@ public:
     for (Index i = 0; i < rows; ++i) {
       const T* x = block.data() + i * stride;
       int bad = 0;
-      for (Index j = 0; j < samples_.cols; ++j)
-        bad |= !(std::abs(x[j]) <= std::numeric_limits<T>::max());
+      for (Index j = 0; j < samples_.cols; ++j) bad |= !(std::abs(x[j]) <= std::numeric_limits<T>::max());
       if (bad) throw BadValue(first + i);
     }
     return block;
@@ -122,8 +121,7 @@ private:
 
 // scores (candidates x samples) = weights' x [/ |x|] + bias
 template <class T, class Weights, class Bias, class Out>
-void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x,
-                 const Vector<T>* inverse, Out&& out) {
+void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x, const Vector<T>* inverse, Out&& out) {
   gemm(Op::transpose, Op::none, 1, weights, x, 0, out);
   if (inverse)
     for (Index i = 0; i < x.cols(); ++i) out.col(i) = out.col(i) * (*inverse)[i] + bias;
@@ -134,11 +132,10 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
 }  // namespace
 
 template <class T>
-void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows,
-                            std::int64_t* indices, T* best_scores, const Poll& poll) const {
+void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices,
+                            T* best_scores, const Poll& poll) const {
   SampleBlock<T> reader(samples, query_block);
-  std::vector<Best<T>> best(static_cast<std::size_t>(std::min(query_block, samples.rows)),
-                            Best<T>(n_best));
+  std::vector<Best<T>> best(static_cast<std::size_t>(std::min(query_block, samples.rows)), Best<T>(n_best));
   Matrix<T> buffer(std::min(candidate_block, weights.cols()), std::min(query_block, samples.rows));
   Vector<T> inverse;
   for (Index first = 0; first < samples.rows; first += query_block) {
@@ -149,34 +146,29 @@ void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_r
     for (Index c = 0; c < weights.cols(); c += candidate_block) {
       const Index width = std::min(candidate_block, weights.cols() - c);
       auto block = buffer.topLeftCorner(width, rows);
-      score_block<T>(weights.middleCols(c, width), bias.segment(c, width), x,
-                     unit_rows ? &inverse : nullptr, block);
+      score_block<T>(weights.middleCols(c, width), bias.segment(c, width), x, unit_rows ? &inverse : nullptr, block);
       for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
       poll();
     }
-    for (Index i = 0; i < rows; ++i)
-      best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
+    for (Index i = 0; i < rows; ++i) best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
   }
 }
 
 template <class T>
-void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out,
-                             const Poll& poll) const {
+void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
   SampleBlock<T> reader(samples, query_block);
   Vector<T> inverse;
   for (Index first = 0; first < samples.rows; first += query_block) {
     const Index rows = std::min(query_block, samples.rows - first);
     const ConstView<T> x = reader.load(first, rows);
     if (unit_rows) inverse_lengths(x, inverse);
-    View<T> block(out + first * weights.cols(), weights.cols(), rows,
-                  Eigen::OuterStride<>(weights.cols()));
+    View<T> block(out + first * weights.cols(), weights.cols(), rows, Eigen::OuterStride<>(weights.cols()));
     score_block<T>(weights, bias, x, unit_rows ? &inverse : nullptr, block);
     poll();
   }
 }
 
-AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates,
-                          Space space, Metric metric) {
+AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
   const Index n = candidates.cols();
   AffineScorer<double> scorer{MatrixD(at.rows(), n), VectorD::Zero(n)};
   MatrixD concepts(bt.cols(), n);  // B y
@@ -184,9 +176,7 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
   gemm(Op::none, Op::none, 1, at, concepts, 0, scorer.weights);  // A'B y
   if (metric == Metric::dot) return scorer;
   // What a candidate looks like in the space where it is compared
-  const MatrixD& seen_as = space == Space::visual     ? scorer.weights
-                           : space == Space::semantic ? candidates
-                                                      : concepts;
+  const MatrixD& seen_as = space == Space::visual ? scorer.weights : space == Space::semantic ? candidates : concepts;
   const VectorD norms = seen_as.colwise().stableNorm();
   if (metric == Metric::euclidean)
     scorer.bias = -0.5 * norms.array().square();
@@ -196,24 +186,22 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
 }
 
 template <class T>
-void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric,
-             std::int64_t* indices, T* values, const Poll& poll) {
+void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
+             T* values, const Poll& poll) {
   const Index n = prototypes.cols(), m = prototypes.rows();
   AffineScorer<T> scorer{prototypes, Vector<T>::Zero(n)};
   if (metric == Metric::cosine) {
     for (Index c = 0; c < n; ++c) {
       const double norm = length(prototypes.col(c).data(), m);
-      scorer.weights.col(c) =
-          norm > 0
-              ? Vector<T>((prototypes.col(c).template cast<double>() / norm).template cast<T>())
-              : Vector<T>(Vector<T>::Zero(m));
+      scorer.weights.col(c) = norm > 0
+                                  ? Vector<T>((prototypes.col(c).template cast<double>() / norm).template cast<T>())
+                                  : Vector<T>(Vector<T>::Zero(m));
     }
   } else if (metric == Metric::euclidean) {
     // Distances do not change with the origin: seen from the prototypes' mean less is lost to
     // cancellation.
     VectorD centre = VectorD::Zero(m);
-    for (Index c = 0; c < n; ++c)
-      centre += prototypes.col(c).template cast<double>() / static_cast<double>(n);
+    for (Index c = 0; c < n; ++c) centre += prototypes.col(c).template cast<double>() / static_cast<double>(n);
     for (Index c = 0; c < n; ++c) {
       const VectorD offset = prototypes.col(c).template cast<double>() - centre;
       scorer.weights.col(c) = offset.template cast<T>();
@@ -237,32 +225,27 @@ void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_bes
         order[b] = {static_cast<T>(length(difference.data(), m)), best[b]};
       }
       std::sort(order.begin(), order.end());
-      for (Index b = 0; b < n_best; ++b)
-        std::tie(values[(first + i) * n_best + b], best[b]) = order[b];
+      for (Index b = 0; b < n_best; ++b) std::tie(values[(first + i) * n_best + b], best[b]) = order[b];
     }
     poll();
   }
 }
 
 template <class T>
-void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out,
-                     const Poll& poll) {
+void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out, const Poll& poll) {
   SampleBlock<T> reader(samples, query_block);
   Matrix<T> projected(projection.cols(), std::min(query_block, samples.rows));
   for (Index first = 0; first < samples.rows; first += query_block) {
     const Index rows = std::min(query_block, samples.rows - first);
-    gemm(Op::transpose, Op::none, 1, projection, reader.load(first, rows), 0,
-         projected.leftCols(rows));
-    for (Index i = 0; i < rows; ++i)
-      out[first + i] = static_cast<T>(length(projected.col(i).data(), projected.rows()));
+    gemm(Op::transpose, Op::none, 1, projection, reader.load(first, rows), 0, projected.leftCols(rows));
+    for (Index i = 0; i < rows; ++i) out[first + i] = static_cast<T>(length(projected.col(i).data(), projected.rows()));
     poll();
   }
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                                  \
-  template struct AffineScorer<T>;                                                             \
-  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, \
-                        const Poll&);                                                          \
+#define JCMSPL_INSTANTIATE(T)                                                                                \
+  template struct AffineScorer<T>;                                                                           \
+  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, const Poll&); \
   template void projected_norms(const Samples<T>&, const Matrix<T>&, T*, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)

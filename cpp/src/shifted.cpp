@@ -14,16 +14,15 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 // pivoting, which is stable for positive definite matrices. Rows are contiguous in the row index,
 // so every operation is a vector operation.
 template <class Block, class Shifts>
-void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal,
-                const Shifts& shifts, Block z, Eigen::ArrayXXd& inverse_pivots) {
+void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal, const Shifts& shifts,
+                Block z, Eigen::ArrayXXd& inverse_pivots) {
   const Index k = diagonal.size();
   const double weight = part.weight;
   inverse_pivots.col(0) = (weight * diagonal[0] + shifts).inverse();
   z.col(0) *= part.factor;
   for (Index i = 1; i < k; ++i) {
     const double off = weight * off_diagonal[i - 1];
-    inverse_pivots.col(i) =
-        (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
+    inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
     z.col(i) = part.factor * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
   }
   z.col(k - 1) *= inverse_pivots.col(k - 1);
@@ -38,8 +37,7 @@ void ShiftedSolver::reset(const MatrixD& lower) {
   reduced_ = diagonalised_ = false;
 }
 
-void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs,
-                          MatrixD& solution) {
+void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution) {
   if (rhs.size() == 0) return;
   bool rotate = false, safe = true;
   for (const ShiftedRows& part : parts)
@@ -97,8 +95,7 @@ void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) 
   for (Index first = 0; first < count; first += step) {
     const Index rows = std::min(step, count - first);
     pivots_.resize(rows, k);
-    substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
-               part.shifts.segment(first, rows).array(),
+    substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(), part.shifts.segment(first, rows).array(),
                rotated_.middleRows(first_row + first, rows).array(), pivots_);
   }
 }

@@ -70,9 +70,7 @@ private:
   void find_code_gram();
   // |P X + E L'|^2 for any P, E of the right shape
   double squared_norm(const MatrixD& pt, const MatrixD& et) const;
-  Index class_of(Index concept_row) const {
-    return class_of_[static_cast<std::size_t>(concept_row)];
-  }
+  Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
 
   const Spectrum& data_;
   const Settings& set_;
@@ -121,8 +119,7 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
   Et.resize(c_, k_);
   half_.rightCols(q_) = data_.cross;
   const std::vector<Index> block = concept_blocks(k_, c_);
-  for (Index cls = 0; cls < c_; ++cls)
-    class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
+  for (Index cls = 0; cls < c_; ++cls) class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
 }
 
 void Descent::begin(const Start& start) {
@@ -142,8 +139,7 @@ void Descent::begin(const Start& start) {
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
   shifted_.reset(CCt_);
-  shifted_.solve({{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_,
-                 ABt_);
+  shifted_.solve({{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_, ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -174,8 +170,7 @@ void Descent::invert_K() {
 // eigenbasis.
 void Descent::find_codes_of_classes() {
   gemm(Op::transpose, Op::none, 1, data_.vectors, Bt(), 0, BYt_);
-  gemm(Op::transpose, Op::none, (set_.l1 + set_.l4) / (1 + set_.l3), data_.vectors,
-       data_.semantic_rows(PBt_), 0, Et);
+  gemm(Op::transpose, Op::none, (set_.l1 + set_.l4) / (1 + set_.l3), data_.vectors, data_.semantic_rows(PBt_), 0, Et);
   for (Index j = 0; j < k_; ++j)
     for (Index i = 0; i < k_; ++i) Et(class_of(i), j) += set_.l2 * K_inverse_(i, j);
 }
@@ -184,8 +179,7 @@ void Descent::find_codes_of_classes() {
 void Descent::find_products_with_samples() {
   sums_ = {};
   for (Index i = 0; i < k_; ++i) {
-    const auto a = ABt_.col(i).head(r_).array(), p = PBt_.col(i).head(r_).array(),
-               em = EMt_.col(i).head(r_).array();
+    const auto a = ABt_.col(i).head(r_).array(), p = PBt_.col(i).head(r_).array(), em = EMt_.col(i).head(r_).array();
     auto xc = XYCt_.col(i).head(r_).array();
     auto half = half_.col(i).array();
     xc = g_.array() * p;  // for now without M E'
@@ -229,27 +223,23 @@ Terms Descent::objective() const {
     const double column = (e.square() * N).sum();
     ENE += column;
     FNF += ((BYt_.col(i).array() - e).square() * N).sum();
-    ONO += column - count * at_own_class * at_own_class +
-           count * (at_own_class - 1) * (at_own_class - 1);
+    ONO += column - count * at_own_class * at_own_class + count * (at_own_class - 1) * (at_own_class - 1);
   }
   const double PMF = dot(Bt(), with_P_.bottomRows(q_)) - sums_.PME;  // <P M, B Yc - E>
   Terms terms;
   terms.visual_projection = 0.5 * (sums_.DGD - 2 * sums_.DME + ENE);
   terms.semantic_projection = 0.5 * set_.l1 * (FNF - 2 * PMF + sums_.PGP);
   terms.class_codes = 0.5 * set_.l2 * (sums_.PGP + 2 * (sums_.PME - sums_.PMH) + ONO);
-  terms.visual_reconstruction =
-      0.5 * set_.l3 * (data_.visual_trace - 2 * sums_.AXC + symmetric_dot(AAt_, CCt_));
+  terms.visual_reconstruction = 0.5 * set_.l3 * (data_.visual_trace - 2 * sums_.AXC + symmetric_dot(AAt_, CCt_));
   terms.semantic_reconstruction =
-      0.5 * set_.l4 *
-      (data_.semantic_trace - 2 * dot(Bt(), data_.semantic_rows(XYCt_)) +
-       symmetric_dot(BBt_, CCt_));
+      0.5 * set_.l4 * (data_.semantic_trace - 2 * dot(Bt(), data_.semantic_rows(XYCt_)) + symmetric_dot(BBt_, CCt_));
   return terms;
 }
 
 Stationarity Descent::stationarity() const {
   const MatrixD CC = full(CCt_);
-  const auto relative = [&](const MatrixD& xt, const VectorD& eigenvalues, double weight,
-                            double factor, const MatrixD& rhs) {
+  const auto relative = [&](const MatrixD& xt, const VectorD& eigenvalues, double weight, double factor,
+                            const MatrixD& rhs) {
     MatrixD left(xt.rows(), k_);
     gemm(Op::none, Op::none, weight, xt, CC, 0, left);
     const MatrixD right = eigenvalues.asDiagonal() * xt;
@@ -258,8 +248,7 @@ Stationarity Descent::stationarity() const {
   };
   Stationarity out;
   out.visual = relative(At(), g_, set_.l3, 1 + set_.l3, data_.visual_rows(XYCt_));
-  out.semantic =
-      relative(Bt(), set_.l1 * h_, set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
+  out.semantic = relative(Bt(), set_.l1 * h_, set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
 
   // K C - J in the form P X + E L', against J
   MatrixD K = full(set_.l3 * AAt_ + set_.l4 * BBt_);
@@ -280,8 +269,7 @@ Stationarity Descent::stationarity() const {
 std::vector<Index> concept_blocks(Index n_concepts, Index n_classes) {
   if (n_classes < 1) throw std::invalid_argument("there must be at least one class");
   if (n_concepts < n_classes)
-    throw std::invalid_argument("n_concepts (" + std::to_string(n_concepts) +
-                                ") is less than the number of classes (" +
+    throw std::invalid_argument("n_concepts (" + std::to_string(n_concepts) + ") is less than the number of classes (" +
                                 std::to_string(n_classes) + ")");
   std::vector<Index> first(static_cast<std::size_t>(n_classes) + 1);
   for (Index cls = 0; cls <= n_classes; ++cls)  // the first k mod c blocks are one longer
@@ -289,8 +277,8 @@ std::vector<Index> concept_blocks(Index n_concepts, Index n_classes) {
   return first;
 }
 
-Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start,
-              const OnIteration& on_iteration, const Poll& poll) {
+Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start, const OnIteration& on_iteration,
+              const Poll& poll) {
   Results results;
   Info& info = results.info;
   Clock clock;
@@ -311,8 +299,7 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     if (!std::isfinite(now)) throw Diverged(info.n_iter);
     on_iteration(info.n_iter, now);
     poll();
-    info.converged =
-        settings.tol > 0 && info.n_iter > 1 && before - now <= settings.tol * std::abs(before);
+    info.converged = settings.tol > 0 && info.n_iter > 1 && before - now <= settings.tol * std::abs(before);
     before = now;
   }
   info.stationarity = descent.stationarity();

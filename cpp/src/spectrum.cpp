@@ -10,8 +10,7 @@ namespace jcmspl {
 Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll) {
   for (Index c = 0; c < statistics.n_classes(); ++c)
     if (statistics.counts[c] <= 0)
-      throw std::invalid_argument("class " + std::to_string(c) +
-                                  " has no samples: leave it out of the statistics");
+      throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
 
   Clock clock;
   counts = statistics.counts.cast<double>();

@@ -17,8 +17,7 @@ constexpr double largest_value = 1e145;
 
 template <class Values>
 bool acceptable(const Values& values, double limit = largest_value) {
-  return values.size() == 0 ||
-         static_cast<double>(values.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>()) <= limit;
+  return values.size() == 0 || static_cast<double>(values.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>()) <= limit;
 }
 
 // Copies rows [first, first + block.cols()) of the chunk into the columns of block.
@@ -47,8 +46,7 @@ void gather(const Samples<T>& chunk, Index first, View<double> block) {
 void scale_to_unit(View<double> block) {
   for (Index i = 0; i < block.cols(); ++i) {
     double norm = block.col(i).norm();
-    if (!(norm > 1e-140 && norm < 1e140))
-      norm = block.col(i).stableNorm();  // squares under- or overflowed
+    if (!(norm > 1e-140 && norm < 1e140)) norm = block.col(i).stableNorm();  // squares under- or overflowed
     if (norm != 0) block.col(i) /= norm;
   }
 }
@@ -61,8 +59,8 @@ void check_values(const ConstView<double>& block, Index first_row) {
 template <class T>
 void find_bad_value(const Samples<T>& chunk) {
   for (Index i = 0; i < chunk.rows; ++i) {
-    const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(
-        chunk.data + i * chunk.row_stride, chunk.cols, Eigen::InnerStride<>(chunk.col_stride));
+    const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(chunk.data + i * chunk.row_stride, chunk.cols,
+                                                                   Eigen::InnerStride<>(chunk.col_stride));
     if (!acceptable(row)) throw BadValue(i);
   }
 }
@@ -70,9 +68,8 @@ void find_bad_value(const Samples<T>& chunk) {
 void check_labels(const std::int64_t* labels, Index count, Index n_classes) {
   for (Index i = 0; i < count; ++i)
     if (labels[i] < 0 || labels[i] >= n_classes)
-      throw std::out_of_range("label " + std::to_string(labels[i]) + " of sample " +
-                              std::to_string(i) + " is outside 0.." +
-                              std::to_string(n_classes - 1));
+      throw std::out_of_range("label " + std::to_string(labels[i]) + " of sample " + std::to_string(i) +
+                              " is outside 0.." + std::to_string(n_classes - 1));
 }
 
 }  // namespace
@@ -102,20 +99,18 @@ void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* 
 }
 
 template <class T>
-void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels,
-                                  bool unit_rows, const Poll& poll) {
-  const bool in_place = std::is_same_v<T, double> && chunk.col_stride == 1 &&
-                        chunk.row_stride >= chunk.cols && !unit_rows;
+void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+                                  const Poll& poll) {
+  const bool in_place =
+      std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols && !unit_rows;
   const Index step = block_rows();
   MatrixD buffer(in_place ? 0 : chunk.cols, in_place ? 0 : std::min(step, chunk.rows));
   for (Index first = 0; first < chunk.rows; first += step) {
     const Index rows = std::min(step, chunk.rows - first);
-    View<double> copy(buffer.data(), buffer.rows(), in_place ? 0 : rows,
-                      Eigen::OuterStride<>(buffer.rows()));
+    View<double> copy(buffer.data(), buffer.rows(), in_place ? 0 : rows, Eigen::OuterStride<>(buffer.rows()));
     if (!in_place) gather(chunk, first, copy);
     const double* data =
-        in_place ? reinterpret_cast<const double*>(chunk.data) + first * chunk.row_stride
-                 : buffer.data();
+        in_place ? reinterpret_cast<const double*>(chunk.data) + first * chunk.row_stride : buffer.data();
     const Index stride = in_place ? chunk.row_stride : chunk.cols;
     const ConstView<double> block(data, chunk.cols, rows, Eigen::OuterStride<>(stride));
     if (unit_rows) scale_to_unit(copy);
@@ -125,10 +120,8 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
 }
 
 template <class T>
-void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
-                        const Poll& poll) {
-  if (chunk.cols != n_features())
-    throw std::invalid_argument("the chunk has the wrong number of features");
+void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
+  if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   check_labels(labels, chunk.rows, n_classes());
   // A small chunk is looked through while it is in cache. A large one would be read twice for that:
   // it gets statistics of its own, on whose diagonal any bad value shows, and which are dropped if
@@ -152,10 +145,9 @@ template void Statistics::update(const Samples<double>&, const std::int64_t*, bo
 
 void Statistics::check_same_shape(const Statistics& other) const {
   if (other.n_features() != n_features() || other.n_classes() != n_classes())
-    throw std::invalid_argument(
-        "the two statistics differ in shape: " + std::to_string(n_features()) + " features and " +
-        std::to_string(n_classes()) + " classes against " + std::to_string(other.n_features()) +
-        " and " + std::to_string(other.n_classes()));
+    throw std::invalid_argument("the two statistics differ in shape: " + std::to_string(n_features()) +
+                                " features and " + std::to_string(n_classes()) + " classes against " +
+                                std::to_string(other.n_features()) + " and " + std::to_string(other.n_classes()));
 }
 
 void Statistics::add(const Statistics& other) {
@@ -190,8 +182,7 @@ void StartStatistics::update(const ConstView<double>& codes_t, const ConstView<d
   check_values(samples_t, 0);
   gemm(Op::none, Op::transpose, 1, codes_t, codes_t, 1, code_gram);
   gemm(Op::none, Op::transpose, 1, samples_t, codes_t, 1, sample_code);
-  for (Index i = 0; i < codes_t.cols(); ++i)
-    class_code_sums.row(labels[i]) += codes_t.col(i).transpose();
+  for (Index i = 0; i < codes_t.cols(); ++i) class_code_sums.row(labels[i]) += codes_t.col(i).transpose();
 }
 
 }  // namespace jcmspl

@@ -111,8 +111,8 @@ private:
     char job = 'S';
     int n = as_int(h.rows()), one = 1, info = 0, ldz = blas_ld(z), lwork = std::max(1, 64 * n);
     Vector<T> re(n), im(n), work(lwork);
-    kernels<T>().hseqr(&job, &compz, &n, &one, &n, h.data(), &n, re.data(), im.data(), z.data(),
-                       &ldz, work.data(), &lwork, &info);
+    kernels<T>().hseqr(&job, &compz, &n, &one, &n, h.data(), &n, re.data(), im.data(), z.data(), &ldz, work.data(),
+                       &lwork, &info);
     check_info("hseqr", info);
   }
 
@@ -152,13 +152,11 @@ private:
 
   void reflect(Side side, bool transpose, Matrix<T>& c) {
     char trans = transpose ? 'T' : 'N';
-    int rows = as_int(c.rows()), cols = as_int(c.cols()), n = as_int(matrix.rows()), one = 1,
-        info = 0;
+    int rows = as_int(c.rows()), cols = as_int(c.cols()), n = as_int(matrix.rows()), one = 1, info = 0;
     int lwork = 64 * std::max(rows, cols) + 65 * 64;
     Vector<T> work(lwork);
-    kernels<T>().ormhr(reinterpret_cast<char*>(&side), &trans, &rows, &cols, &one, &n,
-                       vectors_.data(), &n, tau_.data(), c.data(), &rows, work.data(), &lwork,
-                       &info);
+    kernels<T>().ormhr(reinterpret_cast<char*>(&side), &trans, &rows, &cols, &one, &n, vectors_.data(), &n, tau_.data(),
+                       c.data(), &rows, work.data(), &lwork, &info);
     check_info("ormhr", info);
   }
 
@@ -202,8 +200,7 @@ public:
     if (examined_) return;
     examined_ = true;
     schur_left_ = left_.schur_form();
-    const auto of_a = quasi_triangular_eigenvalues(schur_left_),
-               of_b = quasi_triangular_eigenvalues(right_.matrix);
+    const auto of_a = quasi_triangular_eigenvalues(schur_left_), of_b = quasi_triangular_eigenvalues(right_.matrix);
     const bool exact = left_.exact && right_.exact;
     const double noise = exact ? 0 : 4 * std::numeric_limits<T>::epsilon() * scale_;
     for (Index j = 0; j < of_b.size(); ++j)
@@ -213,16 +210,13 @@ public:
         const double sum = std::abs(x.real() + y.real()) + std::abs(x.imag() + y.imag());
         if (sum <= noise) throw SingularEquation(x, y);
         smallest_sum_ = std::min(smallest_sum_, sum);
-        const double size = exact ? std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) +
-                                        std::abs(y.imag())
-                                  : scale_;
+        const double size =
+            exact ? std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) + std::abs(y.imag()) : scale_;
         smallest_relative_sum_ = std::min(smallest_relative_sum_, sum / size);
       }
   }
 
-  bool both_diagonal() const {
-    return left_.form == Form::diagonal && right_.form == Form::diagonal;
-  }
+  bool both_diagonal() const { return left_.form == Form::diagonal && right_.form == Form::diagonal; }
   double smallest_sum() const { return smallest_sum_; }
   double smallest_relative_sum() const { return smallest_relative_sum_; }
   double scale() const { return scale_; }
@@ -265,8 +259,7 @@ private:
   }
 
   void divide(Matrix<T>& q) const {
-    for (Index j = 0; j < q.cols(); ++j)
-      q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
+    for (Index j = 0; j < q.cols(); ++j) q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
   }
 
   Reduced<T> left_, right_;
@@ -278,8 +271,7 @@ private:
 };
 
 template <class T>
-Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                      const Matrix<T>& x) {
+Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
   Matrix<T> r = q;
   gemm(Op::none, Op::none, -1, a, x, 1, r);
   gemm(Op::none, Op::none, -1, x, b, 1, r);
@@ -287,16 +279,15 @@ Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q
 }
 
 template <class T>
-double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                const Matrix<T>& x) {
+double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
   const auto norm = [](const Matrix<T>& m) { return static_cast<double>(m.stableNorm()); };
   const double size = (norm(a) + norm(b)) * norm(x) + norm(q);
   return size > 0 ? norm(r) / size : 0;
 }
 
 template <class T>
-SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b,
-                                   Shape shape_b, const Matrix<T>& q, const Poll& poll) {
+SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b,
+                                   const Matrix<T>& q, const Poll& poll) {
   constexpr double epsilon = std::numeric_limits<T>::epsilon();
   const double half_the_digits = std::sqrt(epsilon);
   SylvesterResults<T> out{q, std::numeric_limits<double>::infinity(), 0, false, false, ""};
@@ -319,8 +310,7 @@ SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matr
 
   // A solution much larger than its right-hand side, or eigenvalues that nearly cancel, ask for a
   // closer look.
-  const double norm_q = static_cast<double>(q.stableNorm()),
-               norm_x = static_cast<double>(out.x.stableNorm());
+  const double norm_q = static_cast<double>(q.stableNorm()), norm_x = static_cast<double>(out.x.stableNorm());
   const bool grew = !(norm_x * equation.scale() * half_the_digits <= norm_q);
   if ((grew && norm_q > 0) || equation.smallest_relative_sum() < half_the_digits) {
     if (equation.both_diagonal()) {
@@ -344,8 +334,7 @@ bool left_should_be_schur(Shape a, Index k, Shape b, Index m) {
 }  // namespace
 
 template <class T>
-SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                                    const Poll& poll) {
+SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Poll& poll) {
   if (q.size() == 0) return {q, std::numeric_limits<double>::infinity(), 0, false, false, "empty"};
   const Shape shape_a = shape_of(a), shape_b = shape_of(b);
   if (!left_should_be_schur(shape_a, a.rows(), shape_b, b.rows()))
@@ -356,9 +345,8 @@ SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, cons
     return shape == Shape::lower ? Shape::upper : shape;
   };
   try {
-    SylvesterResults<T> out =
-        solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(),
-                          transposed_shape(shape_a), q.transpose(), poll);
+    SylvesterResults<T> out = solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(),
+                                                transposed_shape(shape_a), q.transpose(), poll);
     out.x.transposeInPlace();
     return out;
   } catch (const SingularEquation& e) {
@@ -367,16 +355,13 @@ SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, cons
 }
 
 template <class T>
-double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                          const Matrix<T>& x) {
+double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
   return relative(residual_of(a, b, q, x), a, b, q, x);
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                              \
-  template SylvesterResults<T> solve_sylvester(const Matrix<T>&, const Matrix<T>&,         \
-                                               const Matrix<T>&, const Poll&);             \
-  template double sylvester_residual(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
-                                     const Matrix<T>&);
+#define JCMSPL_INSTANTIATE(T)                                                                                      \
+  template SylvesterResults<T> solve_sylvester(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Poll&); \
+  template double sylvester_residual(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

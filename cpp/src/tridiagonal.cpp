@@ -20,8 +20,8 @@ void Tridiagonal<T>::reduce(const Matrix<T>& lower) {
   char uplo = 'L';
   int lwork = 64 * n;  // at least LAPACK's block size for each row, so that its blocked code runs
   if (work_.size() < lwork) work_.resize(lwork);
-  kernels<T>().sytrd(&uplo, &n, vectors_.data(), &n, diagonal_.data(), off_diagonal_.data(),
-                     tau.data(), work_.data(), &lwork, &info);
+  kernels<T>().sytrd(&uplo, &n, vectors_.data(), &n, diagonal_.data(), off_diagonal_.data(), tau.data(), work_.data(),
+                     &lwork, &info);
   check_info("sytrd", info);
   build_blocks(tau);
 }
@@ -36,14 +36,12 @@ void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
     for (Index j = first; j < first + count; ++j) {
       vectors_.col(j).head(j + 1).setZero();
       vectors_(j + 1, j) = 1;
-      if (tau[j] == T(0))
-        vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
+      if (tau[j] == T(0)) vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
     }
     const auto V = vectors_.block(first + 1, first, rows, count);
     Matrix<T> inverse(count, count), factor = Matrix<T>::Identity(count, count);
     gemm(Op::transpose, Op::none, 1, V, V, 0, inverse);
-    for (Index j = 0; j < count; ++j)
-      inverse(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
+    for (Index j = 0; j < count; ++j) inverse(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
     inverse.template triangularView<Eigen::Upper>().solveInPlace(factor);
     blocks_.push_back({first, std::move(factor)});
   }
@@ -120,16 +118,16 @@ void Tridiagonal<T>::eigen(Vector<T>& values, Matrix<T>& vectors) const {
   char compz = 'I';
   int ldz = n, lwork = -1, liwork = -1, iwork_size = 0;
   T work_size = 0;
-  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, &work_size,
-                     &lwork, &iwork_size, &liwork, &info);
+  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, &work_size, &lwork, &iwork_size,
+                     &liwork, &info);
   check_info("stedc", info);
   // The query answers in the scalar type: round up what a float may have rounded down.
   lwork = static_cast<int>(static_cast<double>(work_size) * (1 + 1e-6)) + 1;
   liwork = iwork_size;
   Vector<T> work(lwork);
   std::vector<int> iwork(static_cast<std::size_t>(liwork));
-  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, work.data(),
-                     &lwork, iwork.data(), &liwork, &info);
+  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, work.data(), &lwork, iwork.data(),
+                     &liwork, &info);
   check_info("stedc", info);
 }
 

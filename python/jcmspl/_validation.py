@@ -18,35 +18,23 @@ def require_finite(array: npt.NDArray[Any], name: str) -> None:
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(
-            f"{name} holds NaN or infinity, first at index {where}: remove or replace such values"
-        )
+        raise ValueError(f"{name} holds NaN or infinity, first at index {where}: remove or replace such values")
 
 
 def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
     """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one."""
     if type(value).__module__.startswith("scipy.sparse"):
-        raise TypeError(
-            f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()"
-        )
+        raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:
-        hint = (
-            f": use {name}.reshape(1, -1) for a single sample"
-            if ndim == 2 and array.ndim == 1
-            else ""
-        )
-        raise ValueError(
-            f"{name} must have {ndim} dimension(s), but its shape is {array.shape}{hint}"
-        )
+        hint = f": use {name}.reshape(1, -1) for a single sample" if ndim == 2 and array.ndim == 1 else ""
+        raise ValueError(f"{name} must have {ndim} dimension(s), but its shape is {array.shape}{hint}")
     return array
 
 
-def as_matrix(
-    value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
-) -> npt.NDArray[Any]:
+def as_matrix(value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """Return a finite, C-contiguous matrix of the given dtype."""
     array = np.ascontiguousarray(as_real_array(value, name), dtype=dtype)
     require_finite(array, name)
@@ -73,9 +61,7 @@ def working_dtype(*arrays: npt.NDArray[Any]) -> type[np.float32] | type[np.float
     return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
 
 
-def as_labels(
-    value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = "labels"
-) -> IntArray:
+def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = "labels") -> IntArray:
     """Return class numbers 0..n_classes-1, one for each sample."""
     labels = np.asarray(value)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -87,9 +73,7 @@ def as_labels(
     if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu" and len(labels) > 0:
-        raise TypeError(
-            f"{name} must be whole numbers 0..{n_classes - 1}, but their dtype is {labels.dtype}"
-        )
+        raise TypeError(f"{name} must be whole numbers 0..{n_classes - 1}, but their dtype is {labels.dtype}")
     outside = (labels < 0) | (labels >= n_classes)
     if outside.any():
         first = int(np.argmax(outside))

@@ -59,17 +59,13 @@ def nearest(
     >>> distances
     array([[1., 3.]])
     """
-    X, prototypes = _same_features(
-        as_real_array(X, "X"), as_real_array(prototypes, "prototypes"), "prototypes"
-    )
+    X, prototypes = _same_features(as_real_array(X, "X"), as_real_array(prototypes, "prototypes"), "prototypes")
     k = as_count(k, "k", maximum=len(prototypes))
     one_of(metric, "metric", METRICS)
     try:
         indices, values = _core.nearest(X, prototypes, k, getattr(_core.Metric, metric))
     except OverflowError:
-        raise ValueError(
-            "prototypes holds values too large to square: scale the data down or use float64"
-        ) from None
+        raise ValueError("prototypes holds values too large to square: scale the data down or use float64") from None
     return indices, values
 
 
@@ -84,23 +80,15 @@ class AffineScorer:
         Divide each sample by its length first.
     """
 
-    def __init__(
-        self, weights: npt.ArrayLike, bias: npt.ArrayLike | None = None, *, unit_rows: bool = False
-    ) -> None:
+    def __init__(self, weights: npt.ArrayLike, bias: npt.ArrayLike | None = None, *, unit_rows: bool = False) -> None:
         given = as_real_array(weights, "weights")
         self.weights = as_matrix(given, "weights", working_dtype(given))
         if self.weights.size == 0:
-            raise ValueError(
-                f"there are no candidates or no features (the shape of weights is {self.weights.shape})"
-            )
-        offsets = (
-            np.zeros(len(self.weights)) if bias is None else as_real_array(bias, "bias", ndim=1)
-        )
+            raise ValueError(f"there are no candidates or no features (the shape of weights is {self.weights.shape})")
+        offsets = np.zeros(len(self.weights)) if bias is None else as_real_array(bias, "bias", ndim=1)
         require_finite(offsets, "bias")
         if len(offsets) != len(self.weights):
-            raise ValueError(
-                f"there are {len(self.weights)} candidates but {len(offsets)} values of bias"
-            )
+            raise ValueError(f"there are {len(self.weights)} candidates but {len(offsets)} values of bias")
         self.bias = np.ascontiguousarray(offsets, dtype=self.weights.dtype)
         self.unit_rows = bool(unit_rows)
 
@@ -148,16 +136,10 @@ class AffineScorer:
             )
         )
         if len(A) != len(B):
-            raise ValueError(
-                f"the projections have {len(A)} and {len(B)} concepts, but must have the same number"
-            )
+            raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
         if vectors.shape[1] != B.shape[1]:
-            raise ValueError(
-                f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}"
-            )
-        weights, bias = _core.fold(
-            A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric)
-        )
+            raise ValueError(f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}")
+        weights, bias = _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
         return cls(weights, bias, unit_rows=unit_rows)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
@@ -172,18 +154,12 @@ class AffineScorer:
         X, weights, bias = self._prepare(X)
         return _core.affine_scores(X, weights, bias, self.unit_rows)
 
-    def _prepare(
-        self, X: npt.ArrayLike
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def _prepare(self, X: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         # The samples decide the precision: there are more of them than of anything else.
         X = as_samples(X)
         if X.shape[1] != self.weights.shape[1]:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the candidates have {self.weights.shape[1]}"
-            )
-        weights, bias = (
-            np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias)
-        )
+            raise ValueError(f"X has {X.shape[1]} features, but the candidates have {self.weights.shape[1]}")
+        weights, bias = (np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias))
         require_finite(weights, "weights")
         return X, weights, bias
 

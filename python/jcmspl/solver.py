@@ -52,9 +52,7 @@ class Spectrum:
     def __init__(self, statistics: Statistics, class_vectors: npt.ArrayLike) -> None:
         vectors = as_matrix(class_vectors, "class_vectors")
         if len(vectors) != statistics.n_classes:
-            raise ValueError(
-                f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors"
-            )
+            raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
         if len(vectors) == 0 or vectors.shape[1] == 0:
             raise ValueError(f"class_vectors is empty (its shape is {vectors.shape})")
         empty = np.flatnonzero(statistics.counts == 0)
@@ -188,9 +186,7 @@ def solve(
     """
     k = spectrum.n_classes if n_concepts is None else as_count(n_concepts, "n_concepts")
     if k < spectrum.n_classes:
-        raise ValueError(
-            f"n_concepts must be at least the number of classes, {spectrum.n_classes}, but is {k}"
-        )
+        raise ValueError(f"n_concepts must be at least the number of classes, {spectrum.n_classes}, but is {k}")
     settings = _core.Settings(
         l1=as_weight(l1, "l1"),
         l2=as_weight(l2, "l2"),
@@ -231,14 +227,10 @@ def _start(
             return np.random.default_rng(random_state).standard_normal(shape)
         if start == "codes":
             return class_codes(*shape)
-        raise ValueError(
-            f"start must be 'random', 'codes', an array or StartStatistics, but is {start!r}"
-        )
+        raise ValueError(f"start must be 'random', 'codes', an array or StartStatistics, but is {start!r}")
     codes = as_matrix(start, "start")
     if codes.shape != shape:
-        raise ValueError(
-            f"start must have shape (n_concepts, n_classes) = {shape}, but has {codes.shape}"
-        )
+        raise ValueError(f"start must have shape (n_concepts, n_classes) = {shape}, but has {codes.shape}")
     return codes
 
 
@@ -250,9 +242,7 @@ def _solution(result: dict[str, Any], with_codes: bool) -> Solution:
         terms=result["terms"],
         n_iter=result["n_iter"],
         converged=result["converged"],
-        stationarity=dict(
-            zip(("visual", "semantic", "concepts"), result["stationarity"], strict=True)
-        ),
+        stationarity=dict(zip(("visual", "semantic", "concepts"), result["stationarity"], strict=True)),
         timings=result["timings"],
         codes_of_samples=result["codes_of_samples"] if with_codes else None,
         codes_of_classes=result["codes_of_classes"] if with_codes else None,

@@ -58,9 +58,7 @@ class Statistics:
     """
 
     def __init__(self, n_features: int, n_classes: int) -> None:
-        self._core = _core.Statistics(
-            as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0)
-        )
+        self._core = _core.Statistics(as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0))
 
     @classmethod
     def from_samples(
@@ -75,15 +73,11 @@ class Statistics:
         X = as_real_array(X, "X")
         if n_classes is None:
             numbers = np.asarray(labels)
-            n_classes = (
-                int(numbers.max()) + 1 if numbers.size and numbers.dtype.kind in "iuf" else 0
-            )
+            n_classes = int(numbers.max()) + 1 if numbers.size and numbers.dtype.kind in "iuf" else 0
         return cls(X.shape[1], n_classes).update(X, labels, unit_rows=unit_rows)
 
     @classmethod
-    def from_arrays(
-        cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike
-    ) -> Statistics:
+    def from_arrays(cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike) -> Statistics:
         """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
         gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
         numbers = as_real_array(counts, "counts", ndim=1)
@@ -102,9 +96,7 @@ class Statistics:
         statistics._core = core
         return statistics
 
-    def update(
-        self, X: npt.ArrayLike, labels: npt.ArrayLike, *, unit_rows: bool = False
-    ) -> Statistics:
+    def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, unit_rows: bool = False) -> Statistics:
         """Add samples; all of them or, if it raises an error, none.
 
         Parameters
@@ -122,9 +114,7 @@ class Statistics:
         """
         X = as_real_array(X, "X")
         if X.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the statistics are for {self.n_features}"
-            )
+            raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
         if X.dtype.kind == "f" and X.dtype.itemsize in (4, 8) and X.dtype.isnative:
             self._core.update(as_samples(X), labels, unit_rows)
@@ -132,9 +122,7 @@ class Statistics:
         part = Statistics(self.n_features, self.n_classes)
         for first in range(0, len(X), _CONVERSION_ROWS):
             rows = slice(first, first + _CONVERSION_ROWS)
-            part._core.update(
-                np.ascontiguousarray(X[rows], dtype=np.float64), labels[rows], unit_rows
-            )
+            part._core.update(np.ascontiguousarray(X[rows], dtype=np.float64), labels[rows], unit_rows)
         self._core.add(part._core)
         return self
 
@@ -180,14 +168,8 @@ class Statistics:
         """
         chosen = np.asarray(classes, dtype=np.int64).reshape(-1)
         kept = chosen[chosen >= 0]
-        if (
-            len(np.unique(kept)) != len(kept)
-            or np.any(kept >= self.n_classes)
-            or np.any(chosen < -1)
-        ):
-            raise ValueError(
-                f"classes must be different numbers 0..{self.n_classes - 1}, or -1 for a new class"
-            )
+        if len(np.unique(kept)) != len(kept) or np.any(kept >= self.n_classes) or np.any(chosen < -1):
+            raise ValueError(f"classes must be different numbers 0..{self.n_classes - 1}, or -1 for a new class")
         counts, class_sums = self.counts, self.class_sums
         lost = np.setdiff1d(np.flatnonzero(counts), kept)
         if len(lost):
@@ -195,9 +177,7 @@ class Statistics:
                 f"class {lost[0]} has {counts[lost[0]]} samples and cannot be left out: subtract their statistics first"
             )
         new_counts = (
-            np.where(chosen >= 0, counts[np.maximum(chosen, 0)], 0)
-            if self.n_classes
-            else np.zeros_like(chosen)
+            np.where(chosen >= 0, counts[np.maximum(chosen, 0)], 0) if self.n_classes else np.zeros_like(chosen)
         )
         new_sums = np.zeros((len(chosen), self.n_features))
         new_sums[chosen >= 0] = class_sums[kept]
@@ -268,15 +248,11 @@ class StartStatistics:
         self.n_classes = as_count(n_classes, "n_classes")
         self._core = _core.StartStatistics(self.n_concepts, self.n_features, self.n_classes)
 
-    def update(
-        self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike
-    ) -> StartStatistics:
+    def update(self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike) -> StartStatistics:
         """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics."""
         codes, X = as_matrix(codes, "codes"), as_matrix(X, "X")
         if codes.shape != (len(X), self.n_concepts):
-            raise ValueError(
-                f"codes must have shape {(len(X), self.n_concepts)}, but has {codes.shape}"
-            )
+            raise ValueError(f"codes must have shape {(len(X), self.n_concepts)}, but has {codes.shape}")
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but the start is for {self.n_features}")
         self._core.update(codes, X, as_labels(labels, len(X), self.n_classes))

@@ -71,9 +71,7 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
     return x
 
 
-def sylvester_residual(
-    a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike, x: npt.ArrayLike
-) -> float:
+def sylvester_residual(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike, x: npt.ArrayLike) -> float:
     """Return how far x is from solving ``a x + x b = q``.
 
     Parameters
@@ -100,9 +98,7 @@ def sylvester_residual(
     return float(_core.sylvester_residual(a, b, q, x))
 
 
-def _equation(
-    a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _equation(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     arrays = [as_real_array(value, name) for value, name in ((a, "a"), (b, "b"), (q, "q"))]
     dtype = working_dtype(*arrays)
     a, b, q = (as_matrix(array, name, dtype) for array, name in zip(arrays, "abq", strict=True))
@@ -110,9 +106,7 @@ def _equation(
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"{name} must be square, but its shape is {matrix.shape}")
     if q.shape != (len(a), len(b)):
-        raise ValueError(
-            f"q must have the shape {(len(a), len(b))} that a and b imply, but has {q.shape}"
-        )
+        raise ValueError(f"q must have the shape {(len(a), len(b))} that a and b imply, but has {q.shape}")
     return a, b, q
 
 

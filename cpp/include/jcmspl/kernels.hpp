@@ -45,8 +45,7 @@ Kernels<T>& kernels();
 // A decomposition that did not converge or met an impossible argument.
 struct LapackError : std::runtime_error {
   LapackError(const char* routine, int info)
-      : std::runtime_error(std::string("LAPACK's ") + routine +
-                           " failed with info = " + std::to_string(info)) {}
+      : std::runtime_error(std::string("LAPACK's ") + routine + " failed with info = " + std::to_string(info)) {}
 };
 
 inline void check_info(const char* routine, int info) {
@@ -90,8 +89,8 @@ void gemm(Op op_a, Op op_b, double alpha, const A& a, const B& b, double beta, C
   }
   int lda = blas_ld(a), ldb = blas_ld(b), ldc = blas_ld(c);
   T al = T(alpha), be = T(beta);
-  kernels<T>().gemm(reinterpret_cast<char*>(&op_a), reinterpret_cast<char*>(&op_b), &rows, &cols,
-                    &inner, &al, blas_data(a), &lda, blas_data(b), &ldb, &be, blas_data(c), &ldc);
+  kernels<T>().gemm(reinterpret_cast<char*>(&op_a), reinterpret_cast<char*>(&op_b), &rows, &cols, &inner, &al,
+                    blas_data(a), &lda, blas_data(b), &ldb, &be, blas_data(c), &ldc);
 }
 
 // The lower triangle of c = alpha a a' + beta c, or of alpha a' a + beta c when op is transpose.
@@ -104,8 +103,8 @@ void syrk(Op op, double alpha, const A& a, double beta, C&& c) {
   if (order == 0) return;
   int lda = blas_ld(a), ldc = blas_ld(c);
   T al = T(alpha), be = T(beta);
-  kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda,
-                    &be, blas_data(c), &ldc);
+  kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda, &be, blas_data(c),
+                    &ldc);
 }
 
 // Calls with(i, j) for every element below the diagonal of an n x n matrix, tile by tile, so that
@@ -132,8 +131,7 @@ template <class C>
 void add_transpose_to_lower(C&& c) {
   auto* data = blas_data(c);
   const Index ld = c.outerStride();
-  for_each_below_diagonal(c.rows(),
-                          [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
+  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
   c.diagonal() *= 2;
 }
 

@@ -21,8 +21,8 @@ struct AffineScorer {
 
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
   // With unit_rows the sample is divided by its length first.
-  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices,
-             T* scores, const Poll& poll) const;
+  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores,
+             const Poll& poll) const;
 
   // All scores; out: C x n.
   void scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const;
@@ -31,18 +31,16 @@ struct AffineScorer {
 // Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score.
 // The score of cosine still lacks the sample's own length in the space, which is common to all
 // candidates.
-AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates,
-                          Space space, Metric metric);
+AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
 
 // The nearest prototypes (m x C) of each sample: n_best x n indices, and cosine similarities, inner
 // products, or distances.
 template <class T>
-void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric,
-             std::int64_t* indices, T* values, const Poll& poll);
+void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
+             T* values, const Poll& poll);
 
 // |x P| for each sample, with P m x p.
 template <class T>
-void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out,
-                     const Poll& poll);
+void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out, const Poll& poll);
 
 }  // namespace jcmspl

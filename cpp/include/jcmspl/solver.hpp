@@ -21,18 +21,15 @@ struct Settings {
   double l1 = 1, l2 = 1, l3 = 1, l4 = 1;
   Index n_concepts = 0;
   int max_iter = 35;
-  double tol =
-      1e-6;  // stop when an iteration lowers the objective by less than this part of it; 0: never
+  double tol = 1e-6;        // stop when an iteration lowers the objective by less than this part of it; 0: never
   bool want_codes = false;  // whether to return P and E as well
 };
 
 // The five terms of the objective, weights included, in the order of the formula above.
 struct Terms {
-  double visual_projection, semantic_projection, class_codes, visual_reconstruction,
-      semantic_reconstruction;
+  double visual_projection, semantic_projection, class_codes, visual_reconstruction, semantic_reconstruction;
   double sum() const {
-    return visual_projection + semantic_projection + class_codes + visual_reconstruction +
-           semantic_reconstruction;
+    return visual_projection + semantic_projection + class_codes + visual_reconstruction + semantic_reconstruction;
   }
 };
 
@@ -65,8 +62,7 @@ struct Results {
 using Start = std::variant<MatrixD, StartStatistics>;
 
 struct Diverged : std::overflow_error {
-  explicit Diverged(int at)
-      : std::overflow_error("not finite in iteration " + std::to_string(at)), iteration(at) {}
+  explicit Diverged(int at) : std::overflow_error("not finite in iteration " + std::to_string(at)), iteration(at) {}
   int iteration;
 };
 
@@ -77,7 +73,7 @@ using OnIteration = std::function<void(int, double)>;
 // even as possible.
 std::vector<Index> concept_blocks(Index n_concepts, Index n_classes);
 
-Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start,
-              const OnIteration& on_iteration, const Poll& poll);
+Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start, const OnIteration& on_iteration,
+              const Poll& poll);
 
 }  // namespace jcmspl

@@ -29,8 +29,7 @@ public:
   // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first
   // scaled to length one (a zero sample stays zero).
   template <class T>
-  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
-              const Poll& poll);
+  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
 
   void add(const Statistics& other);
   // The statistics of what is left when other's samples, which must be among these, are taken away.
@@ -51,8 +50,7 @@ private:
   Index block_rows() const;
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
-  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
-                        const Poll& poll);
+  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
   void check_same_shape(const Statistics& other) const;
 };
 
@@ -63,8 +61,7 @@ public:
   StartStatistics(Index n_concepts, Index n_features, Index n_classes);
 
   // codes: one row of k values for each sample.
-  void update(const ConstView<double>& codes_t, const ConstView<double>& samples_t,
-              const std::int64_t* labels);
+  void update(const ConstView<double>& codes_t, const ConstView<double>& samples_t, const std::int64_t* labels);
 
   MatrixD code_gram;        // C0 C0'      k x k
   MatrixD sample_code;      // X C0'       m x k

@@ -16,8 +16,8 @@ namespace jcmspl {
 template <class T>
 struct SylvesterResults {
   Matrix<T> x;
-  double separation;  // estimated smallest singular value of x -> a x + x b; infinity: not near
-                      // zero, not asked
+  double separation;         // estimated smallest singular value of x -> a x + x b; infinity: not near
+                             // zero, not asked
   double relative_residual;  // |q - a x - x b| / ((|a| + |b|) |x| + |q|), Frobenius norms
   bool nearly_singular;
   bool refined;
@@ -32,12 +32,10 @@ struct SingularEquation : std::domain_error {
 };
 
 template <class T>
-SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                                    const Poll& poll);
+SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Poll& poll);
 
 // |q - a x - x b| / ((|a| + |b|) |x| + |q|) in Frobenius norms; 0 for 0 / 0.
 template <class T>
-double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q,
-                          const Matrix<T>& x);
+double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x);
 
 }  // namespace jcmspl

@@ -129,6 +129,20 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
     out.colwise() += bias;
 }
 
+// An origin near the prototypes: distances do not change with it, and less is lost to cancellation. It is rounded to
+// multiples of a power of two of the size of their spread, so that it adds no digits: whole numbers stay whole numbers,
+// and equal distances stay equal.
+template <class T>
+VectorD rounded_mean(const Matrix<T>& prototypes) {
+  VectorD mean = VectorD::Zero(prototypes.rows());
+  for (Index c = 0; c < prototypes.cols(); ++c) mean += prototypes.col(c).template cast<double>();
+  mean /= static_cast<double>(prototypes.cols());
+  const double spread = (prototypes.template cast<double>().colwise() - mean).cwiseAbs().maxCoeff();
+  if (!(spread > 0) || !std::isfinite(spread)) return mean;
+  const double unit = std::exp2(std::floor(std::log2(spread)));
+  return (mean / unit).array().round() * unit;
+}
+
 }  // namespace
 
 template <class T>
@@ -198,10 +212,7 @@ void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_bes
                                   : Vector<T>(Vector<T>::Zero(m));
     }
   } else if (metric == Metric::euclidean) {
-    // Distances do not change with the origin: seen from the prototypes' mean less is lost to
-    // cancellation.
-    VectorD centre = VectorD::Zero(m);
-    for (Index c = 0; c < n; ++c) centre += prototypes.col(c).template cast<double>() / static_cast<double>(n);
+    const VectorD centre = rounded_mean(prototypes);
     for (Index c = 0; c < n; ++c) {
       const VectorD offset = prototypes.col(c).template cast<double>() - centre;
       scorer.weights.col(c) = offset.template cast<T>();

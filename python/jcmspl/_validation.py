@@ -41,19 +41,28 @@ def as_matrix(value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
     return array
 
 
-def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:
-    """Return samples (rows) that the core can read in place: native, aligned float32 or float64, any strides.
+def readable_in_place(array: npt.NDArray[Any]) -> bool:
+    """Whether the core can read the array where it is: native, aligned float32 or float64, any strides."""
+    return (
+        array.dtype.isnative
+        and array.dtype in (np.float32, np.float64)
+        and array.flags.aligned
+        and all(stride % array.dtype.itemsize == 0 for stride in array.strides)
+    )
 
-    Only other dtypes are copied. The core itself looks for NaN and infinity while it reads.
+
+def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:
+    """Return samples (rows) that the core can read, copied only if they must be.
+
+    The core itself looks for NaN and infinity while it reads.
     """
     array = as_real_array(value, name)
     if array.shape[1] == 0:
         raise ValueError(f"{name} has no features (its shape is {array.shape})")
-    dtype = np.float32 if array.dtype.itemsize == 4 and array.dtype.kind == "f" else np.float64
-    whole_elements = all(stride % array.dtype.itemsize == 0 for stride in array.strides)
-    if array.dtype == dtype and array.dtype.isnative and array.flags.aligned and whole_elements:
+    if readable_in_place(array):
         return array
-    return np.ascontiguousarray(array, dtype=dtype)
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    return np.array(array, dtype=np.float32 if single else np.float64, order="C")
 
 
 def working_dtype(*arrays: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:

@@ -15,10 +15,10 @@ from jcmspl._validation import (
     as_labels,
     as_matrix,
     as_real_array,
-    as_samples,
+    readable_in_place,
 )
 
-# Samples of a dtype that the core cannot read are converted this many at a time.
+# Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
 
 
@@ -116,13 +116,13 @@ class Statistics:
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
-        if X.dtype.kind == "f" and X.dtype.itemsize in (4, 8) and X.dtype.isnative:
-            self._core.update(as_samples(X), labels, unit_rows)
+        if readable_in_place(X):
+            self._core.update(X, labels, unit_rows)
             return self
         part = Statistics(self.n_features, self.n_classes)
         for first in range(0, len(X), _CONVERSION_ROWS):
             rows = slice(first, first + _CONVERSION_ROWS)
-            part._core.update(np.ascontiguousarray(X[rows], dtype=np.float64), labels[rows], unit_rows)
+            part._core.update(np.array(X[rows], dtype=np.float64, order="C"), labels[rows], unit_rows)
         self._core.add(part._core)
         return self
 

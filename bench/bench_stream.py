@@ -1,0 +1,54 @@
+"""Statistics of a file, read a block at a time, against NumPy's product of what is in memory already."""
+
+import tempfile
+from functools import lru_cache
+
+import numpy as np
+
+from jcmspl import Statistics
+from question import Contestants, Question, Target
+from samples import labelled_samples, relative_error
+
+ROWS, CHUNKS, FEATURES, CLASSES = 8000, 50, 1024, 50
+
+
+@lru_cache(maxsize=1)
+def prepare() -> Contestants:
+    chunk, labels, _ = labelled_samples(ROWS, FEATURES, 1, CLASSES)
+    scales = 2.0 ** (np.arange(CHUNKS) % 4)  # so that no chunk can stand for its neighbour; powers of 2 do not round
+    file = _written(scale * chunk for scale in scales)
+    all_labels = np.tile(labels, CHUNKS)
+    chunk = chunk.astype(np.float32).astype(np.float64)
+
+    def ours():
+        return Statistics.from_samples(file, all_labels, CLASSES)
+
+    def peer():
+        for _ in range(CHUNKS):
+            chunk.T @ chunk
+
+    def check():
+        assert relative_error(ours().gram, np.sum(scales**2) * (chunk.T @ chunk)) < 1e-12
+
+    return Contestants(ours=ours, peer=peer, check=check)
+
+
+def _written(chunks) -> np.memmap:
+    """Return a memory map of float32 rows; its file, in TMPDIR, has no name and goes when the map does."""
+    with tempfile.TemporaryFile() as file:
+        for chunk in chunks:
+            chunk.astype(np.float32).tofile(file)
+        file.flush()
+        return np.memmap(file, dtype=np.float32, mode="r", shape=(CHUNKS * ROWS, FEATURES))
+
+
+_TASK = "Statistics of a mapped float32 file, 400,000 x 1024"
+
+QUESTIONS = [
+    Question("stream-speed", f"{_TASK} / NumPy float64 X.T @ X in memory", Target("speed", 0.7), prepare, rounds=3),
+    Question("stream-memory", f"{_TASK}: peak anonymous memory", Target("memory", 300), prepare),
+]
+
+
+def test_stream(time_side):
+    time_side()

@@ -1,0 +1,166 @@
+"""What a benchmark is: a question with a target, two contestants that give equal answers, and how to time them."""
+
+import ctypes
+import gc
+import importlib
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+# NumPy and SciPy carry an OpenBLAS each, whose idle workers busy-wait for some 50 ms after a call and so take a core
+# from the other. Between two sides everyone rests.
+REST_SECONDS = 0.15
+
+# A call that is shorter than this is repeated until as much time has passed.
+BURST_SECONDS = 0.1
+
+
+class Unavailable(Exception):
+    """A question cannot be asked here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Contestants:
+    """The two sides on the same data.
+
+    ``check`` raises AssertionError unless their answers are equal. ``peer`` does the share ``peer_share`` of the work
+    that ``ours`` does; its time is scaled up. ``caveat`` says what else is different between the sides.
+    """
+
+    ours: Callable[[], Any]
+    check: Callable[[], None]
+    peer: Callable[[], Any] | None = None
+    peer_share: float = 1
+    caveat: str = ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound on our time or our speed, both relative to the peer, or on our memory."""
+
+    kind: str
+    bound: float
+
+    def __str__(self) -> str:
+        words = {"time": "at most {:g} x the time", "speed": "at least {:g} x the speed", "memory": "at most {:g} MB"}
+        return words[self.kind].format(self.bound)
+
+    def is_met(self, value: float) -> bool:
+        """Whether a measured value keeps to the bound."""
+        return value >= self.bound if self.kind == "speed" else value <= self.bound
+
+    def show(self, value: float) -> str:
+        """Return a measured value with its unit."""
+        return f"{value:.0f} MB" if self.kind == "memory" else f"{value:.3g} x"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A value to hold against the target and, if it is a ratio, the seconds that it comes from."""
+
+    value: float
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One row of the table; ``prepare`` makes the data, ``rounds`` is how often each side is timed."""
+
+    name: str
+    compares: str
+    target: Target
+    prepare: Callable[[], Contestants]
+    rounds: int = 5
+
+    @contextmanager
+    def contest(self):
+        """Yield contestants that have been found to agree, on the same number of threads."""
+        contestants = self.prepare()  # loads the peer's libraries, which the limit must know of
+        with threadpool_limits(THREADS):
+            contestants.check()
+            yield contestants
+
+    def measure(self, contestants: Contestants, rounds: int | None = None) -> Measurement:
+        """Return what the target is about: a ratio of best times, or the memory that our side takes."""
+        if self.target.kind == "memory":
+            return Measurement(peak_megabytes(contestants.ours), {})
+        ours, peer = best_seconds((contestants.ours, contestants.peer), rounds or self.rounds)
+        peer /= contestants.peer_share
+        ratio = peer / ours if self.target.kind == "speed" else ours / peer
+        return Measurement(ratio, {"ours": ours, "peer": peer})
+
+
+def best_seconds(sides: tuple[Callable[[], Any], ...], rounds: int) -> list[float]:
+    """Time the sides by turns, so that a noisy spell hits all of them, and keep the best call of each."""
+    best = [float("inf")] * len(sides)
+    for _ in range(rounds):
+        for i, side in enumerate(sides):
+            time.sleep(REST_SECONDS)
+            best[i] = min(best[i], _best_of_burst(side))
+    return best
+
+
+def _best_of_burst(side: Callable[[], Any]) -> float:
+    best, end = float("inf"), time.perf_counter() + BURST_SECONDS
+    while True:
+        start = time.perf_counter()
+        side()
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now >= end:
+            return best
+
+
+def peak_megabytes(side: Callable[[], Any]) -> float:
+    """Return the most anonymous memory (not pages of mapped files) during a call, above that before it."""
+    gc.collect()
+    if hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)  # memory that is free but not given back would hide what the call takes
+    before = peak = _anonymous_megabytes()
+    done = threading.Event()
+
+    def sample():
+        nonlocal peak
+        while not done.wait(0.002):
+            peak = max(peak, _anonymous_megabytes())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        side()
+    finally:
+        done.set()
+        sampler.join()
+    return peak - before
+
+
+def _anonymous_megabytes() -> float:
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        raise Unavailable("memory is read from /proc/self/status, which is not here") from None
+    return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) / 1024
+
+
+def need(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Unavailable(f"{module} cannot be imported ({error})") from None
+
+
+def blas_kernels() -> dict[str, str]:
+    """Return the processor family whose kernels the BLAS of each package chose; not all wheels choose well."""
+    wheels = (info for info in threadpool_info() if info["user_api"] == "blas")
+    return {Path(info["filepath"]).parent.name.split(".")[0]: info.get("architecture", "?") for info in wheels}

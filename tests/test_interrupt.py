@@ -1,0 +1,101 @@
+"""Ctrl-C stops the long computations, and the GIL is free while they run."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from jcmspl import Statistics, nearest, solve_sylvester
+
+JOBS = {
+    "solve": """
+        spectrum = jcmspl.Spectrum(jcmspl.Statistics.from_samples(rng.random((600, 200)), np.arange(600) % 150),
+                                   rng.random((150, 50)))
+        job = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, tol=0, max_iter=100_000_000)
+        again = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, max_iter=3)
+    """,
+    "statistics": """
+        statistics = jcmspl.Statistics(500, 2)
+        X = np.broadcast_to(rng.random(500), (100_000_000, 500))
+        labels = np.zeros(100_000_000, np.int64)
+        job = lambda: statistics.update(X, labels)
+        def again():
+            assert statistics.n_samples == 0
+            statistics.update(X[:5], labels[:5])
+            assert np.allclose(statistics.gram, 5 * np.outer(X[0], X[0]))
+    """,
+    "nearest": """
+        X = np.broadcast_to(rng.random(100), (100_000_000, 100))
+        job = lambda: jcmspl.nearest(X, rng.random((1000, 100)))
+        again = lambda: jcmspl.nearest(X[:3], rng.random((1000, 100)))
+    """,
+    "sylvester": """
+        a = np.triu(rng.random((9000, 9000))) + 5000 * np.eye(9000)
+        b = rng.random((40, 40))
+        job = lambda: [jcmspl.solve_sylvester(a, b, np.ones((9000, 40))) for _ in range(1000)]
+        again = lambda: jcmspl.solve_sylvester(a[:4, :4], b, np.ones((4, 40)))
+    """,
+}
+
+SCRIPT = """
+import numpy as np, jcmspl, sys, time
+rng = np.random.default_rng(0)
+{job}
+again()
+print("started", flush=True)
+try:
+    job()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    again()
+    print("usable", flush=True)
+"""
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_ctrl_c(job):
+    script = SCRIPT.format(job=textwrap.dedent(job))
+    if "statistics = " in script:
+        script = script.replace("\nagain()\nprint", "\nprint")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "started\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.0)  # the job is long
+        process.send_signal(signal.SIGINT)
+        # None of the jobs would end by itself within an hour: that it ends at all shows that it was stopped.
+        output, _ = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    assert output == "interrupted\nusable\n"
+
+
+def test_the_gil_is_released():
+    rng = np.random.default_rng(0)
+    X, labels = rng.random((3000, 300)), np.zeros(3000, int)
+    a = rng.random((150, 150)) + 20 * np.eye(150)
+    for work in (
+        lambda: Statistics.from_samples(X, labels, 1),
+        lambda: solve_sylvester(a, a, a),
+        lambda: nearest(X, X, 5),
+    ):
+        done = threading.Event()
+
+        def run(work=work, done=done):
+            for _ in range(5):
+                work()
+            done.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        turns = 0
+        while not done.is_set():
+            turns += 1
+            done.wait(0.0005)
+        thread.join()
+        # With the GIL held this thread would have had a turn between two calls at most.
+        assert turns > 10

@@ -1,0 +1,210 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from jcmspl import AffineScorer, nearest
+
+
+def similarity(X, prototypes, metric):
+    """The definition, in float64; larger is nearer."""
+    X, prototypes = X.astype(np.float64), prototypes.astype(np.float64)
+    if metric == "euclidean":
+        return -np.linalg.norm(X[:, None] - prototypes, axis=2)
+    if metric == "cosine":
+        X, prototypes = (unit(z) for z in (X, prototypes))
+    return X @ prototypes.T
+
+
+def unit(vectors):
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+
+
+def best(similarities, k):
+    return np.argsort(-similarities, axis=1, kind="stable")[:, :k]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "c", "k"), [(1, 1, 1), (7, 3, 3), (600, 40, 5), (30, 5000, 7), (20, 2500, 2500)])
+def test_equals_brute_force(n, c, k, dtype, metric):
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((n, 12)).astype(dtype), rng.standard_normal((c, 12)).astype(dtype)
+    indices, values = nearest(X, prototypes, k, metric=metric)
+    assert values.dtype == dtype
+    expected = similarity(X, prototypes, metric)
+    sign = -1 if metric == "euclidean" else 1
+    # the values, wherever equal ones may have changed places by rounding
+    tolerance = 100 * np.finfo(dtype).eps * max(1, np.abs(expected).max())
+    assert_allclose(sign * values, np.sort(expected, axis=1)[:, ::-1][:, :k], rtol=0, atol=tolerance)
+    assert_allclose(np.take_along_axis(expected, indices, 1), sign * values, rtol=0, atol=tolerance)
+    assert all(len(set(row)) == k for row in indices.tolist())
+    if dtype == np.float64:
+        assert_array_equal(indices, best(expected, k))
+
+
+small_integers = hnp.arrays(np.float64, st.tuples(st.integers(1, 12), st.just(3)), elements=st.integers(-2, 2))
+
+
+@given(X=small_integers, prototypes=small_integers, metric=st.sampled_from(["euclidean", "dot"]), data=st.data())
+def test_ties_go_to_the_lower_index(X, prototypes, metric, data):
+    # small integers: every score is exact, so that ties are ties
+    k = data.draw(st.integers(1, len(prototypes)))
+    squared = similarity(X, prototypes, metric) if metric == "dot" else -((X[:, None] - prototypes) ** 2).sum(2)
+    for dtype in (np.float64, np.float32):
+        indices, _ = nearest(X.astype(dtype), prototypes.astype(dtype), k, metric=metric)
+        assert_array_equal(indices, best(squared, k))
+
+
+def test_duplicates_across_blocks():
+    X = np.ones((3, 4))
+    prototypes = np.tile(np.eye(4), (1500, 1))  # 6000 prototypes in three blocks, all at the same cosine
+    indices, values = nearest(X, prototypes, 10)
+    assert_array_equal(indices, np.tile(np.arange(10), (3, 1)))
+    assert_allclose(values, 0.5)
+
+
+def test_zero_vectors_have_cosine_zero():
+    X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    prototypes = np.array([[-1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    indices, values = nearest(X, prototypes, 3)
+    assert_array_equal(indices, [[0, 1, 2], [1, 2, 0]])
+    assert_array_equal(values, [[0, 0, 0], [0, 0, -1]])
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_cosine_of_extreme_float32(scale):
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((5, 6)), rng.standard_normal((9, 6))
+    small = nearest((X * scale).astype(np.float32), (prototypes * scale).astype(np.float32), 2)
+    assert_array_equal(small[0], nearest(X, prototypes, 2)[0])
+    assert_allclose(small[1], nearest(X, prototypes, 2)[1], rtol=1e-5)
+
+
+def test_euclidean_far_from_the_origin():
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((50, 8)), rng.standard_normal((40, 8))
+    indices, distances = nearest(X + 1e6, prototypes + 1e6, 3, metric="euclidean")
+    assert_array_equal(indices, nearest(X, prototypes, 3, metric="euclidean")[0])
+    assert_allclose(distances, nearest(X, prototypes, 3, metric="euclidean")[1], rtol=1e-8)
+
+
+def test_distance_to_itself_is_exactly_zero():
+    X = np.random.default_rng(0).standard_normal((20, 30)).astype(np.float32)
+    indices, distances = nearest(X, X, metric="euclidean")
+    assert_array_equal(indices[:, 0], np.arange(20))
+    assert not distances.any()
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [np.asfortranarray, lambda z: np.repeat(z, 2, axis=1)[:, ::2], lambda z: z[::-1].copy()[::-1], np.float64],
+)
+def test_any_memory_layout(layout):
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((700, 9)), rng.standard_normal((30, 9))
+    expected = nearest(X, prototypes, 4)
+    indices, values = nearest(layout(X), layout(prototypes), 4)
+    assert_array_equal(indices, expected[0])
+    assert_allclose(values, expected[1], rtol=1e-12)
+
+
+def test_no_samples():
+    indices, values = nearest(np.empty((0, 3)), np.eye(3), 2)
+    assert indices.shape == values.shape == (0, 2)
+
+
+def test_mixed_precision_is_float64():
+    _, values = nearest(np.eye(3, dtype=np.float32), np.eye(3))
+    assert values.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.ones((2, 3)), np.ones((4, 2)), 1), ValueError, "X has 3 features, but prototypes has 2"),
+        ((np.ones((2, 3)), np.ones((0, 3)), 1), ValueError, "prototypes is empty"),
+        ((np.ones((2, 3)), np.ones((4, 3)), 5), ValueError, "k must be from 1 to 4, but is 5"),
+        ((np.ones((2, 3)), np.ones((4, 3)), 0), ValueError, "k must be from 1 to 4"),
+        ((np.ones((2, 3)), np.ones((4, 3)), 1.5), TypeError, "whole number"),
+        ((np.array([[1, 2, np.nan]]), np.ones((4, 3)), 1), ValueError, "sample 0 holds NaN"),
+        ((np.ones((2, 3)), np.full((4, 3), np.inf), 1), ValueError, "prototypes holds NaN or infinity"),
+        ((np.ones(3), np.ones((4, 3)), 1), ValueError, "X must have 2 dimension"),
+    ],
+)
+def test_bad_input(arguments, error, message):
+    with pytest.raises(error, match=message):
+        nearest(*arguments)
+
+
+def test_bad_metric():
+    with pytest.raises(ValueError, match="metric must be one of 'cosine', 'euclidean', 'dot'"):
+        nearest(np.eye(2), np.eye(2), metric="manhattan")
+
+
+def test_float32_prototypes_too_large_for_distances():
+    with pytest.raises(ValueError, match="too large"):
+        nearest(np.ones((1, 2), np.float32), np.array([[1e30, 0], [-1e30, 1]], np.float32), metric="euclidean")
+
+
+# The folded scorer against explicit projections, as the paper writes them.
+
+
+def explicit(A, B, X, vectors, space, metric):
+    if space == "semantic":
+        return similarity(X @ A.T @ B, vectors, metric)
+    if space == "visual":
+        return similarity(X, vectors @ B.T @ A, metric)
+    return similarity(X @ A.T, vectors @ B.T, metric)
+
+
+@pytest.mark.parametrize("space", ["semantic", "visual", "concept"])
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("unit_rows", [False, True])
+def test_folded_scorer_ranks_as_explicit_projections(space, metric, unit_rows):
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((5, 9)), rng.standard_normal((5, 6))
+    X, vectors = 3 * rng.standard_normal((200, 9)), rng.standard_normal((30, 6))
+    scorer = AffineScorer.fold(A, B, vectors, space=space, metric=metric, unit_rows=unit_rows)
+    expected = best(explicit(A, B, unit(X) if unit_rows else X, vectors, space, metric), 4)
+    indices, scores = scorer.top_k(X, 4)
+    assert_array_equal(indices, expected)
+    everything = scorer.scores(X)
+    assert_allclose(np.take_along_axis(everything, indices, 1), scores, rtol=1e-12, atol=1e-12)
+    assert_array_equal(best(everything, 4), expected)
+
+
+def test_score_is_the_documented_one():
+    rng = np.random.default_rng(0)
+    weights, bias, X = rng.standard_normal((4, 3)), rng.standard_normal(4), rng.standard_normal((10, 3))
+    assert_allclose(AffineScorer(weights, bias).scores(X), X @ weights.T + bias, rtol=1e-12)
+    assert_allclose(AffineScorer(weights, bias, unit_rows=True).scores(X), unit(X) @ weights.T + bias, rtol=1e-12)
+    assert_allclose(AffineScorer(weights).scores(X.astype(np.float32)), X @ weights.T, rtol=1e-4, atol=1e-6)
+    assert AffineScorer(weights).scores(X.astype(np.float32)).dtype == np.float32
+
+
+def test_zero_class_vector_is_never_nan():
+    scorer = AffineScorer.fold(np.eye(2), np.eye(2), [[0.0, 0.0], [1.0, 0.0]])
+    assert_array_equal(scorer.scores(np.array([[2.0, 1.0]])), [[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: AffineScorer(np.ones((0, 3))), "no candidates"),
+        (lambda: AffineScorer(np.ones((2, 3)), np.ones(3)), "2 candidates but 3 values of bias"),
+        (lambda: AffineScorer(np.full((2, 3), np.nan)), "weights holds NaN"),
+        (lambda: AffineScorer.fold(np.ones((2, 3)), np.ones((3, 4)), np.ones((5, 4))), "2 and 3 concepts"),
+        (lambda: AffineScorer.fold(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3))), "3 attributes"),
+        (lambda: AffineScorer.fold(np.eye(2), np.eye(2), np.eye(2), space="astral"), "space must be one of"),
+        (lambda: AffineScorer(np.ones((2, 3))).top_k(np.ones((1, 4))), "X has 4 features"),
+        (lambda: AffineScorer(np.ones((2, 3))).top_k(np.ones((1, 3)), 3), "k must be from 1 to 2"),
+        (lambda: AffineScorer(np.ones((2, 3))).top_k(np.full((1, 3), np.nan)), "sample 0 holds NaN"),
+    ],
+)
+def test_bad_scorer(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

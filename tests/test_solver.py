@@ -1,0 +1,429 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import PAPER_SETTINGS, class_codes, jcmspl_iterations, objective_terms
+from samples import make_samples
+
+import jcmspl
+from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, solve
+from jcmspl.solver import TERMS
+
+PLAIN = (0.01, 1, 0.1, 0.01)
+
+
+def ablations(name):
+    """The paper's ablations of one of its settings."""
+    l1, l2, l3, l4 = PAPER_SETTINGS[name]
+    return {"full": (l1, l2, l3, l4), "JCMSPL1": (l1, 0, l3, l4), "JCMSPL0": (l1, l2, 0, 0), "IPL": (l1, 0, 0, 0)}
+
+
+def spectrum_of(samples):
+    return Spectrum(Statistics.from_samples(samples.X, samples.labels), samples.class_vectors)
+
+
+def fit(spectrum, lambdas, **options):
+    options = {"random_state": 0, "tol": 0, **options}
+    return solve(spectrum, **dict(zip(("l1", "l2", "l3", "l4"), lambdas, strict=True)), **options)
+
+
+def textbook(samples, lambdas, start, n_iter):
+    """Iterations of the reference from a class-level start (k x c)."""
+    H = class_codes(*start.shape)[:, samples.labels]
+    Y = samples.class_vectors[samples.labels].T
+    return jcmspl_iterations(samples.X.T, Y, H, start[:, samples.labels], lambdas, n_iter)
+
+
+def relative_error(actual, expected):
+    return np.linalg.norm(actual - expected) / np.linalg.norm(expected)
+
+
+def conditioning(C, X, Y, lambdas, K):
+    """How much the next iteration may magnify the rounding errors of its input: by the condition of its equations."""
+    l1, _, l3, l4 = lambdas
+    S, G, YY = C @ C.T, X @ X.T, l1 * Y @ Y.T
+
+    def condition(left, right):
+        left, right = np.linalg.eigvalsh(left), np.linalg.eigvalsh(right)
+        noise = 1e-14 * right[-1]
+        right = right[right > noise]  # what is below carries no signal, in either implementation
+        return (left[-1] + right[-1]) / (max(left[0], 0) + right[0])
+
+    return max(condition(l3 * S, G), condition(l4 * S, YY), np.linalg.cond(K))
+
+
+@pytest.mark.parametrize("ablation", ["full", "JCMSPL1", "JCMSPL0", "IPL"])
+@pytest.mark.parametrize("setting", PAPER_SETTINGS)
+@pytest.mark.parametrize(
+    "shape", [{"n": 400, "m": 40, "d": 12, "c": 8}, {"n": 300, "m": 20, "d": 30, "c": 10}], ids=["d > c", "d < 3 c"]
+)
+def test_equals_the_textbook_at_every_iteration(setting, ablation, shape):
+    samples = make_samples(**shape)
+    lambdas = ablations(setting)[ablation]
+    start = np.random.default_rng(1).standard_normal((shape["c"], shape["c"]))
+    spectrum = spectrum_of(samples)
+    X, Y = samples.X.T, samples.class_vectors[samples.labels].T
+    objective = fit(spectrum, lambdas, start=start, max_iter=35).objective
+    C = start[:, samples.labels]
+    for t, (A, B, next_C, terms) in enumerate(textbook(samples, lambdas, start, 35)):
+        # Two correct float64 runs may differ by the conditioning of the equations times the rounding unit. With the
+        # paper's weights for AwA (1e7) and CUB (1e4) that can be more than the 1e-8 asked for everywhere else.
+        K = (1 + lambdas[0] + lambdas[1]) * np.eye(len(A)) + lambdas[2] * A @ A.T + lambdas[3] * B @ B.T
+        tolerance = max(1e-8, 4 * np.finfo(float).eps * conditioning(C, X, Y, lambdas, K))
+        solution = fit(spectrum, lambdas, start=start, max_iter=t + 1)
+        assert relative_error(solution.visual_projection, A) < tolerance, f"A in iteration {t + 1}"
+        assert relative_error(solution.semantic_projection, B) < tolerance, f"B in iteration {t + 1}"
+        assert objective[t] == pytest.approx(terms.sum(), rel=1e-9), f"objective in iteration {t + 1}"
+        assert_allclose(solution.terms[t], terms, rtol=0, atol=1e-9 * terms.sum())
+        C = next_C
+
+
+def test_the_tolerance_of_most_settings_is_tight():
+    """Guards the test above: its derived tolerance must not swallow everything."""
+    samples = make_samples(n=400, m=40, d=12, c=8)
+    start = np.random.default_rng(1).standard_normal((8, 8))
+    for lambdas in (PLAIN, PAPER_SETTINGS["SUN"], PAPER_SETTINGS["ImNet"]):
+        *_, (A, B, _, _) = textbook(samples, lambdas, start, 20)
+        solution = fit(spectrum_of(samples), lambdas, start=start, max_iter=20)
+        assert relative_error(solution.visual_projection, A) < 1e-10
+        assert relative_error(solution.semantic_projection, B) < 1e-10
+
+
+exponents = st.one_of(st.just(None), st.floats(-8, 8))
+weights = st.tuples(*[exponents.map(lambda e: 0.0 if e is None else 10.0**e)] * 4)
+
+
+@given(lambdas=weights, seed=st.integers(0, 1000), extra=st.integers(0, 3), n=st.sampled_from([6, 15, 80]))
+def test_the_objective_never_increases_beyond_rounding(lambdas, seed, extra, n):
+    samples = make_samples(n=n, m=12, d=5, c=4, seed=seed)
+    solution = fit(spectrum_of(samples), lambdas, n_concepts=4 + extra, max_iter=15)
+    assert np.isfinite(solution.visual_projection).all()
+    assert np.isfinite(solution.semantic_projection).all()
+    # Rounding is relative to the largest of what is added up and cancels, not to the rest that is left.
+    size = len(samples.X) * (1 + lambdas[1] + lambdas[2] + lambdas[3]) + solution.objective
+    assert np.all(np.diff(solution.objective) <= 1e-9 * size[1:])
+
+
+def test_converged_solution_is_stationary():
+    solution = fit(spectrum_of(make_samples()), PLAIN, max_iter=2000, tol=1e-15)
+    assert solution.converged
+    assert solution.n_iter < 2000
+    assert set(solution.stationarity) == {"visual", "semantic", "concepts"}
+    assert max(solution.stationarity.values()) < 1e-6
+
+
+def test_stationarity_is_the_relative_gradient():
+    samples = make_samples()
+    solution = fit(spectrum_of(samples), PLAIN, max_iter=3, return_codes=True)
+    l1, l2, l3, l4 = PLAIN
+    X, Y, H = samples.X.T, samples.class_vectors[samples.labels].T, class_codes(6, 6)[:, samples.labels]
+    A, B = solution.visual_projection, solution.semantic_projection
+    C = solution.codes_of_samples @ X + solution.codes_of_classes[:, samples.labels]
+
+    def relative(*parts):
+        return np.linalg.norm(sum(parts)) / sum(np.linalg.norm(part) for part in parts)
+
+    expected = {
+        "visual": relative(l3 * C @ C.T @ A, A @ X @ X.T, -(1 + l3) * C @ X.T),
+        "semantic": relative(l4 * C @ C.T @ B, l1 * B @ Y @ Y.T, -(l1 + l4) * C @ Y.T),
+    }
+    assert solution.stationarity["visual"] == pytest.approx(expected["visual"], rel=1e-6)
+    assert solution.stationarity["semantic"] == pytest.approx(expected["semantic"], rel=1e-6)
+    assert solution.stationarity["concepts"] < 1e-13  # C is updated last
+    K = (1 + l1 + l2) * np.eye(6) + l3 * A @ A.T + l4 * B @ B.T
+    assert_allclose(K @ C, l2 * H + (1 + l3) * A @ X + (l1 + l4) * B @ Y, rtol=1e-10, atol=1e-10)
+
+
+def test_codes_are_those_of_the_textbook():
+    samples = make_samples(d=5)
+    start = np.random.default_rng(0).standard_normal((8, 6))
+    *_, (_, _, C, _) = textbook(samples, PLAIN, start, 5)
+    solution = fit(spectrum_of(samples), PLAIN, start=start, n_concepts=8, max_iter=5, return_codes=True)
+    actual = solution.codes_of_samples @ samples.X.T + solution.codes_of_classes[:, samples.labels]
+    assert_allclose(actual, C, rtol=0, atol=1e-11 * np.abs(C).max())
+    assert fit(spectrum_of(samples), PLAIN).codes_of_samples is None
+
+
+@pytest.mark.parametrize("n_concepts", [6, 7, 12, 15])
+def test_more_concepts_than_classes(n_concepts):
+    # d < c: with k > c and d > c both coefficients of the equation for B are singular, which SciPy does not notice
+    samples = make_samples(d=5)
+    start = np.random.default_rng(0).standard_normal((n_concepts, 6))
+    *_, (A, B, _, terms) = textbook(samples, PLAIN, start, 8)
+    solution = fit(spectrum_of(samples), PLAIN, start=start, n_concepts=n_concepts, max_iter=8)
+    assert relative_error(solution.visual_projection, A) < 1e-10
+    assert relative_error(solution.semantic_projection, B) < 1e-10
+    assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-10 * terms.sum())
+
+
+def test_starts():
+    samples = make_samples()
+    spectrum = spectrum_of(samples)
+    codes = fit(spectrum, PLAIN, start="codes", max_iter=4)
+    given = fit(spectrum, PLAIN, start=class_codes(6, 6), max_iter=4)
+    assert_array_equal(codes.visual_projection, given.visual_projection)
+    assert_array_equal(jcmspl.solver.class_codes(8, 3), class_codes(8, 3))
+    one, two, other = (fit(spectrum, PLAIN, random_state=seed, max_iter=4) for seed in (1, 1, 2))
+    assert_array_equal(one.visual_projection, two.visual_projection)
+    assert not np.allclose(one.visual_projection, other.visual_projection)
+
+
+def test_start_given_per_sample():
+    samples = make_samples()
+    rng = np.random.default_rng(0)
+    C0 = rng.standard_normal((len(samples.X), 7))
+    start = StartStatistics(7, 24, 6)
+    for part in (slice(0, 100), slice(100, None)):
+        start.update(C0[part], samples.X[part], samples.labels[part])
+    H, Y = class_codes(7, 6)[:, samples.labels], samples.class_vectors[samples.labels].T
+    *_, (A, B, _, terms) = jcmspl_iterations(samples.X.T, Y, H, C0.T, PLAIN, 6)
+    solution = fit(spectrum_of(samples), PLAIN, start=start, n_concepts=7, max_iter=6)
+    assert relative_error(solution.visual_projection, A) < 1e-10
+    assert relative_error(solution.semantic_projection, B) < 1e-10
+    assert solution.objective[-1] == pytest.approx(terms.sum(), rel=1e-10)
+
+
+def minimum_norm_textbook(samples, lambdas, start, n_iter):
+    """The reference in the range of X and of Y: outside them A and B are zero in the minimum-norm solution."""
+    Ux, sx, _ = np.linalg.svd(samples.X.T, full_matrices=False)
+    Ux = Ux[:, sx > 1e-7 * sx[0]]
+    vectors = samples.class_vectors.T
+    Uy, sy, _ = np.linalg.svd(vectors, full_matrices=False)
+    Uy = Uy[:, sy > 1e-7 * sy[0]]
+    inside = samples._replace(X=samples.X @ Ux, class_vectors=samples.class_vectors @ Uy)
+    for A, B, C, terms in textbook(inside, lambdas, start, n_iter):
+        yield A @ Ux.T, B @ Uy.T, C, terms
+
+
+def rank_deficient(samples):
+    """Duplicate, zero and combined columns."""
+    X = samples.X
+    return samples._replace(X=np.hstack([X, X[:, :3], np.zeros((len(X), 2)), X[:, :1] - 2 * X[:, 1:2]]))
+
+
+DEGENERATE = {
+    "n < m": make_samples(n=12, m=40, d=5, c=4),
+    "one sample per class": make_samples(n=5, m=9, d=3, c=5),
+    "rank-deficient X": rank_deficient(make_samples(n=90, m=10, d=5, c=4)),
+    "d > c": make_samples(n=90, m=10, d=30, c=4),
+    "one class": make_samples(n=30, m=6, d=4, c=1),
+    "one feature": make_samples(n=30, m=1, d=4, c=3),
+    "one attribute": make_samples(n=30, m=6, d=1, c=3),
+    "equal class vectors": make_samples()._replace(class_vectors=np.ones((6, 10))),
+}
+
+
+@pytest.mark.parametrize(
+    "lambdas",
+    [PLAIN, (1, 1, 0, 0), (1, 0, 0, 0), (1, 0, 1, 1), (0, 1, 1, 1), (0, 0, 0, 1), (0, 1, 0, 0), (1, 1, 0, 1)],
+    ids=str,
+)
+@pytest.mark.parametrize("samples", DEGENERATE.values(), ids=DEGENERATE)
+def test_degenerate_data_gives_the_minimum_norm_solution(samples, lambdas):
+    c = len(samples.class_vectors)
+    start = np.random.default_rng(0).standard_normal((c, c))
+    solution = fit(spectrum_of(samples), lambdas, start=start, max_iter=3)
+    *_, (A, B, _, terms) = minimum_norm_textbook(samples, lambdas, start, 3)
+    assert_allclose(solution.visual_projection, A, rtol=0, atol=1e-6 * np.abs(A).max())
+    assert_allclose(solution.semantic_projection, B, rtol=0, atol=1e-6 * (np.abs(B).max() + 1e-12))
+    # The objective is compared with that of the whole data: what lies outside the range adds to no term.
+    assert solution.objective[-1] == pytest.approx(terms.sum(), rel=1e-7, abs=1e-10)
+
+
+@pytest.mark.parametrize("lambdas", [PLAIN, (1, 1, 1e4, 1e2), (0, 1, 1, 1)], ids=str)
+def test_singular_code_gram_and_singular_data_at_once(lambdas):
+    # The start H with k > c has equal rows: CC' is singular, and so is XX' when n < m, and YY' when d > c.
+    samples = make_samples(n=10, m=30, d=8, c=3)
+    first, later = (
+        fit(spectrum_of(samples), lambdas, n_concepts=7, start="codes", max_iter=n).visual_projection for n in (1, 10)
+    )
+    assert_allclose(first[0], first[1], rtol=1e-8, atol=1e-10)  # equal rows give equal rows
+    projector = np.linalg.pinv(samples.X) @ samples.X
+    for A in (first, later):
+        assert np.isfinite(A).all()
+        assert_allclose(A @ projector, A, rtol=0, atol=1e-8 * np.abs(A).max())  # nothing leaves the range of X
+
+
+def test_zero_class_vectors():
+    samples = make_samples()
+    solution = fit(spectrum_of(samples._replace(class_vectors=np.zeros((6, 4)))), PLAIN)
+    assert not solution.semantic_projection.any()
+    assert np.isfinite(solution.visual_projection).all()
+
+
+def test_terms_are_labelled_in_order():
+    samples = make_samples()
+    solution = fit(spectrum_of(samples), PLAIN, max_iter=2, return_codes=True)
+    C = solution.codes_of_samples @ samples.X.T + solution.codes_of_classes[:, samples.labels]
+    Y, H = samples.class_vectors[samples.labels].T, class_codes(6, 6)[:, samples.labels]
+    expected = objective_terms(solution.visual_projection, solution.semantic_projection, C, samples.X.T, Y, H, PLAIN)
+    assert len(TERMS) == 5
+    assert_allclose(solution.terms[-1], expected, rtol=1e-9)
+    assert_allclose(solution.objective, solution.terms.sum(axis=1))
+
+
+def test_stopping():
+    spectrum = spectrum_of(make_samples())
+    loose, tight = (fit(spectrum, PLAIN, tol=tol, max_iter=500) for tol in (1e-3, 1e-9))
+    assert loose.converged
+    assert tight.converged
+    assert loose.n_iter < tight.n_iter
+    last = -np.diff(loose.objective)[-1] / loose.objective[-2]
+    assert last <= 1e-3
+    assert np.all(-np.diff(loose.objective)[:-1] > 1e-3 * loose.objective[:-2])
+    exhausted = fit(spectrum, PLAIN, tol=1e-9, max_iter=2)
+    assert not exhausted.converged
+    assert exhausted.n_iter == len(exhausted.objective) == 2
+    assert fit(spectrum, PLAIN, tol=0, max_iter=60).n_iter == 60
+
+
+def test_timings_and_spectrum():
+    samples = make_samples()
+    spectrum = spectrum_of(samples)
+    solution = fit(spectrum, PLAIN)
+    assert set(solution.timings) == {"start", "projections", "concepts", "objective", "finish"}
+    assert all(seconds >= 0 for seconds in {**solution.timings, **spectrum.timings}.values())
+    assert_allclose(spectrum.visual_eigenvalues, np.linalg.eigvalsh(samples.X.T @ samples.X), rtol=1e-9)
+    Y = samples.class_vectors[samples.labels]
+    assert_allclose(spectrum.semantic_eigenvalues, np.linalg.eigvalsh(Y.T @ Y)[-6:], rtol=1e-9)
+
+
+def test_order_of_samples_and_number_of_chunks_do_not_matter():
+    samples = make_samples()
+    shuffled = np.random.default_rng(0).permutation(len(samples.X))
+    statistics = Statistics(24, 6)
+    for part in np.array_split(shuffled, 7):
+        statistics.update(samples.X[part], samples.labels[part])
+    one = fit(spectrum_of(samples), PLAIN)
+    two = fit(Spectrum(statistics, samples.class_vectors), PLAIN)
+    assert relative_error(two.visual_projection, one.visual_projection) < 1e-11
+
+
+def test_number_of_threads_does_not_matter():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    samples = make_samples(n=2000, m=200, d=40, c=30)
+    results = []
+    for limit in (1, 2):
+        with threadpoolctl.threadpool_limits(limit):
+            results.append(fit(spectrum_of(samples), PLAIN, max_iter=10).visual_projection)
+    assert relative_error(results[1], results[0]) < 1e-9
+
+
+def test_several_threads_share_a_spectrum():
+    spectrum = spectrum_of(make_samples(n=500, m=80, d=20, c=12))
+    expected = {seed: fit(spectrum, PLAIN, random_state=seed).visual_projection for seed in range(6)}
+    found = {}
+
+    def work(seed):
+        found[seed] = fit(spectrum, PLAIN, random_state=seed).visual_projection
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed, projection in expected.items():
+        assert relative_error(found[seed], projection) < 1e-12
+
+
+def test_on_iteration():
+    spectrum = spectrum_of(make_samples())
+    seen = []
+    solution = fit(spectrum, PLAIN, max_iter=5, on_iteration=lambda *args: seen.append(args))
+    assert [iteration for iteration, _ in seen] == [1, 2, 3, 4, 5]
+    assert_allclose([value for _, value in seen], solution.objective)
+
+    def stop(iteration, objective):
+        if iteration == 3:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        fit(spectrum, PLAIN, on_iteration=stop)
+    assert_array_equal(fit(spectrum, PLAIN, max_iter=5).objective, solution.objective)
+
+
+@pytest.mark.parametrize("lambdas", [(1e308, 1, 1, 1), (1, 1, 1e308, 1), (1, 1, 1, 1e308)])
+def test_overflow_is_an_error(lambdas):
+    samples = make_samples(scale=1e3)
+    with pytest.raises(DivergenceError, match="overflowed or is not a number"):
+        fit(spectrum_of(samples), lambdas)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e10])
+def test_extreme_weights_are_finite(weight):
+    spectrum = spectrum_of(make_samples())
+    for position in range(4):
+        lambdas = list(PLAIN)
+        lambdas[position] = weight
+        solution = fit(spectrum, lambdas, max_iter=5)
+        assert np.isfinite(solution.visual_projection).all()
+        assert np.isfinite(solution.objective).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"l1": -1}, ValueError, "l1 must be a finite number of at least 0, but is -1"),
+        ({"l3": np.nan}, ValueError, "l3 must be a finite number"),
+        ({"l4": np.inf}, ValueError, "l4 must be a finite number"),
+        ({"l2": "much"}, TypeError, "l2 must be a number"),
+        ({"n_concepts": 5}, ValueError, "n_concepts must be at least the number of classes, 6, but is 5"),
+        ({"n_concepts": 6.5}, TypeError, "whole number"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
+        ({"tol": -1e-3}, ValueError, "tol must be"),
+        ({"start": "warm"}, ValueError, "start must be 'random', 'codes'"),
+        ({"start": np.ones((6, 5))}, ValueError, "start must have shape"),
+        ({"start": np.full((6, 6), np.nan)}, ValueError, "start holds NaN"),
+        ({"start": StartStatistics(6, 23, 6)}, ValueError, "the start is for"),
+    ],
+)
+def test_bad_options(change, error, message):
+    options = {"l1": 1, "l2": 1, "l3": 1, "l4": 1, **change}
+    with pytest.raises(error, match=message):
+        solve(spectrum_of(make_samples()), **options)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.ones((5, 3)), "6 classes but 5 class_vectors"),
+        (np.ones((6, 0)), "class_vectors is empty"),
+        (np.full((6, 3), np.nan), "class_vectors holds NaN"),
+        (np.full((6, 3), 1e200), "too large to square"),
+        (np.ones(6), "2 dimension"),
+    ],
+)
+def test_bad_class_vectors(vectors, message):
+    samples = make_samples()
+    with pytest.raises(ValueError, match=message):
+        Spectrum(Statistics.from_samples(samples.X, samples.labels), vectors)
+
+
+def test_class_without_samples():
+    samples = make_samples()
+    statistics = Statistics.from_samples(samples.X, samples.labels, n_classes=8)
+    with pytest.raises(ValueError, match=r"2 of the 8 classes have no samples \(the first is class 6\)"):
+        Spectrum(statistics, np.ones((8, 3)))
+    assert Spectrum(statistics.select_classes(range(6)), samples.class_vectors).n_classes == 6
+
+
+def test_no_classes():
+    with pytest.raises(ValueError, match="class_vectors is empty"):
+        Spectrum(Statistics(3, 0), np.ones((0, 2)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "X", "labels", "message"),
+    [
+        (np.ones((3, 4)), np.ones((3, 2)), [0, 1, 0], r"codes must have shape \(3, 5\)"),
+        (np.ones((3, 5)), np.ones((3, 3)), [0, 1, 0], "X has 3 features"),
+        (np.ones((3, 5)), np.ones((3, 2)), [0, 1, 2], "labels must be 0..1"),
+        (np.full((3, 5), np.nan), np.ones((3, 2)), [0, 1, 0], "codes holds NaN"),
+    ],
+)
+def test_bad_start_statistics(codes, X, labels, message):
+    with pytest.raises(ValueError, match=message):
+        StartStatistics(5, 2, 2).update(codes, X, labels)

@@ -1,0 +1,276 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from jcmspl import NearlySingularWarning, SingularEquationError, _core, solve_sylvester, sylvester_residual
+
+
+def kronecker_solve(a, b, q):
+    """The definition: one linear system for all elements of x, column by column."""
+    k, m = q.shape
+    operator = np.kron(np.eye(m), a) + np.kron(b.T, np.eye(k))
+    return np.linalg.solve(operator, q.ravel(order="F")).reshape((k, m), order="F")
+
+
+def general(rng, n):
+    return rng.standard_normal((n, n)) + 2 * np.sqrt(n) * np.eye(n)
+
+
+def symmetric(rng, n):
+    a = rng.standard_normal((n, n))
+    return a @ a.T + np.eye(n)
+
+
+def upper(rng, n):
+    return np.triu(rng.standard_normal((n, n)), 1) / n + np.diag(1 + rng.random(n))
+
+
+def lower(rng, n):
+    return upper(rng, n).T
+
+
+def diagonal(rng, n):
+    return np.diag(1 + rng.random(n))
+
+
+def schur_form(rng, n):
+    return scipy.linalg.schur(general(rng, n))[0]
+
+
+def transposed_schur_form(rng, n):
+    return schur_form(rng, n).T
+
+
+def defective(rng, n):
+    """One Jordan block, hidden by an orthogonal change of basis."""
+    basis, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    return basis @ (2 * np.eye(n) + np.eye(n, k=1)) @ basis.T
+
+
+def complex_pairs(rng, n):
+    """Eigenvalues 1 +- i t only (and 1): 2 x 2 blocks all over the Schur form."""
+    a = rng.standard_normal((n, n))
+    return (a - a.T) / np.sqrt(n) + np.eye(n)
+
+
+def badly_scaled(rng, n):
+    scale = 10.0 ** rng.uniform(-3, 3, n)
+    return scale[:, None] * (rng.standard_normal((n, n)) / n + 2 * np.eye(n)) / scale
+
+
+KINDS = [
+    general,
+    symmetric,
+    upper,
+    lower,
+    diagonal,
+    schur_form,
+    transposed_schur_form,
+    defective,
+    complex_pairs,
+    badly_scaled,
+]
+SHAPES = [(1, 1), (2, 2), (3, 2), (1, 9), (9, 1), (7, 12), (12, 7), (4, 30), (30, 4), (26, 25)]
+
+
+@pytest.mark.parametrize("kind_b", KINDS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kind_a", KINDS, ids=lambda f: f.__name__)
+def test_equals_kronecker_solve(kind_a, kind_b):
+    for shape in SHAPES:
+        rng = np.random.default_rng(sum(shape))
+        a, b, q = kind_a(rng, shape[0]), kind_b(rng, shape[1]), rng.standard_normal(shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NearlySingularWarning)  # some badly scaled ones are
+            x = solve_sylvester(a, b, q)
+        expected = kronecker_solve(a, b, q)
+        operator = np.kron(np.eye(shape[1]), a) + np.kron(b.T, np.eye(shape[0]))
+        tolerance = 50 * np.finfo(float).eps * np.linalg.cond(operator)
+        assert np.linalg.norm(x - expected) <= tolerance * np.linalg.norm(expected), shape
+
+
+@pytest.mark.parametrize("kind_b", KINDS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kind_a", KINDS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_residual_of_larger_equations(kind_a, kind_b, dtype):
+    for shape in [(150, 130), (8, 160), (160, 8)]:
+        rng = np.random.default_rng(1)
+        a, b = kind_a(rng, shape[0]).astype(dtype), kind_b(rng, shape[1]).astype(dtype)
+        q = rng.standard_normal(shape).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NearlySingularWarning)  # large Jordan blocks are, in float32
+            x = solve_sylvester(a, b, q)
+        assert x.dtype == dtype
+        assert sylvester_residual(a, b, q, x) < 20 * np.finfo(dtype).eps
+
+
+def residual_by_definition(a, b, q, x):
+    norm = np.linalg.norm
+    return norm(q - a @ x - x @ b) / ((norm(a) + norm(b)) * norm(x) + norm(q))
+
+
+def test_residual_function():
+    rng = np.random.default_rng(0)
+    a, b, q, x = (rng.standard_normal(s) for s in [(5, 5), (3, 3), (5, 3), (5, 3)])
+    assert sylvester_residual(a, b, q, x) == pytest.approx(residual_by_definition(a, b, q, x))
+    assert sylvester_residual(np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2)), np.ones((2, 2))) == 0
+
+
+@given(
+    k=st.integers(1, 40),
+    m=st.integers(1, 40),
+    seed=st.integers(0, 2**32 - 1),
+    kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
+)
+def test_backward_stable_for_any_shape(k, m, seed, kinds):
+    rng = np.random.default_rng(seed)
+    a, b, q = kinds[0](rng, k), kinds[1](rng, m), rng.standard_normal((k, m))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NearlySingularWarning)
+        x = solve_sylvester(a, b, q)
+    assert residual_by_definition(a, b, q, x) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "method"),
+    [
+        (general, general, "hessenberg-schur"),
+        (general, upper, "hessenberg-schur"),
+        (lower, general, "hessenberg-schur"),
+        (symmetric, general, "hessenberg-schur"),
+        (upper, schur_form, "quasi-triangular"),
+        (symmetric, lower, "quasi-triangular"),
+        (transposed_schur_form, upper, "quasi-triangular"),
+        (symmetric, diagonal, "diagonal"),
+    ],
+)
+def test_structure_is_found_out(a, b, method):
+    rng = np.random.default_rng(0)
+    a, b = a(rng, 6), b(rng, 5)
+    result = _core.solve_sylvester(np.ascontiguousarray(a), np.ascontiguousarray(b), np.ones((6, 5)))
+    assert result["method"] == method
+
+
+def test_schur_form_of_wrong_kind_is_not_taken_as_one():
+    # a 2 x 2 block with unequal diagonal elements, or with real eigenvalues, is no Schur form
+    rng = np.random.default_rng(0)
+    for block in ([[1.0, 2.0], [-3.0, 1.5]], [[1.0, 2.0], [3.0, 1.0]]):
+        a = upper(rng, 5)
+        a[1:3, 1:3] = block
+        b, q = upper(rng, 4), rng.standard_normal((5, 4))
+        assert_allclose(solve_sylvester(a, b, q), kronecker_solve(a, b, q), rtol=1e-11, atol=1e-12)
+
+
+def test_any_memory_layout_and_dtype():
+    rng = np.random.default_rng(0)
+    a, b, q = rng.integers(1, 9, (4, 4)), rng.integers(1, 9, (6, 6)), rng.integers(1, 9, (4, 6))
+    expected = kronecker_solve(a.astype(float), b.astype(float), q.astype(float))
+    assert_allclose(solve_sylvester(a, b, q), expected, rtol=1e-10)
+    for change in (np.asfortranarray, lambda z: np.repeat(np.repeat(z, 2, 0), 2, 1)[::2, ::2], np.ndarray.tolist):
+        assert_allclose(solve_sylvester(*(change(z.astype(float)) for z in (a, b, q))), expected, rtol=1e-10)
+    frozen = a.astype(">f8")
+    frozen.flags.writeable = False
+    assert_allclose(solve_sylvester(frozen, b, q), expected, rtol=1e-10)
+    assert frozen[0, 0] == a[0, 0]
+
+
+def test_float32_stays_float32_only_if_all_are():
+    one = np.ones((1, 1), np.float32)
+    assert solve_sylvester(one, one, one).dtype == np.float32
+    assert solve_sylvester(one, one, np.ones((1, 1))).dtype == np.float64
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_empty(shape):
+    assert solve_sylvester(np.eye(shape[0]), np.eye(shape[1]), np.zeros(shape)).shape == shape
+
+
+def test_zero_right_hand_side():
+    rng = np.random.default_rng(0)
+    assert not solve_sylvester(general(rng, 5), general(rng, 4), np.zeros((5, 4))).any()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pair"),
+    [
+        (np.diag([1.0, 2.0]), np.diag([5.0, -2.0]), (2, -2)),
+        (np.diag([1.0, 2.0]), np.array([[-1.0, 3.0], [0.0, 7.0]]), (1, -1)),
+        (np.zeros((2, 2)), np.zeros((3, 3)), (0, 0)),
+        (np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[-3.0]]), (3, -3)),
+        (np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]]), (1j, -1j)),
+    ],
+)
+def test_singular_equation_names_the_eigenvalues(a, b, pair):
+    for swap in (False, True):
+        left, right = (b, a) if swap else (a, b)
+        with pytest.raises(SingularEquationError, match="eigenvalue") as caught:
+            solve_sylvester(left, right, np.ones((len(left), len(right))))
+        of_a, of_b = caught.value.eigenvalues
+        assert of_a == pytest.approx(-of_b)
+        assert abs(abs(of_a) - abs(pair[0])) < 1e-12
+        assert min(abs(np.linalg.eigvals(left) - of_a)) < 1e-12
+        assert min(abs(np.linalg.eigvals(right) - of_b)) < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (30, 70), (70, 30), (1, 40)])
+def test_hidden_singular_equation(shape):
+    # eigenvalues 1..k and -k..m: the pair is only seen after both are known to working precision
+    rng = np.random.default_rng(3)
+
+    def with_eigenvalues(values):
+        basis, _ = np.linalg.qr(rng.standard_normal((len(values), len(values))))
+        return basis @ (np.diag(values) + np.triu(rng.standard_normal((len(values),) * 2), 1) / len(values)) @ basis.T
+
+    a = with_eigenvalues(np.arange(1.0, shape[0] + 1))
+    b = with_eigenvalues(np.append(np.arange(1.0, shape[1]), -shape[0]))
+    with pytest.raises(np.linalg.LinAlgError, match="singular") as caught:
+        solve_sylvester(a, b, rng.standard_normal(shape))
+    assert caught.value.eigenvalues == pytest.approx((shape[0], -shape[0]), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [general, upper, symmetric, complex_pairs, diagonal])
+def test_nearly_singular_equation_warns_with_the_separation(kind):
+    rng = np.random.default_rng(0)
+    a, gap = kind(rng, 6), 1e-11
+    b = gap * np.eye(6) - a.T  # has the eigenvalues of -a, moved by the gap
+    with pytest.warns(NearlySingularWarning, match="estimated separation") as caught:
+        solve_sylvester(a, b, rng.standard_normal((6, 6)))
+    operator = np.kron(np.eye(6), a) + np.kron(b.T, np.eye(6))
+    separation = np.linalg.svd(operator, compute_uv=False)[-1]
+    estimate = float(str(caught[0].message).split("separation ")[1].split(")")[0])
+    assert 0.3 * separation < estimate < 10 * separation
+
+
+def test_no_warning_for_equations_that_are_only_large_or_small():
+    rng = np.random.default_rng(0)
+    a, b, q = general(rng, 8), general(rng, 6), rng.standard_normal((8, 6))
+    for scale in (1e-150, 1e-8, 1.0, 1e8, 1e150):
+        assert_allclose(solve_sylvester(scale * a, scale * b, scale * q), solve_sylvester(a, b, q), rtol=1e-9)
+    tiny = np.diag([1e-20, 1.0])  # exact as it stands: nothing to warn of
+    assert_allclose(solve_sylvester(tiny, tiny, np.ones((2, 2))), 1 / (tiny.diagonal()[:, None] + tiny.diagonal()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.ones((2, 3)), np.eye(2), np.ones((2, 2))), ValueError, "a must be square"),
+        ((np.eye(2), np.eye(3), np.ones((3, 2))), ValueError, r"q must have the shape \(2, 3\)"),
+        ((np.ones(2), np.eye(2), np.ones((2, 2))), ValueError, "a must have 2 dimension"),
+        ((np.eye(2), np.array([[1, np.nan], [0, 1]]), np.ones((2, 2))), ValueError, "b holds NaN or infinity.*0, 1"),
+        ((np.eye(2), np.eye(2), np.array([[1, np.inf], [0, 1]])), ValueError, "q holds NaN or infinity"),
+        ((np.eye(2) * 1j, np.eye(2), np.eye(2)), TypeError, "real numbers"),
+        ((np.array([["x"]]), np.eye(1), np.eye(1)), TypeError, "real numbers"),
+    ],
+)
+def test_bad_input(arguments, error, message):
+    with pytest.raises(error, match=message):
+        solve_sylvester(*arguments)
+
+
+def test_residual_of_wrong_shape():
+    with pytest.raises(ValueError, match="shape of q"):
+        sylvester_residual(np.eye(2), np.eye(2), np.eye(2), np.ones((2, 3)))

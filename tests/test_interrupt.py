@@ -34,10 +34,9 @@ JOBS = {
         again = lambda: jcmspl.nearest(X[:3], rng.random((1000, 100)))
     """,
     "sylvester": """
-        a = np.triu(rng.random((9000, 9000))) + 5000 * np.eye(9000)
-        b = rng.random((40, 40))
-        job = lambda: [jcmspl.solve_sylvester(a, b, np.ones((9000, 40))) for _ in range(1000)]
-        again = lambda: jcmspl.solve_sylvester(a[:4, :4], b, np.ones((4, 40)))
+        a = rng.random((700, 700)) + 700 * np.eye(700)
+        job = lambda: [jcmspl.solve_sylvester(a, a, a) for _ in range(100_000)]
+        again = lambda: jcmspl.solve_sylvester(a[:4, :4], a[:3, :3], np.ones((4, 3)))
     """,
 }
 

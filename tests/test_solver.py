@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import PAPER_SETTINGS, class_codes, jcmspl_iterations, objective_terms
-from samples import make_samples
 
 import jcmspl
 from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, solve
 from jcmspl.solver import TERMS
+from reference import PAPER_SETTINGS, class_codes, jcmspl_iterations, objective_terms
+from samples import make_samples
 
 PLAIN = (0.01, 1, 0.1, 0.01)
 

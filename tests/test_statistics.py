@@ -1,14 +1,15 @@
 import pickle
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from samples import make_samples
 
 from jcmspl import Statistics
+from samples import make_samples
 
 
 def plain(X, labels, n_classes):
@@ -48,14 +49,14 @@ def test_many_features_take_several_blocks():
 def test_any_partition_and_any_merge_tree(seed, cuts, merge):
     X, labels, _ = make_samples(n=200, m=9, c=5, seed=seed)
     edges = [0, *sorted(cuts), 200]
-    parts = [Statistics.from_samples(X[a:b], labels[a:b], 5) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [Statistics.from_samples(X[a:b], labels[a:b], 5) for a, b in pairwise(edges)]
     while len(parts) > 1:
         merge.shuffle(parts)
         parts.append(parts.pop() + parts.pop())
     assert_equals(parts[0], X, labels, 5, rtol=1e-12)
 
     streamed = Statistics(9, 5)
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         streamed.update(X[a:b], labels[a:b])
     assert streamed.allclose(parts[0], rtol=1e-12)
 
@@ -215,7 +216,7 @@ def test_select_classes():
     assert_array_equal(wider.counts, statistics.counts[[2, 0, 0, 1]] * [1, 0, 1, 1])
     assert_array_equal(wider.class_sums[[0, 2, 3]], statistics.class_sums[[2, 0, 1]])
     assert wider.select_classes([2, 3, 0]).allclose(statistics, rtol=0)
-    with pytest.raises(ValueError, match="class 1 has .* cannot be left out"):
+    with pytest.raises(ValueError, match=r"class 1 has .* cannot be left out"):
         statistics.select_classes([0, 2])
     with pytest.raises(ValueError, match="different numbers"):
         statistics.select_classes([0, 0, 1, 2])

@@ -6,7 +6,7 @@ import numpy as np
 
 from jcmspl import Spectrum, Statistics, solve
 from question import Contestants, Question, Target
-from samples import labelled_samples, reference, relative_error
+from samples import assert_equal, labelled_samples, reference
 
 COPIES = 16
 
@@ -21,9 +21,9 @@ def prepare() -> Contestants:
     def check():
         # Every term of the objective is a sum over samples: copies of all of them leave the minimiser where it is.
         one, other = run(few), run(many)
-        assert relative_error(one.visual_projection, other.visual_projection) < 1e-8
-        assert relative_error(one.semantic_projection, other.semantic_projection) < 1e-8
-        assert relative_error(COPIES * one.objective, other.objective) < 1e-8
+        assert_equal("A", one.visual_projection, other.visual_projection, 1e-8)
+        assert_equal("B", one.semantic_projection, other.semantic_projection, 1e-8)
+        assert_equal("objective", COPIES * one.objective, other.objective, 1e-8)
 
     return Contestants(ours=partial(run, many), peer=partial(run, few), check=check)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jcmspl import Statistics
 from question import Contestants, Question, Target
-from samples import labelled_samples, relative_error
+from samples import assert_equal, labelled_samples
 
 ROWS, CHUNKS, FEATURES, CLASSES = 8000, 50, 1024, 50
 
@@ -28,7 +28,7 @@ def prepare() -> Contestants:
             chunk.T @ chunk
 
     def check():
-        assert relative_error(ours().gram, np.sum(scales**2) * (chunk.T @ chunk)) < 1e-12
+        assert_equal("gram", ours().gram, np.sum(scales**2) * (chunk.T @ chunk), 1e-12)
 
     return Contestants(ours=ours, peer=peer, check=check)
 

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from jcmspl import solve_sylvester
 from question import Contestants, Question, Target
-from samples import relative_error
+from samples import assert_equal
 
 
 def coefficient(rng: np.random.Generator, size: int, kind: str) -> np.ndarray:
@@ -22,7 +22,7 @@ def prepare(rows: int, columns: int, kind: str) -> Contestants:
     q = rng.standard_normal((rows, columns))
 
     def check():
-        assert relative_error(solve_sylvester(a, b, q), scipy.linalg.solve_sylvester(a, b, q)) < 1e-10
+        assert_equal("x", solve_sylvester(a, b, q), scipy.linalg.solve_sylvester(a, b, q), 1e-10)
 
     return Contestants(
         ours=lambda: solve_sylvester(a, b, q), peer=lambda: scipy.linalg.solve_sylvester(a, b, q), check=check

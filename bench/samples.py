@@ -10,7 +10,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import reference
 
-__all__ = ["Samples", "labelled_samples", "reference", "relative_error"]
+__all__ = ["Samples", "assert_equal", "labelled_samples", "reference"]
 
 
 class Samples(NamedTuple):
@@ -31,8 +31,9 @@ def labelled_samples(n: int, m: int, n_attributes: int, n_classes: int) -> Sampl
     return Samples(_unit_rows(np.maximum(X, 0)), labels, _unit_rows(rng.random((n_classes, n_attributes))))
 
 
-def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
+def assert_equal(what: str, actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+    error = np.linalg.norm(actual - expected) / np.linalg.norm(expected)
+    assert error < tolerance, f"{what}: relative error {error:.1e}, allowed {tolerance:.0e}"
 
 
 def _unit_rows(matrix: np.ndarray) -> np.ndarray:

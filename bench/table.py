@@ -21,7 +21,7 @@ from question import THREADS, Question, Unavailable, blas_kernels
 MODULES = (bench_fit, bench_iterations, bench_sylvester, bench_stream, bench_neighbours)
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]
 PACKAGES = ("jcmspl", "numpy", "scipy", "scikit-learn", "faiss-cpu")
-LAYOUT = "{name:<27} {compares:<88} {target:<26} {measured:>9}  {verdict}"
+LAYOUT = "{name:<29} {compares:<88} {target:<26} {measured:>9}  {verdict}"
 WRONG = "WRONG ANSWER"
 
 

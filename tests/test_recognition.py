@@ -145,9 +145,38 @@ def test_bad_metric():
         nearest(np.eye(2), np.eye(2), metric="manhattan")
 
 
-def test_float32_prototypes_too_large_for_distances():
-    with pytest.raises(ValueError, match="too large"):
-        nearest(np.ones((1, 2), np.float32), np.array([[1e30, 0], [-1e30, 1]], np.float32), metric="euclidean")
+def test_overflowing_scores():
+    huge = np.array([[1e200, 0], [-1e200, 1]])
+    with pytest.raises(ValueError, match="the scores overflow"):
+        nearest(np.ones((1, 2)), huge, metric="euclidean")
+    with pytest.raises(ValueError, match="the scores overflow"):
+        nearest(huge, huge, metric="dot")
+    with pytest.raises(ValueError, match="the scores overflow"):
+        AffineScorer(huge).scores(huge)
+    with pytest.raises(ValueError, match="too large for float32"):
+        AffineScorer([[1.0, 2.0]], [1e40]).scores(np.ones((1, 2), np.float32))
+    _, distances = nearest(np.ones((1, 2), np.float32), np.array([[1e30, 1]], np.float32), metric="euclidean")
+    assert_allclose(distances, 1e30, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [(np.float32, 1e-42), (np.float32, 2e38), (np.float64, 1e-310), (np.float64, 1e308)]
+)
+def test_cosine_at_the_ends_of_the_range(dtype, scale):
+    X = np.array([[1, 0, 0], [1, 1, 0]]) * dtype(scale) * dtype(0.8)
+    indices, values = nearest(X.astype(dtype), np.array([[0, 1, 0], [1, 0, 0]], dtype), 2)
+    assert_array_equal(indices[0], [1, 0])
+    assert_allclose(values, [[1, 0], [np.sqrt(0.5)] * 2], rtol=1e-3)
+
+
+def test_distances_between_distant_clusters_in_float32():
+    rng = np.random.default_rng(0)
+    centres = rng.choice([-1e3, 1e3], (60, 20))
+    prototypes = (centres + rng.standard_normal((60, 20))).astype(np.float32)
+    X = (centres[rng.integers(0, 60, 300)] + rng.standard_normal((300, 20))).astype(np.float32)
+    prototypes[0, 0] += 1e4
+    indices, _ = nearest(X, prototypes, 3, metric="euclidean")
+    assert_array_equal(indices, best(similarity(X, prototypes, "euclidean"), 3))
 
 
 # The folded scorer against explicit projections, as the paper writes them.

@@ -126,6 +126,14 @@ def test_unit_rows():
         assert_equals(statistics, unit[rows], labels[rows], 4)
 
 
+@pytest.mark.parametrize("n", [10, 9000])
+def test_unit_rows_of_huge_values(n):
+    X = np.random.default_rng(0).random((n, 1000)) * 1e200
+    labels = np.zeros(n, int)
+    small = Statistics.from_samples(X * 1e-200, labels, 1, unit_rows=True)
+    assert Statistics.from_samples(X, labels, 1, unit_rows=True).allclose(small, rtol=1e-12)
+
+
 def test_no_samples():
     statistics = Statistics(3, 2).update(np.empty((0, 3)), np.empty(0, int))
     assert statistics.n_samples == 0
@@ -139,7 +147,9 @@ def test_a_bad_value_is_refused_and_nothing_is_added(n, bad):
     statistics = Statistics.from_samples(X[:100], labels[:100], 3)
     before = statistics.copy()
     X[n - 2, 5] = bad
-    with pytest.raises(ValueError, match=f"sample {n - 2} holds NaN, infinity or a value too large"):
+    with pytest.raises(
+        ValueError, match=f"sample {n - 2} holds {'a value too large' if np.isfinite(bad) else 'NaN or infinity'}"
+    ):
         statistics.update(X, labels)
     assert_array_equal(statistics.gram, before.gram)
     assert_array_equal(statistics.class_sums, before.class_sums)
@@ -150,7 +160,7 @@ def test_a_bad_value_of_another_dtype_is_refused_and_nothing_is_added():
     X = np.ones((9000, 2), np.float16)
     X[8999, 1] = np.nan
     statistics = Statistics(2, 1)
-    with pytest.raises(ValueError, match="holds NaN"):
+    with pytest.raises(ValueError, match="sample 8999 holds NaN"):
         statistics.update(X, np.zeros(9000, int))
     assert statistics.n_samples == 0
 
@@ -164,6 +174,10 @@ def test_a_bad_value_of_another_dtype_is_refused_and_nothing_is_added():
         (np.ones((3, 4)), [0, 1, -1], ValueError, "that of sample 2 is -1"),
         (np.ones((3, 4)), [0.5, 1, 0], TypeError, "whole numbers"),
         (np.ones((3, 4)), ["a", "b", "a"], TypeError, "whole numbers"),
+        (np.ones((3, 4)), [0, np.nan, 1], TypeError, "whole numbers"),
+        (np.ones((3, 4)), [0, np.inf, 1], ValueError, "that of sample 1 is inf"),
+        (np.ones((3, 4)), [0, 2**63, 1], ValueError, "that of sample 1 is 9"),
+        (np.ma.masked_less(np.arange(12.0).reshape(3, 4), 2), [0, 1, 0], TypeError, "masked"),
         (np.ones((3, 4)), [[0, 1, 0]], ValueError, "one-dimensional"),
         (np.ones(4), [0], ValueError, "reshape"),
         (np.ones((3, 4), complex), [0, 1, 0], TypeError, "real numbers"),
@@ -181,9 +195,15 @@ def test_sparse_matrix_is_refused_with_advice():
         Statistics(3, 1).update(sparse.eye(3), [0, 0, 0])
 
 
-@pytest.mark.parametrize("sizes", [(0, 2), (-1, 2), (3, -1)])
+@pytest.mark.parametrize("labels", [["a", "b"], [0, -1], [0.5, 1], [np.nan, 1], [2**40, 0]])
+def test_bad_labels_without_a_number_of_classes(labels):
+    with pytest.raises((TypeError, ValueError), match="labels must be"):
+        Statistics.from_samples(np.ones((2, 3)), labels)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2), (-1, 2), (3, -1), (2**70, 2)])
 def test_bad_sizes(sizes):
-    with pytest.raises(ValueError, match="must be at least"):
+    with pytest.raises(ValueError, match="must be from"):
         Statistics(*sizes)
 
 
@@ -220,6 +240,8 @@ def test_select_classes():
         statistics.select_classes([0, 2])
     with pytest.raises(ValueError, match="different numbers"):
         statistics.select_classes([0, 0, 1, 2])
+    with pytest.raises(TypeError, match="class numbers"):
+        statistics.select_classes([True, True, True])
 
 
 def test_from_arrays_and_pickle():
@@ -232,8 +254,11 @@ def test_from_arrays_and_pickle():
     assert repr(again) == "Statistics(n_features=4, n_classes=3, n_samples=60)"
     with pytest.raises(ValueError, match="expected gram"):
         Statistics.from_arrays(np.eye(3), np.ones((2, 4)), [1, 1])
-    with pytest.raises(ValueError, match="whole numbers"):
-        Statistics.from_arrays(np.eye(4), np.ones((2, 4)), [1, -1])
+    for counts in ([1, -1], [1, np.inf], [1, 0.5]):
+        with pytest.raises(ValueError, match="whole numbers"):
+            Statistics.from_arrays(np.eye(4), np.ones((2, 4)), counts)
+    with pytest.raises(ValueError, match="negative element on its diagonal"):
+        Statistics.from_arrays(-np.eye(4), np.ones((2, 4)), [1, 1])
 
 
 def test_copy_is_independent():
@@ -262,3 +287,17 @@ def test_several_threads_update_one_object():
     for thread in threads:
         thread.join()
     assert_equals(statistics, X, labels, 5)
+
+
+def test_reading_while_another_thread_updates():
+    X, labels, _ = make_samples(n=20_000, m=300, c=5)
+    statistics = Statistics(300, 5)
+    thread = threading.Thread(target=lambda: [statistics.update(X, labels) for _ in range(5)])
+    thread.start()
+    seen = {0}
+    while thread.is_alive():
+        seen.add(statistics.n_samples)
+    thread.join()
+    # only whole chunks are ever seen
+    assert seen <= set(range(0, 100_001, 20_000))
+    assert statistics.n_samples == 100_000

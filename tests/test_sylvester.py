@@ -245,6 +245,48 @@ def test_nearly_singular_equation_warns_with_the_separation(kind):
     assert 0.3 * separation < estimate < 10 * separation
 
 
+def test_singular_and_nearly_singular_whatever_the_right_hand_side():
+    # a right-hand side that has a solution does not make the equation less singular
+    a, x = np.array([[1.0, 2, 0], [3, 4, 5], [0, 6, 7]]), np.arange(9.0).reshape(3, 3)
+    for q in (a @ x - x @ a.T, np.zeros((3, 3))):
+        with pytest.raises(SingularEquationError):
+            solve_sylvester(a, -a.T, q)
+        b = 1e-12 * np.eye(3) - a.T
+        with pytest.warns(NearlySingularWarning):
+            solve_sylvester(a, b, a @ x + x @ b)
+
+
+@pytest.mark.parametrize("top", [1e8, 1e17, 1e20, 1e100])
+def test_graded_triangular_input_is_solved_element_by_element(top):
+    a, b = np.array([[top, 1.0], [0, 1]]), np.array([[1.0]])
+    assert_allclose(solve_sylvester(a, b, [[top], [1.0]]), [[(top - 0.5) / (top + 1)], [0.5]], rtol=1e-12)
+
+
+def test_singular_complex_pair_in_schur_form():
+    a, b = np.array([[0.0, 2], [-3, 0]]), np.array([[0.0, 6], [-1, 0]])  # +-i sqrt(6) both
+    with pytest.raises(SingularEquationError):
+        solve_sylvester(a, b, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [general, symmetric, upper])
+def test_extreme_scales(kind, dtype):
+    rng = np.random.default_rng(0)
+    a, b, q = kind(rng, 7), kind(rng, 5), rng.standard_normal((7, 5))
+    expected = solve_sylvester(a, b, q)
+    limit = 1e30 if dtype is np.float32 else 1e250
+    for scale in (1 / limit, limit):
+        x = solve_sylvester(*(np.asarray(z * scale, dtype) for z in (a, b, q)))
+        assert_allclose(x, expected, rtol=0, atol=1e4 * np.finfo(dtype).eps * np.abs(expected).max())
+        with pytest.raises(SingularEquationError):
+            solve_sylvester(np.asarray(a * scale, dtype), np.asarray(-a.T * scale, dtype), np.ones((7, 7), dtype))
+
+
+def test_overflowing_solution_is_an_error():
+    with pytest.raises(np.linalg.LinAlgError, match="overflows"):
+        solve_sylvester(np.full((2, 2), 1e-200) + np.eye(2) * 1e-199, np.eye(2) * 1e-200, np.full((2, 2), 1e150))
+
+
 def test_no_warning_for_equations_that_are_only_large_or_small():
     rng = np.random.default_rng(0)
     a, b, q = general(rng, 8), general(rng, 6), rng.standard_normal((8, 6))

@@ -12,21 +12,21 @@ namespace py = pybind11;
 
 void register_errors(py::module_&) {
   py::register_exception_translator([](std::exception_ptr p) {
-    const auto linalg_error = [](const std::string& message) {
-      const py::object type = py::module_::import("numpy.linalg").attr("LinAlgError");
-      PyErr_SetString(type.ptr(), message.c_str());
+    const auto raise = [](const char* module, const char* type, const std::string& message) {
+      PyErr_SetString(py::object(py::module_::import(module).attr(type)).ptr(), message.c_str());
     };
     try {
       if (p) std::rethrow_exception(p);
     } catch (const BadValue& e) {
-      py::set_error(PyExc_ValueError, ("sample " + std::to_string(e.row) +
-                                       " holds NaN, infinity or a value too large to square: remove or replace it")
-                                          .c_str());
+      const std::string what = e.finite ? " holds a value too large to square: scale the data down"
+                                        : " holds NaN or infinity: remove or replace such values";
+      py::set_error(PyExc_ValueError, ("sample " + std::to_string(e.row) + what).c_str());
     } catch (const Diverged& e) {
-      linalg_error("the objective overflowed or is not a number in iteration " + std::to_string(e.iteration) +
-                   ": the weights l1..l4 or the values of the data are too far apart in scale");
+      raise("jcmspl._exceptions", "DivergenceError",
+            "the objective overflowed or is not a number in iteration " + std::to_string(e.iteration) +
+                ": the weights l1..l4 or the values of the data are too far apart in scale");
     } catch (const LapackError& e) {
-      linalg_error(e.what());
+      raise("numpy.linalg", "LinAlgError", e.what());
     }
   });
 }

@@ -65,19 +65,6 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 }
 
 template <class T>
-py::array_t<T> norms(const Strided<T>& x, const Contiguous<T>& projection) {
-  const Samples<T> chunk = samples(x);
-  // (p, m) in C order is the m x p matrix that the core wants
-  const Matrix<T> matrix = transposed(projection);
-  require(chunk.cols == matrix.rows(), "the samples have another number of features than the projection");
-  py::array_t<T> out(chunk.rows);
-  T* data = out.mutable_data();
-  py::gil_scoped_release release;
-  projected_norms(chunk, matrix, data, SignalPoll());
-  return out;
-}
-
-template <class T>
 void register_type(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
         py::arg("k"), py::arg("unit_rows"));
@@ -85,7 +72,6 @@ void register_type(py::module_& m) {
         py::arg("bias").noconvert(), py::arg("unit_rows"));
   m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),
         py::arg("metric"));
-  m.def("projected_norms", &norms<T>, py::arg("X").noconvert(), py::arg("projection").noconvert());
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ void register_solver(py::module_& m) {
   py::class_<Spectrum>(m, "Spectrum")
       .def(py::init([](SharedStatistics& shared, const Contiguous<double>& class_vectors) {
              MatrixD vectors = transposed(class_vectors);
-             require(vectors.cols() == shared.value.n_classes(), "expected a class vector for each class");
+             require(vectors.cols() == shared.n_classes, "expected a class vector for each class");
              py::gil_scoped_release release;
-             const Statistics statistics = shared.copy();
+             const Statistics statistics = shared.with([](const Statistics& s) { return s; });
              return std::make_unique<Spectrum>(statistics, vectors, SignalPoll());
            }),
            py::arg("statistics"), py::arg("class_vectors").noconvert())

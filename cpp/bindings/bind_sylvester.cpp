@@ -31,9 +31,7 @@ py::dict solve(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<
     }();
     out["x"] = to_numpy(std::move(results.x));
     out["separation"] = results.separation;
-    out["relative_residual"] = results.relative_residual;
     out["nearly_singular"] = results.nearly_singular;
-    out["refined"] = results.refined;
     out["method"] = results.method;
     out["singular_pair"] = py::none();
   } catch (const SingularEquation& e) {

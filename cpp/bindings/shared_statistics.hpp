@@ -1,23 +1,35 @@
 // Statistics as Python sees them: several threads may use one object at once.
+//
+// The lock is never held by a thread that may need the GIL: nothing polls for signals under it, and whoever takes it has
+// let go of the GIL before.
 #pragma once
 
 #include <mutex>
+#include <utility>
 
 #include "jcmspl/statistics.hpp"
 
 namespace jcmspl::bindings {
 
-struct SharedStatistics {
-  SharedStatistics(Index n_features, Index n_classes) : value(n_features, n_classes) {}
-  SharedStatistics(SharedStatistics&& other) : value(std::move(other.value)) {}
+class SharedStatistics {
+ public:
+  SharedStatistics(Index features, Index classes) : SharedStatistics(Statistics(features, classes)) {}
+  explicit SharedStatistics(Statistics&& value)
+      : n_features(value.n_features()), n_classes(value.n_classes()), value_(std::move(value)) {}
+  SharedStatistics(SharedStatistics&& other) : SharedStatistics(std::move(other.value_)) {}
 
-  Statistics copy() {
-    const std::lock_guard lock(mutex);
-    return value;
+  // Calls function(statistics) under the lock.
+  template <class Function>
+  auto with(Function function) {
+    const std::lock_guard lock(mutex_);
+    return function(value_);
   }
 
-  Statistics value;
-  std::mutex mutex;
+  const Index n_features, n_classes;
+
+ private:
+  Statistics value_;
+  std::mutex mutex_;
 };
 
 }  // namespace jcmspl::bindings

@@ -6,8 +6,10 @@
 
 namespace jcmspl {
 
-Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension) : dimension_(lower.rows()) {
+Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll)
+    : dimension_(lower.rows()) {
   reflectors_.reduce(lower);
+  poll();
   VectorD all;
   MatrixD vectors;
   reflectors_.eigen(all, vectors);

@@ -1,5 +1,6 @@
 #include "jcmspl/quasi_triangular.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,16 +57,48 @@ View<T> part(const View<T>& a, Index row, Index col, Index rows, Index cols) {
 }
 
 template <class T>
+Index block_size(const ConstView<T>& a, Index i) {
+  return i + 1 < a.rows() && a(i + 1, i) != T(0) ? 2 : 1;
+}
+
+// r z + z s = t for a diagonal block (1 x 1 or 2 x 2) of each side, as one system of up to four unknowns.
+template <class T>
+void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T>& s, Index j, Index width, View<T>& t) {
+  if (height == 1 && width == 1) {
+    t(i, j) /= r(i, i) + s(j, j);
+    return;
+  }
+  using System = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, 0, 4, 4>;
+  System system = System::Zero(height * width, height * width);
+  Eigen::Matrix<T, Eigen::Dynamic, 1, 0, 4, 1> rhs(height * width);
+  for (Index y = 0; y < width; ++y)
+    for (Index x = 0; x < height; ++x) {
+      rhs[x + y * height] = t(i + x, j + y);
+      for (Index l = 0; l < height; ++l) system(x + y * height, l + y * height) += r(i + x, i + l);
+      for (Index l = 0; l < width; ++l) system(x + y * height, x + l * height) += s(j + l, j + y);
+    }
+  const auto solution = system.fullPivLu().solve(rhs).eval();
+  for (Index y = 0; y < width; ++y)
+    for (Index x = 0; x < height; ++x) t(i + x, j + y) = solution[x + y * height];
+}
+
+// Back substitution, block by block. LAPACK's trsyl does the same but replaces pivots that are small beside the largest
+// element: for a graded triangular matrix that means wrong answers where there are exact ones.
+template <class T>
 void solve_small(const ConstView<T>& r, const ConstView<T>& s, View<T> t) {
-  char no = 'N';
-  int plus = 1, rows = as_int(t.rows()), cols = as_int(t.cols()), info = 0;
-  int ldr = blas_ld(r), lds = blas_ld(s), ldt = blas_ld(t);
-  T scale = 1;
-  // info = 1 tells of diagonal blocks that had to be perturbed; callers have looked at the
-  // eigenvalues themselves.
-  kernels<T>().trsyl(&no, &no, &plus, &rows, &cols, blas_data(r), &ldr, blas_data(s), &lds, t.data(), &ldt, &scale,
-                     &info);
-  if (scale != T(1)) t /= scale;
+  for (Index j = 0; j < t.cols();) {
+    const Index width = block_size(s, j);
+    for (Index y = j; y < j + width; ++y)
+      for (Index l = 0; l < j; ++l) t.col(y) -= s(l, y) * t.col(l);
+    for (Index end = t.rows(); end > 0;) {
+      const Index height = end > 1 && r(end - 1, end - 2) != T(0) ? 2 : 1, i = end - height;
+      solve_block(r, i, height, s, j, width, t);
+      for (Index y = j; y < j + width; ++y)
+        for (Index x = i; x < end; ++x) t.col(y).head(i) -= t(x, y) * r.col(x).head(i);
+      end = i;
+    }
+    j += width;
+  }
 }
 
 }  // namespace

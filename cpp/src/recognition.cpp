@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,61 +16,80 @@ namespace {
 constexpr Index query_block = 512;
 constexpr Index candidate_block = 2048;
 
-// A block of samples as contiguous columns: the caller's memory where it fits, a copy where not.
+// Lengths are summed in double: squares of float overflow early.
 template <class T>
-class SampleBlock {
-public:
-  SampleBlock(const Samples<T>& samples, Index step) : samples_(samples) {
-    in_place_ = samples.col_stride == 1 && samples.row_stride >= samples.cols;
-    if (!in_place_) copy_.resize(samples.cols, std::min(step, samples.rows));
+double length(const T* x, Index n) {
+  const auto values = Eigen::Map<const Vector<T>>(x, n).template cast<double>();
+  const double sum = values.squaredNorm();
+  return std::isfinite(sum) && sum > 1e-290 ? std::sqrt(sum) : values.stableNorm();
+}
+
+// Reads samples of type From block by block, as columns of type T: in the caller's memory where that fits, else copied.
+template <class T, class From>
+class SampleReader {
+ public:
+  explicit SampleReader(const Samples<From>& samples, const VectorD* origin = nullptr)
+      : samples_(samples), origin_(origin) {
+    in_place_ = std::is_same_v<T, From> && !origin && samples.col_stride == 1 && samples.row_stride >= samples.cols &&
+                samples.row_stride <= std::numeric_limits<int>::max();
   }
 
+  Index size() const { return samples_.rows; }
+
+  // The samples from first on, less the origin. Refuses NaN and infinity.
   ConstView<T> load(Index first, Index rows) {
-    const T* start = samples_.data + first * samples_.row_stride;
-    if (!in_place_) {
-      for (Index i = 0; i < rows; ++i)
-        for (Index j = 0; j < samples_.cols; ++j)
-          copy_(j, i) = start[i * samples_.row_stride + j * samples_.col_stride];
-      start = copy_.data();
-    }
-    const Index stride = in_place_ ? samples_.row_stride : samples_.cols;
-    const ConstView<T> block(start, samples_.cols, rows, Eigen::OuterStride<>(stride));
+    const From* start = samples_.data + first * samples_.row_stride;
     for (Index i = 0; i < rows; ++i) {
-      const T* x = block.data() + i * stride;
       int bad = 0;
-      for (Index j = 0; j < samples_.cols; ++j) bad |= !(std::abs(x[j]) <= std::numeric_limits<T>::max());
-      if (bad) throw BadValue(first + i);
+      for (Index j = 0; j < samples_.cols; ++j) bad |= !(std::abs(at(start, i, j)) <= std::numeric_limits<From>::max());
+      if (bad) throw BadValue(first + i, false);
+    }
+    if (in_place_)
+      return {reinterpret_cast<const T*>(start), samples_.cols, rows, Eigen::OuterStride<>(samples_.row_stride)};
+    copy_.resize(samples_.cols, rows);
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = 0; j < samples_.cols; ++j)
+        copy_(j, i) = static_cast<T>(at(start, i, j) - (origin_ ? (*origin_)[j] : 0));
+    return {copy_.data(), samples_.cols, rows, Eigen::OuterStride<>(samples_.cols)};
+  }
+
+  // The same, with what each sample must be multiplied with to have length one.
+  ConstView<T> load_unit(Index first, Index rows, Vector<T>& inverse_length) {
+    // within these bounds neither an inverse length nor a product with a unit vector over- or underflows
+    constexpr double safe = std::is_same_v<T, float> ? 1e30 : 1e290;
+    ConstView<T> block = load(first, rows);
+    inverse_length.resize(rows);
+    for (Index i = 0; i < rows; ++i) {
+      const double norm = length(block.data() + i * block.outerStride(), block.rows());
+      inverse_length[i] = norm > 0 ? static_cast<T>(1 / norm) : T(0);
+      if (norm == 0 || (norm < safe && norm > 1 / safe)) continue;
+      if (block.data() != copy_.data()) {
+        copy_ = block;
+        new (&block) ConstView<T>(copy_.data(), copy_.rows(), rows, Eigen::OuterStride<>(copy_.rows()));
+      }
+      // in two steps, as the inverse itself may overflow
+      copy_.col(i) /= copy_.col(i).cwiseAbs().maxCoeff();
+      copy_.col(i) /= static_cast<T>(length(copy_.col(i).data(), copy_.rows()));
+      inverse_length[i] = 1;
     }
     return block;
   }
 
-private:
-  const Samples<T>& samples_;
+ private:
+  const From& at(const From* start, Index i, Index j) const {
+    return start[i * samples_.row_stride + j * samples_.col_stride];
+  }
+
+  const Samples<From>& samples_;
+  const VectorD* origin_;
   bool in_place_;
   Matrix<T> copy_;
 };
 
-// Lengths are summed in double: squares of float overflow early.
-template <class T>
-double length(const T* x, Index n) {
-  const double sum = Eigen::Map<const Vector<T>>(x, n).template cast<double>().squaredNorm();
-  if (std::isfinite(sum) && sum > 1e-290) return std::sqrt(sum);
-  return Eigen::Map<const Vector<T>>(x, n).template cast<double>().stableNorm();
-}
-
-template <class T>
-void inverse_lengths(const ConstView<T>& block, Vector<T>& out) {
-  out.resize(block.cols());
-  for (Index i = 0; i < block.cols(); ++i) {
-    const double norm = length(block.data() + i * block.outerStride(), block.rows());
-    out[i] = norm > 0 ? static_cast<T>(1 / norm) : T(0);
-  }
-}
-
 // The n best (score, index) pairs seen so far; offered in ascending order of index.
 template <class T>
 class Best {
-public:
+ public:
   explicit Best(Index n) : n_(static_cast<std::size_t>(n)) { heap_.reserve(n_); }
 
   void clear() { heap_.clear(); }
@@ -89,14 +109,13 @@ public:
   }
 
   void write(std::int64_t* indices, T* scores) {
+    for (const Entry& entry : heap_)
+      if (!std::isfinite(entry.first)) throw std::overflow_error("a score is not finite");
     std::sort(heap_.begin(), heap_.end(), before);
-    for (std::size_t i = 0; i < heap_.size(); ++i) {
-      scores[i] = heap_[i].first;
-      indices[i] = heap_[i].second;
-    }
+    for (std::size_t i = 0; i < heap_.size(); ++i) std::tie(scores[i], indices[i]) = heap_[i];
   }
 
-private:
+ private:
   using Entry = std::pair<T, std::int64_t>;
 
   static bool before(const Entry& a, const Entry& b) {
@@ -119,7 +138,7 @@ private:
   std::vector<Entry> heap_;
 };
 
-// scores (candidates x samples) = weights' x [/ |x|] + bias
+// out (candidates x samples) = weights' x [times inverse lengths] + bias
 template <class T, class Weights, class Bias, class Out>
 void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x, const Vector<T>* inverse, Out&& out) {
   gemm(Op::transpose, Op::none, 1, weights, x, 0, out);
@@ -129,18 +148,82 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
     out.colwise() += bias;
 }
 
-// An origin near the prototypes: distances do not change with it, and less is lost to cancellation. It is rounded to
-// multiples of a power of two of the size of their spread, so that it adds no digits: whole numbers stay whole numbers,
-// and equal distances stay equal.
+// Calls with(first, rows, x, inverse lengths or null) for each block of samples.
+template <class T, class From, class Function>
+void for_each_block(SampleReader<T, From>& reader, bool unit_rows, Function with) {
+  Vector<T> inverse;
+  for (Index first = 0; first < reader.size(); first += query_block) {
+    const Index rows = std::min(query_block, reader.size() - first);
+    if (unit_rows) {
+      const ConstView<T> x = reader.load_unit(first, rows, inverse);
+      with(first, rows, x, &inverse);
+    } else {
+      with(first, rows, reader.load(first, rows), static_cast<Vector<T>*>(nullptr));
+    }
+  }
+}
+
+template <class T, class From>
+void search(const AffineScorer<T>& scorer, SampleReader<T, From>& reader, Index n_best, bool unit_rows,
+            std::int64_t* indices, T* best_scores, const Poll& poll) {
+  const Index count = scorer.weights.cols(), step = std::min(query_block, reader.size());
+  std::vector<Best<T>> best(static_cast<std::size_t>(step), Best<T>(n_best));
+  Matrix<T> buffer(std::min(candidate_block, count), step);
+  for_each_block(reader, unit_rows, [&](Index first, Index rows, const ConstView<T>& x, const Vector<T>* inverse) {
+    for (auto& b : best) b.clear();
+    for (Index c = 0; c < count; c += candidate_block) {
+      const Index width = std::min(candidate_block, count - c);
+      auto block = buffer.topLeftCorner(width, rows);
+      score_block<T>(scorer.weights.middleCols(c, width), scorer.bias.segment(c, width), x, inverse, block);
+      for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
+      poll();
+    }
+    for (Index i = 0; i < rows; ++i) best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
+  });
+}
+
+// An origin near the prototypes: distances do not change with it, and less is lost to cancellation. Each coordinate is
+// rounded to a multiple of a power of two of the size of their spread in it, so that it adds no digits: whole numbers
+// stay whole numbers, and equal distances stay equal.
+VectorD rounded_mean(const MatrixD& prototypes) {
+  VectorD mean = prototypes.rowwise().mean();
+  for (Index j = 0; j < mean.size(); ++j) {
+    const double spread = (prototypes.row(j).array() - mean[j]).abs().maxCoeff();
+    if (!(spread > 0) || !std::isfinite(spread)) continue;
+    const double unit = std::exp2(std::floor(std::log2(spread)));
+    if (std::isfinite(mean[j] / unit)) mean[j] = std::round(mean[j] / unit) * unit;
+  }
+  return mean;
+}
+
 template <class T>
-VectorD rounded_mean(const Matrix<T>& prototypes) {
-  VectorD mean = VectorD::Zero(prototypes.rows());
-  for (Index c = 0; c < prototypes.cols(); ++c) mean += prototypes.col(c).template cast<double>();
-  mean /= static_cast<double>(prototypes.cols());
-  const double spread = (prototypes.template cast<double>().colwise() - mean).cwiseAbs().maxCoeff();
-  if (!(spread > 0) || !std::isfinite(spread)) return mean;
-  const double unit = std::exp2(std::floor(std::log2(spread)));
-  return (mean / unit).array().round() * unit;
+void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, Index n_best, std::int64_t* indices,
+                         T* values, const Poll& poll) {
+  const VectorD origin = rounded_mean(prototypes);
+  AffineScorer<double> scorer{prototypes.colwise() - origin, VectorD()};
+  scorer.bias = -0.5 * scorer.weights.colwise().squaredNorm();
+  if (!scorer.bias.allFinite()) throw std::overflow_error("prototypes too large");
+  SampleReader<double, T> reader(samples, &origin);
+  MatrixD scores(n_best, samples.rows);
+  search(scorer, reader, n_best, false, indices, scores.data(), poll);
+
+  // The winners' distances, from the differences themselves.
+  std::vector<std::pair<double, std::int64_t>> order(static_cast<std::size_t>(n_best));
+  for_each_block(reader, false, [&](Index first, Index rows, const ConstView<double>& x, const VectorD*) {
+    for (Index i = 0; i < rows; ++i) {
+      std::int64_t* best = indices + (first + i) * n_best;
+      for (Index b = 0; b < n_best; ++b) {
+        const VectorD difference = x.col(i) - scorer.weights.col(best[b]);
+        order[b] = {length(difference.data(), difference.size()), best[b]};
+      }
+      std::sort(order.begin(), order.end());
+      for (Index b = 0; b < n_best; ++b) {
+        values[(first + i) * n_best + b] = static_cast<T>(order[b].first);
+        best[b] = order[b].second;
+      }
+    }
+    poll();
+  });
 }
 
 }  // namespace
@@ -148,38 +231,19 @@ VectorD rounded_mean(const Matrix<T>& prototypes) {
 template <class T>
 void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices,
                             T* best_scores, const Poll& poll) const {
-  SampleBlock<T> reader(samples, query_block);
-  std::vector<Best<T>> best(static_cast<std::size_t>(std::min(query_block, samples.rows)), Best<T>(n_best));
-  Matrix<T> buffer(std::min(candidate_block, weights.cols()), std::min(query_block, samples.rows));
-  Vector<T> inverse;
-  for (Index first = 0; first < samples.rows; first += query_block) {
-    const Index rows = std::min(query_block, samples.rows - first);
-    const ConstView<T> x = reader.load(first, rows);
-    if (unit_rows) inverse_lengths(x, inverse);
-    for (auto& b : best) b.clear();
-    for (Index c = 0; c < weights.cols(); c += candidate_block) {
-      const Index width = std::min(candidate_block, weights.cols() - c);
-      auto block = buffer.topLeftCorner(width, rows);
-      score_block<T>(weights.middleCols(c, width), bias.segment(c, width), x, unit_rows ? &inverse : nullptr, block);
-      for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
-      poll();
-    }
-    for (Index i = 0; i < rows; ++i) best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
-  }
+  SampleReader<T, T> reader(samples);
+  search(*this, reader, n_best, unit_rows, indices, best_scores, poll);
 }
 
 template <class T>
 void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
-  SampleBlock<T> reader(samples, query_block);
-  Vector<T> inverse;
-  for (Index first = 0; first < samples.rows; first += query_block) {
-    const Index rows = std::min(query_block, samples.rows - first);
-    const ConstView<T> x = reader.load(first, rows);
-    if (unit_rows) inverse_lengths(x, inverse);
+  SampleReader<T, T> reader(samples);
+  for_each_block(reader, unit_rows, [&](Index first, Index rows, const ConstView<T>& x, const Vector<T>* inverse) {
     View<T> block(out + first * weights.cols(), weights.cols(), rows, Eigen::OuterStride<>(weights.cols()));
-    score_block<T>(weights, bias, x, unit_rows ? &inverse : nullptr, block);
+    score_block<T>(weights, bias, x, inverse, block);
+    if (!block.allFinite()) throw std::overflow_error("a score is not finite");
     poll();
-  }
+  });
 }
 
 AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
@@ -202,62 +266,20 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
 template <class T>
 void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
              T* values, const Poll& poll) {
-  const Index n = prototypes.cols(), m = prototypes.rows();
-  AffineScorer<T> scorer{prototypes, Vector<T>::Zero(n)};
-  if (metric == Metric::cosine) {
-    for (Index c = 0; c < n; ++c) {
-      const double norm = length(prototypes.col(c).data(), m);
-      scorer.weights.col(c) = norm > 0
-                                  ? Vector<T>((prototypes.col(c).template cast<double>() / norm).template cast<T>())
-                                  : Vector<T>(Vector<T>::Zero(m));
+  if (metric == Metric::euclidean)
+    return nearest_by_distance(samples, prototypes.template cast<double>().eval(), n_best, indices, values, poll);
+  AffineScorer<T> scorer{prototypes, Vector<T>::Zero(prototypes.cols())};
+  if (metric == Metric::cosine)
+    for (Index c = 0; c < prototypes.cols(); ++c) {
+      const double norm = length(prototypes.col(c).data(), prototypes.rows());
+      if (norm > 0) scorer.weights.col(c) = (prototypes.col(c).template cast<double>() / norm).template cast<T>();
     }
-  } else if (metric == Metric::euclidean) {
-    const VectorD centre = rounded_mean(prototypes);
-    for (Index c = 0; c < n; ++c) {
-      const VectorD offset = prototypes.col(c).template cast<double>() - centre;
-      scorer.weights.col(c) = offset.template cast<T>();
-      scorer.bias[c] = static_cast<T>(-0.5 * offset.squaredNorm() - offset.dot(centre));
-    }
-  }
-  if (!scorer.bias.allFinite()) throw std::overflow_error("prototypes too large");
   scorer.top_k(samples, n_best, metric == Metric::cosine, indices, values, poll);
-  if (metric != Metric::euclidean) return;
-
-  // The winners' distances, from the differences themselves.
-  SampleBlock<T> reader(samples, query_block);
-  std::vector<std::pair<T, std::int64_t>> order(static_cast<std::size_t>(n_best));
-  for (Index first = 0; first < samples.rows; first += query_block) {
-    const Index rows = std::min(query_block, samples.rows - first);
-    const ConstView<T> x = reader.load(first, rows);
-    for (Index i = 0; i < rows; ++i) {
-      std::int64_t* best = indices + (first + i) * n_best;
-      for (Index b = 0; b < n_best; ++b) {
-        const Vector<T> difference = x.col(i) - prototypes.col(best[b]);
-        order[b] = {static_cast<T>(length(difference.data(), m)), best[b]};
-      }
-      std::sort(order.begin(), order.end());
-      for (Index b = 0; b < n_best; ++b) std::tie(values[(first + i) * n_best + b], best[b]) = order[b];
-    }
-    poll();
-  }
 }
 
-template <class T>
-void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out, const Poll& poll) {
-  SampleBlock<T> reader(samples, query_block);
-  Matrix<T> projected(projection.cols(), std::min(query_block, samples.rows));
-  for (Index first = 0; first < samples.rows; first += query_block) {
-    const Index rows = std::min(query_block, samples.rows - first);
-    gemm(Op::transpose, Op::none, 1, projection, reader.load(first, rows), 0, projected.leftCols(rows));
-    for (Index i = 0; i < rows; ++i) out[first + i] = static_cast<T>(length(projected.col(i).data(), projected.rows()));
-    poll();
-  }
-}
-
-#define JCMSPL_INSTANTIATE(T)                                                                                \
-  template struct AffineScorer<T>;                                                                           \
-  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, const Poll&); \
-  template void projected_norms(const Samples<T>&, const Matrix<T>&, T*, const Poll&);
+#define JCMSPL_INSTANTIATE(T)      \
+  template struct AffineScorer<T>; \
+  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

@@ -32,60 +32,48 @@ void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD&
 
 }  // namespace
 
-void ShiftedSolver::reset(const MatrixD& lower) {
-  lower_ = &lower;
-  reduced_ = diagonalised_ = false;
-}
-
-void ShiftedSolver::solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution) {
+void ShiftedSolver::solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts,
+                          const MatrixD& rhs, MatrixD& solution) {
   if (rhs.size() == 0) return;
-  bool rotate = false, safe = true;
-  for (const ShiftedRows& part : parts)
-    if (part.weight != 0 && part.shifts.size() > 0) rotate = true;
-  if (rotate && !reduced_) {
-    tridiagonal_.reduce(*lower_);
-    basis_ = tridiagonal_.q();
-    reduced_ = true;
+  const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
+  if (!uses_S(parts[0]) && !uses_S(parts[1])) {  // nothing but divisions
+    const VectorD zeros = VectorD::Zero(rhs.cols());
+    rotated_ = rhs;
+    solve_diagonal(parts[0], zeros, 0, 0);
+    solve_diagonal(parts[1], zeros, 0, parts[0].shifts.size());
+    solution.swap(rotated_);
+    return;
   }
-  for (const ShiftedRows& part : parts) safe = safe && tridiagonal_is_safe(part);
-  if (!safe && !diagonalised_) diagonalise();
+  tridiagonal_.reduce(lower);
+  basis_ = tridiagonal_.q();
+  // With shifts well above the errors of S, weight S + shift is safely positive definite.
+  const double noise = epsilon * std::max(size, static_cast<double>(lower.rows()) * tridiagonal_.norm_bound());
+  const auto is_safe = [&](const ShiftedRows& part) {
+    return !uses_S(part) || part.shifts.minCoeff() > 16 * part.weight * noise;
+  };
+  const bool tridiagonal = is_safe(parts[0]) && is_safe(parts[1]);
+  const VectorD eigenvalues = tridiagonal ? VectorD(VectorD::Zero(lower.rows())) : diagonalise(noise);
 
   rotated_.resize(rhs.rows(), rhs.cols());
-  if (rotate)
-    gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
-  else
-    rotated_ = rhs;
+  gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
   Index first = 0;
   for (const ShiftedRows& part : parts) {
-    if (part.weight != 0 && !diagonalised_)
+    if (tridiagonal && uses_S(part))
       solve_tridiagonal(part, first);
     else
-      solve_diagonal(part, first);
+      solve_diagonal(part, eigenvalues, noise, first);
     first += part.shifts.size();
   }
-  if (rotate)
-    gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, solution);
-  else
-    solution.swap(rotated_);
+  gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, solution);
 }
 
-// S carries errors of epsilon |S|: with shifts well above them weight S + shift is safely positive
-// definite.
-bool ShiftedSolver::tridiagonal_is_safe(const ShiftedRows& part) const {
-  if (part.weight == 0 || part.shifts.size() == 0) return true;
-  const double k = static_cast<double>(tridiagonal_.diagonal().size());
-  return part.shifts.minCoeff() > 16 * epsilon * k * part.weight * tridiagonal_.norm_bound();
-}
-
-void ShiftedSolver::diagonalise() {
+VectorD ShiftedSolver::diagonalise(double noise) {
+  VectorD values;
   MatrixD vectors, product(basis_.rows(), basis_.cols());
-  tridiagonal_.eigen(values_, vectors);
+  tridiagonal_.eigen(values, vectors);
   gemm(Op::none, Op::none, 1, basis_, vectors, 0, product);
   basis_.swap(product);
-  const Index k = values_.size();
-  const double noise = epsilon * static_cast<double>(k) * std::max(0.0, values_[k - 1]);
-  values_ = (values_.array() > noise).select(values_, 0.0);
-  diagonalised_ = true;
+  return (values.array() > noise).select(values, 0.0);
 }
 
 void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) {
@@ -100,13 +88,14 @@ void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) 
   }
 }
 
-void ShiftedSolver::solve_diagonal(const ShiftedRows& part, Index first_row) {
+void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row) {
   auto rows = rotated_.middleRows(first_row, part.shifts.size());
   for (Index i = 0; i < rotated_.cols(); ++i) {
-    // without a weight S plays no part, and need not have been decomposed
-    const double eigenvalue = part.weight == 0 ? 0 : part.weight * values_[i];
-    const auto denominator = eigenvalue + part.shifts.array();
-    rows.col(i).array() *= (denominator > 0).select(part.factor * denominator.inverse(), 0.0);
+    const auto denominator = part.weight * eigenvalues[i] + part.shifts.array();
+    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise, and
+    // a shift no larger than the noise of S must not magnify it.
+    const double least = eigenvalues[i] > 0 ? 0 : 16 * part.weight * noise;
+    rows.col(i).array() *= (denominator > least).select(part.factor * denominator.inverse(), 0.0);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -45,6 +46,33 @@ struct Sums {
   double AXC = 0;  // <A, C X'>
 };
 
+// For one concept, with columns a of A', p of P', em of M E' and m of M: xc = g p + em, half = g p / 2 + em, and its
+// share of the sums. One loop over everything, in pairs of lanes that the compiler can keep in registers.
+void add_products(Index n, const double* __restrict g, const double* __restrict a, const double* __restrict p,
+                  const double* __restrict em, const double* __restrict m, double* __restrict xc,
+                  double* __restrict half, Sums& sums) {
+  constexpr Index lanes = 4;
+  double lane[6][lanes] = {};
+  const auto step = [&](Index i, Index l) {
+    const double gp = g[i] * p[i], x = gp + em[i], d = a[i] - p[i];
+    xc[i] = x;
+    half[i] = 0.5 * gp + em[i];
+    lane[0][l] += p[i] * gp;
+    lane[1][l] += d * d * g[i];
+    lane[2][l] += d * em[i];
+    lane[3][l] += p[i] * em[i];
+    lane[4][l] += p[i] * m[i];
+    lane[5][l] += a[i] * x;
+  };
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (Index l = 0; l < lanes; ++l) step(i + l, l);
+  for (; i < n; ++i) step(i, 0);
+  double* const totals[6] = {&sums.PGP, &sums.DGD, &sums.DME, &sums.PME, &sums.PMH, &sums.AXC};
+  for (int t = 0; t < 6; ++t)
+    for (const double value : lane[t]) *totals[t] += value;
+}
+
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed
 // matrix, and AB a pair of matrices, the visual one (r rows) on top of the semantic one (q rows):
 // one product then serves both.
@@ -53,19 +81,20 @@ public:
   Descent(const Spectrum& spectrum, const Settings& settings);
 
   void begin(const Start& start);
+  bool finite() const { return std::isfinite(CC_size_) && XYCt_.allFinite(); }
   void update_projections();
   void update_concepts(const Poll& poll);
-  Terms objective() const;
+  // The terms of the objective, and a bound on the rounding errors of their sum.
+  Terms objective(double& noise) const;
   Stationarity stationarity() const;
 
   auto At() const { return data_.visual_rows(ABt_); }    // r x k
   auto Bt() const { return data_.semantic_rows(ABt_); }  // q x k
-  auto Pt() const { return data_.visual_rows(PBt_); }    // r x k
-  MatrixD Et;                                            // c x k: C = P X + E L'
+  auto Pt() const { return PEt_.topRows(r_); }           // r x k
+  auto Et() const { return PEt_.bottomRows(c_); }        // c x k: C = P X + E L'
 
 private:
-  void invert_K();
-  void find_codes_of_classes();
+  void find_codes();
   void find_products_with_samples();
   void find_code_gram();
   // |P X + E L'|^2 for any P, E of the right shape
@@ -81,11 +110,13 @@ private:
 
   MatrixD ABt_;        // A' on top of B'
   MatrixD XYCt_;       // X C' on top of Y C'
-  MatrixD PBt_;        // P' on top of (1 + l3) B'K^-1
+  MatrixD PEt_;        // P' on top of E'
   MatrixD EMt_;        // M E' on top of Yc N E'
   MatrixD CCt_;        // CC' (k x k), lower triangle
+  double CC_size_ = 0;  // what was added up to it, in norm; its rounding errors are relative to that
   MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
-  MatrixD K_inverse_;  // k x k, both triangles
+  MatrixD K_;          // k x k, lower triangle
+  InverseCholeskyFactor K_inverse_;
   MatrixD BYt_;        // (B Yc)'   c x k
   MatrixD half_;       // [XX'P'/2 + M E',  XY']      r x (k + q)
   MatrixD with_P_;     // the transpose of that times P'   (k + q) x k
@@ -106,17 +137,16 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       root_counts_(spectrum.counts.cwiseSqrt()),
       ABt_(r_ + q_, k_),
       XYCt_(r_ + q_, k_),
-      PBt_(r_ + q_, k_),
+      PEt_(r_ + c_, k_),
       EMt_(r_ + q_, k_),
       CCt_(MatrixD::Zero(k_, k_)),
       AAt_(MatrixD::Zero(k_, k_)),
       BBt_(MatrixD::Zero(k_, k_)),
-      K_inverse_(k_, k_),
+      K_(k_, k_),
       BYt_(c_, k_),
       half_(r_, k_ + q_),
       with_P_(k_ + q_, k_),
       weighted_(c_, k_) {
-  Et.resize(c_, k_);
   half_.rightCols(q_) = data_.cross;
   const std::vector<Index> block = concept_blocks(k_, c_);
   for (Index cls = 0; cls < c_; ++cls) class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
@@ -127,19 +157,20 @@ void Descent::begin(const Start& start) {
     const MatrixD CLt = data_.counts.asDiagonal() * *codes;
     gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
     gemm(Op::none, Op::none, 1, data_.class_sums, *codes, 0, XYCt_);
+    CC_size_ = CCt_.trace();
     return;
   }
   const auto& sums = std::get<StartStatistics>(start);
   CCt_ = sums.code_gram;
   data_.visual_rows(XYCt_) = data_.visual.project(sums.sample_code);
   gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, data_.semantic_rows(XYCt_));
+  CC_size_ = CCt_.trace();
 }
 
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
-  shifted_.reset(CCt_);
-  shifted_.solve({{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_, ABt_);
+  shifted_.solve(CCt_, CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_, ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -148,49 +179,35 @@ void Descent::update_projections() {
 // and B before they are multiplied with the data. (CC' = K^-1 J J' K^-1 would be cheaper, and lose
 // twice as many digits.)
 void Descent::update_concepts(const Poll& poll) {
-  invert_K();
+  find_codes();
   poll();
-  gemm(Op::none, Op::none, 1 + set_.l3, ABt_, K_inverse_, 0, PBt_);
-  find_codes_of_classes();
-  poll();
-  gemm(Op::none, Op::none, 1, data_.class_sums, Et, 0, EMt_);
+  gemm(Op::none, Op::none, 1, data_.class_sums, Et(), 0, EMt_);
   find_products_with_samples();
   find_code_gram();
 }
 
-void Descent::invert_K() {
+// P = (1 + l3) K^-1 A,   E = K^-1 (l2 Hc + (l1 + l4) B Yc)
+void Descent::find_codes() {
   syrk(Op::transpose, 1, At(), 0, AAt_);
   syrk(Op::transpose, 1, Bt(), 0, BBt_);
-  K_inverse_ = set_.l3 * AAt_ + set_.l4 * BBt_;
-  K_inverse_.diagonal().array() += 1 + set_.l1 + set_.l2;
-  invert_positive_definite(K_inverse_);
-}
+  K_ = set_.l3 * AAt_ + set_.l4 * BBt_;
+  K_.diagonal().array() += 1 + set_.l1 + set_.l2;
+  K_inverse_.compute(K_);
 
-// E = K^-1 (l2 Hc + (l1 + l4) B Yc): Hc only picks columns of K^-1, and B has few columns in its
-// eigenbasis.
-void Descent::find_codes_of_classes() {
   gemm(Op::transpose, Op::none, 1, data_.vectors, Bt(), 0, BYt_);
-  gemm(Op::transpose, Op::none, (set_.l1 + set_.l4) / (1 + set_.l3), data_.vectors, data_.semantic_rows(PBt_), 0, Et);
-  for (Index j = 0; j < k_; ++j)
-    for (Index i = 0; i < k_; ++i) Et(class_of(i), j) += set_.l2 * K_inverse_(i, j);
+  PEt_.topRows(r_) = (1 + set_.l3) * At();
+  PEt_.bottomRows(c_) = (set_.l1 + set_.l4) * BYt_;
+  for (Index i = 0; i < k_; ++i) PEt_(r_ + class_of(i), i) += set_.l2;
+  K_inverse_.divide(PEt_);
 }
 
 // X C' = XX'P' + M E',   Y C' = Yc M'P' + Yc N E'
 void Descent::find_products_with_samples() {
   sums_ = {};
   for (Index i = 0; i < k_; ++i) {
-    const auto a = ABt_.col(i).head(r_).array(), p = PBt_.col(i).head(r_).array(), em = EMt_.col(i).head(r_).array();
-    auto xc = XYCt_.col(i).head(r_).array();
-    auto half = half_.col(i).array();
-    xc = g_.array() * p;  // for now without M E'
-    sums_.PGP += (p * xc).sum();
-    half = 0.5 * xc + em;
-    xc += em;
-    sums_.DGD += ((a - p).square() * g_.array()).sum();
-    sums_.DME += ((a - p) * em).sum();
-    sums_.PME += (p * em).sum();
-    sums_.PMH += (p * data_.class_sums.col(class_of(i)).head(r_).array()).sum();
-    sums_.AXC += (a * xc).sum();
+    const double* m = data_.class_sums.col(class_of(i)).data();
+    add_products(r_, g_.data(), ABt_.col(i).data(), PEt_.col(i).data(), EMt_.col(i).data(), m, XYCt_.col(i).data(),
+                 half_.col(i).data(), sums_);
   }
   gemm(Op::transpose, Op::none, 1, half_, Pt(), 0, with_P_);
   data_.semantic_rows(XYCt_) = data_.semantic_rows(EMt_) + with_P_.bottomRows(q_);
@@ -200,8 +217,10 @@ void Descent::find_products_with_samples() {
 void Descent::find_code_gram() {
   CCt_ = with_P_.topRows(k_);
   add_transpose_to_lower(CCt_);
-  weighted_.noalias() = root_counts_.asDiagonal() * Et;
+  weighted_.noalias() = root_counts_.asDiagonal() * Et();
   syrk(Op::transpose, 1, weighted_, 1, CCt_);
+  const double PX = std::sqrt(sums_.PGP), EL = weighted_.norm();
+  CC_size_ = (PX + EL) * (PX + EL);
 }
 
 double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
@@ -212,28 +231,37 @@ double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
 }
 
 // Each residual is written in the differences that make it small, so that little cancels.
-Terms Descent::objective() const {
+Terms Descent::objective(double& noise) const {
+  constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
   const auto N = data_.counts.array();
   double ENE = 0;  // |E L'|^2
   double FNF = 0;  // |(B Yc - E) L'|^2
   double ONO = 0;  // |(E - Hc) L'|^2
   for (Index i = 0; i < k_; ++i) {
-    const auto e = Et.col(i).array();
-    const double at_own_class = Et(class_of(i), i), count = data_.counts[class_of(i)];
+    const auto e = PEt_.col(i).tail(c_).array();
+    const double at_own_class = PEt_(r_ + class_of(i), i), count = data_.counts[class_of(i)];
     const double column = (e.square() * N).sum();
     ENE += column;
     FNF += ((BYt_.col(i).array() - e).square() * N).sum();
     ONO += column - count * at_own_class * at_own_class + count * (at_own_class - 1) * (at_own_class - 1);
   }
-  const double PMF = dot(Bt(), with_P_.bottomRows(q_)) - sums_.PME;  // <P M, B Yc - E>
-  Terms terms;
-  terms.visual_projection = 0.5 * (sums_.DGD - 2 * sums_.DME + ENE);
-  terms.semantic_projection = 0.5 * set_.l1 * (FNF - 2 * PMF + sums_.PGP);
-  terms.class_codes = 0.5 * set_.l2 * (sums_.PGP + 2 * (sums_.PME - sums_.PMH) + ONO);
-  terms.visual_reconstruction = 0.5 * set_.l3 * (data_.visual_trace - 2 * sums_.AXC + symmetric_dot(AAt_, CCt_));
-  terms.semantic_reconstruction =
-      0.5 * set_.l4 * (data_.semantic_trace - 2 * dot(Bt(), data_.semantic_rows(XYCt_)) + symmetric_dot(BBt_, CCt_));
-  return terms;
+  const double BMP = dot(Bt(), with_P_.bottomRows(q_));  // <P M, B Yc>
+  const double BYC = dot(Bt(), data_.semantic_rows(XYCt_)), AACC = symmetric_dot(AAt_, CCt_),
+               BBCC = symmetric_dot(BBt_, CCt_);
+  const auto term = [&](double weight, std::initializer_list<double> parts) {
+    double sum = 0;
+    for (const double part : parts) {
+      sum += part;
+      noise += 0.5 * weight * rounding * std::abs(part);
+    }
+    return 0.5 * weight * (sum < 0 ? 0 : sum);  // NaN stays
+  };
+  noise = 0;
+  return {term(1, {sums_.DGD, -2 * sums_.DME, ENE}),
+          term(set_.l1, {FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
+          term(set_.l2, {sums_.PGP, 2 * sums_.PME, -2 * sums_.PMH, ONO}),
+          term(set_.l3, {data_.visual_trace, -2 * sums_.AXC, AACC}),
+          term(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC})};
 }
 
 Stationarity Descent::stationarity() const {
@@ -251,14 +279,13 @@ Stationarity Descent::stationarity() const {
   out.semantic = relative(Bt(), set_.l1 * h_, set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
 
   // K C - J in the form P X + E L', against J
-  MatrixD K = full(set_.l3 * AAt_ + set_.l4 * BBt_);
-  K.diagonal().array() += 1 + set_.l1 + set_.l2;
+  const MatrixD K = full(K_);
   const MatrixD Jp = (1 + set_.l3) * At();
   MatrixD Je = (set_.l1 + set_.l4) * BYt_;
   for (Index i = 0; i < k_; ++i) Je(class_of(i), i) += set_.l2;
   MatrixD Rp = Jp, Re = Je;
   gemm(Op::none, Op::none, 1, Pt(), K, -1, Rp);
-  gemm(Op::none, Op::none, 1, Et, K, -1, Re);
+  gemm(Op::none, Op::none, 1, Et(), K, -1, Re);
   const double size = squared_norm(Jp, Je);
   out.concept_codes = size > 0 ? std::sqrt(std::max(0.0, squared_norm(Rp, Re)) / size) : 0;
   return out;
@@ -284,6 +311,7 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
   Clock clock;
   Descent descent(spectrum, settings);
   descent.begin(start);
+  if (!descent.finite()) throw Diverged(0);
   info.timings.start = clock.lap();
   double before = std::numeric_limits<double>::infinity();
   while (info.n_iter < settings.max_iter && !info.converged) {
@@ -292,14 +320,17 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     poll();
     descent.update_concepts(poll);
     info.timings.concepts += clock.lap();
-    info.terms.push_back(descent.objective());
+    double noise = 0;
+    info.terms.push_back(descent.objective(noise));
     info.timings.objective += clock.lap();
     ++info.n_iter;
     const double now = info.terms.back().sum();
     if (!std::isfinite(now)) throw Diverged(info.n_iter);
     on_iteration(info.n_iter, now);
     poll();
-    info.converged = settings.tol > 0 && info.n_iter > 1 && before - now <= settings.tol * std::abs(before);
+    // A decrease that rounding could hide says nothing.
+    const double least = settings.tol * before;
+    info.converged = settings.tol > 0 && info.n_iter > 1 && before - now <= least && noise <= least;
     before = now;
   }
   info.stationarity = descent.stationarity();
@@ -308,7 +339,7 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
   results.semantic_projection = spectrum.semantic.lift(descent.Bt());
   if (settings.want_codes) {
     results.codes_of_samples = spectrum.visual.lift(descent.Pt());
-    results.codes_of_classes = std::move(descent.Et);
+    results.codes_of_classes = descent.Et();
   }
   info.timings.finish = clock.lap();
   return results;

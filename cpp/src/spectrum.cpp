@@ -16,7 +16,7 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   counts = statistics.counts.cast<double>();
   // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
   // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
-  visual = Eigenbasis(statistics.gram_lower, statistics.n_features());
+  visual = Eigenbasis(statistics.gram_lower, statistics.n_features(), poll);
   poll();
   const MatrixD sums = visual.project(statistics.class_sums);
   visual_trace = statistics.gram_lower.trace();
@@ -26,7 +26,7 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   const MatrixD weighted = class_vectors * counts.cwiseSqrt().asDiagonal();
   MatrixD gram = MatrixD::Zero(class_vectors.rows(), class_vectors.rows());
   syrk(Op::none, 1, weighted, 0, gram);
-  semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()));
+  semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()), poll);
   vectors = semantic.project(class_vectors);
   class_sums.resize(visual.rank() + semantic.rank(), statistics.n_classes());
   visual_rows(class_sums) = sums;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr double largest_value = 1e145;
 
 template <class Values>
-bool acceptable(const Values& values, double limit = largest_value) {
+bool acceptable(const Values& values, double limit) {
   return values.size() == 0 || static_cast<double>(values.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>()) <= limit;
 }
 
@@ -51,17 +52,13 @@ void scale_to_unit(View<double> block) {
   }
 }
 
-void check_values(const ConstView<double>& block, Index first_row) {
-  for (Index i = 0; i < block.cols(); ++i)
-    if (!acceptable(block.col(i))) throw BadValue(first_row + i);
-}
-
+// Throws for the first sample with a value beyond the limit; NaN is beyond any.
 template <class T>
-void find_bad_value(const Samples<T>& chunk) {
+void check_values(const Samples<T>& chunk, double limit) {
   for (Index i = 0; i < chunk.rows; ++i) {
     const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(chunk.data + i * chunk.row_stride, chunk.cols,
                                                                    Eigen::InnerStride<>(chunk.col_stride));
-    if (!acceptable(row)) throw BadValue(i);
+    if (!acceptable(row, limit)) throw BadValue(i, acceptable(row, std::numeric_limits<double>::max()));
   }
 }
 
@@ -102,7 +99,8 @@ template <class T>
 void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
                                   const Poll& poll) {
   const bool in_place =
-      std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols && !unit_rows;
+      std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols &&
+                        chunk.row_stride <= std::numeric_limits<int>::max() && !unit_rows;
   const Index step = block_rows();
   MatrixD buffer(in_place ? 0 : chunk.cols, in_place ? 0 : std::min(step, chunk.rows));
   for (Index first = 0; first < chunk.rows; first += step) {
@@ -123,21 +121,18 @@ template <class T>
 void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   check_labels(labels, chunk.rows, n_classes());
-  // A small chunk is looked through while it is in cache. A large one would be read twice for that:
-  // it gets statistics of its own, on whose diagonal any bad value shows, and which are dropped if
-  // there is one.
+  // A small chunk is looked through while it is in cache. A large one would be read twice for that: it gets statistics
+  // of its own, on whose diagonal any bad value shows, and which are dropped if there is one.
+  const double limit = unit_rows ? std::numeric_limits<double>::max() : largest_value;
   if (chunk.rows <= block_rows()) {
-    find_bad_value(chunk);
+    check_values(chunk, limit);
     accumulate_chunk(chunk, labels, unit_rows, [] {});
     return;
   }
   Statistics part(n_features(), n_classes());
   part.accumulate_chunk(chunk, labels, unit_rows, poll);
-  if (!acceptable(part.gram_lower.diagonal(), largest_value * largest_value)) find_bad_value(chunk);
-  if (counts.sum() == 0)
-    *this = std::move(part);
-  else
-    add(part);
+  if (!acceptable(part.gram_lower.diagonal(), largest_value * largest_value)) check_values(chunk, limit);
+  add(std::move(part));
 }
 
 template void Statistics::update(const Samples<float>&, const std::int64_t*, bool, const Poll&);
@@ -150,8 +145,12 @@ void Statistics::check_same_shape(const Statistics& other) const {
                                 std::to_string(other.n_features()) + " and " + std::to_string(other.n_classes()));
 }
 
-void Statistics::add(const Statistics& other) {
+void Statistics::add(Statistics&& other) {
   check_same_shape(other);
+  if (counts.sum() == 0) {
+    *this = std::move(other);
+    return;
+  }
   gram_lower += other.gram_lower;
   class_sums += other.class_sums;
   counts += other.counts;
@@ -178,8 +177,8 @@ StartStatistics::StartStatistics(Index n_concepts, Index n_features, Index n_cla
 void StartStatistics::update(const ConstView<double>& codes_t, const ConstView<double>& samples_t,
                              const std::int64_t* labels) {
   check_labels(labels, codes_t.cols(), class_code_sums.rows());
-  check_values(codes_t, 0);
-  check_values(samples_t, 0);
+  for (const auto& values : {codes_t, samples_t})
+    check_values(Samples<double>{values.data(), values.cols(), values.rows(), values.outerStride(), 1}, largest_value);
   gemm(Op::none, Op::transpose, 1, codes_t, codes_t, 1, code_gram);
   gemm(Op::none, Op::transpose, 1, samples_t, codes_t, 1, sample_code);
   for (Index i = 0; i < codes_t.cols(); ++i) class_code_sums.row(labels[i]) += codes_t.col(i).transpose();

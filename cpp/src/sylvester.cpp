@@ -33,15 +33,15 @@ public:
   bool exact = true;  // form is the input itself, but for the order of its rows and columns
 
   // A side that is to be quasi-triangular or diagonal at the end.
-  static Reduced to_schur(const Matrix<T>& a, Shape shape) {
-    Reduced out(a, shape);
-    if (shape == Shape::general) out.schur();
+  static Reduced to_schur(const Matrix<T>& a, Shape shape, const Poll& poll) {
+    Reduced out(a, shape, poll);
+    if (shape == Shape::general) out.schur(poll);
     return out;
   }
 
   // A side for which Hessenberg form is enough.
-  static Reduced to_hessenberg(const Matrix<T>& a, Shape shape) {
-    Reduced out(a, shape);
+  static Reduced to_hessenberg(const Matrix<T>& a, Shape shape, const Poll& poll) {
+    Reduced out(a, shape, poll);
     if (shape == Shape::general) out.hessenberg();
     return out;
   }
@@ -64,8 +64,8 @@ public:
 private:
   enum class Basis { identity, reversal, dense, reflectors, tridiagonal };
 
-  Reduced(const Matrix<T>& a, Shape shape) : matrix(a) {
-    if (shape == Shape::symmetric) diagonalise();
+  Reduced(const Matrix<T>& a, Shape shape, const Poll& poll) : matrix(a) {
+    if (shape == Shape::symmetric) diagonalise(poll);
     if (shape == Shape::upper || shape == Shape::lower) form = Form::quasi_triangular;
     if (shape == Shape::lower) {  // upside down and back to front it is upper
       basis_ = Basis::reversal;
@@ -73,8 +73,9 @@ private:
     }
   }
 
-  void diagonalise() {
+  void diagonalise(const Poll& poll) {
     tridiagonal_.reduce(matrix);
+    poll();
     Vector<T> values;
     tridiagonal_.eigen(values, vectors_);
     matrix = values.asDiagonal();
@@ -96,12 +97,14 @@ private:
     exact = false;
   }
 
-  void schur() {
+  void schur(const Poll& poll) {
     hessenberg();
+    poll();
     int n = as_int(matrix.rows()), one = 1, info = 0, lwork = 64 * n;
     Vector<T> work(lwork);
     kernels<T>().orghr(&n, &one, &n, vectors_.data(), &n, tau_.data(), work.data(), &lwork, &info);
     check_info("orghr", info);
+    poll();
     qr_iteration(matrix, vectors_, 'V');
     form = Form::quasi_triangular;
     basis_ = Basis::dense;
@@ -166,106 +169,137 @@ private:
   Tridiagonal<T> tridiagonal_;
 };
 
+template <class T>
+double norm_of(const Matrix<T>& a) {
+  return a.template cast<double>().stableNorm();
+}
+
 // One equation with its coefficients reduced: factored once, solved for several right-hand sides.
 template <class T>
 class Equation {
-public:
-  using Form = typename Reduced<T>::Form;
-
+ public:
   Equation(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b, const Poll& poll)
-      : left_(Reduced<T>::to_hessenberg(a, shape_a)), right_(Reduced<T>::to_schur(b, shape_b)) {
+      : left_(Reduced<T>::to_hessenberg(a, shape_a, poll)),
+        right_(Reduced<T>::to_schur(b, shape_b, poll)),
+        exact_(left_.exact && right_.exact),
+        size_(norm_of(a) + norm_of(b)) {
     poll();
-    scale_ = static_cast<double>(a.norm()) + static_cast<double>(b.norm());
     // With both spectra at hand a singular equation is found before it is solved.
-    if (left_.form != Form::hessenberg) examine_eigenvalues();
+    if (left_.form != Form::hessenberg) examine_eigenvalues(left_.matrix);
   }
 
   void solve(Matrix<T>& q, const Poll& poll) {
     left_.enter_left(q);
     right_.enter_right(q);
     poll();
-    if (left_.form == Form::hessenberg)
-      solve_hessenberg(left_.matrix, right_.matrix, q, poll);
-    else if (left_.form == Form::diagonal && right_.form == Form::diagonal)
-      divide(q);
-    else
-      solve_quasi_triangular<T>(as_const_view(left_.matrix), as_const_view(right_.matrix), view(q));
+    solve_reduced(q, poll);
     poll();
     left_.leave_left(q);
     right_.leave_right(q);
   }
 
-  // Throws SingularEquation; otherwise finds the smallest sum of an eigenvalue of each side.
-  void examine_eigenvalues() {
-    if (examined_) return;
-    examined_ = true;
-    schur_left_ = left_.schur_form();
-    const auto of_a = quasi_triangular_eigenvalues(schur_left_), of_b = quasi_triangular_eigenvalues(right_.matrix);
-    const bool exact = left_.exact && right_.exact;
-    const double noise = exact ? 0 : 4 * std::numeric_limits<T>::epsilon() * scale_;
-    for (Index j = 0; j < of_b.size(); ++j)
-      for (Index i = 0; i < of_a.size(); ++i) {
-        const std::complex<double> x(of_a[i]), y(of_b[j]);
-        // |re| + |im| is within a factor of 1.5 of the modulus, and much cheaper
-        const double sum = std::abs(x.real() + y.real()) + std::abs(x.imag() + y.imag());
-        if (sum <= noise) throw SingularEquation(x, y);
-        smallest_sum_ = std::min(smallest_sum_, sum);
-        const double size =
-            exact ? std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) + std::abs(y.imag()) : scale_;
-        smallest_relative_sum_ = std::min(smallest_relative_sum_, sum / size);
-      }
+  // Whether less than half of the digits of a solution can be trusted. Throws SingularEquation if none can.
+  bool is_nearly_singular(double& separation, const Poll& poll) {
+    if (both_diagonal()) {  // the eigenvalues say it all
+      separation = smallest_sum_;
+      return smallest_relative_sum_ < half_the_digits;
+    }
+    // Errors are relative to the norms of a and b, or, where these were triangular from the start and are solved element
+    // by element, to the eigenvalue sums that are divided by.
+    const double size = exact_ ? smallest_sum_ : size_;
+    const bool sums_cancel = smallest_relative_sum_ < half_the_digits;
+    // Any solution is larger than its right-hand side by 1 / separation at most, and a random one by nearly as much.
+    Matrix<T> probe = random_unit_matrix();
+    solve_reduced(probe, poll);
+    poll();
+    if (norm_of(probe) * size * half_the_digits * 0.01 < 1 && !sums_cancel) return false;
+    const Matrix<T> schur_left = left_.schur_form();
+    poll();
+    if (left_.form == Form::hessenberg) examine_eigenvalues(schur_left);
+    separation = estimate_separation(schur_left, poll);
+    return sums_cancel || separation < half_the_digits * size;
   }
 
-  bool both_diagonal() const { return left_.form == Form::diagonal && right_.form == Form::diagonal; }
-  double smallest_sum() const { return smallest_sum_; }
-  double smallest_relative_sum() const { return smallest_relative_sum_; }
-  double scale() const { return scale_; }
   const char* method() const {
     if (left_.form == Form::hessenberg) return "hessenberg-schur";
     return both_diagonal() ? "diagonal" : "quasi-triangular";
   }
 
-  // An upper bound on the smallest singular value of x -> a x + x b that is nearly always within a
-  // small factor of it: power iteration on the inverse operator and its adjoint. The adjoint of the
-  // equation in r, s is, transposed, the equation in s, r.
-  double separation() {
-    examine_eigenvalues();
-    if (both_diagonal()) return smallest_sum_;
-    const Matrix<T>&r = schur_left_, &s = right_.matrix;
-    Matrix<T> z(r.rows(), s.rows());
-    std::uint32_t state = 12345;  // any start that is not orthogonal to the answer does
+ private:
+  using Form = typename Reduced<T>::Form;
+  static constexpr double epsilon = std::numeric_limits<T>::epsilon();
+  const double half_the_digits = std::sqrt(epsilon);
+
+  bool both_diagonal() const { return left_.form == Form::diagonal && right_.form == Form::diagonal; }
+
+  void solve_reduced(Matrix<T>& q, const Poll& poll) const {
+    if (left_.form == Form::hessenberg)
+      solve_hessenberg(left_.matrix, right_.matrix, q, poll);
+    else if (both_diagonal())
+      for (Index j = 0; j < q.cols(); ++j)
+        q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
+    else
+      solve_quasi_triangular<T>(const_view(left_.matrix), const_view(right_.matrix), view(q));
+  }
+
+  // Throws SingularEquation if an eigenvalue of each side add up to nothing; otherwise finds the smallest sum.
+  void examine_eigenvalues(const Matrix<T>& schur_left) {
+    const auto of_a = quasi_triangular_eigenvalues(schur_left), of_b = quasi_triangular_eigenvalues(right_.matrix);
+    // Eigenvalues of a symmetric matrix are exact to rounding in its largest one, others only in its norm.
+    const double norm = both_diagonal() ? static_cast<double>(of_a.cwiseAbs().maxCoeff() + of_b.cwiseAbs().maxCoeff()) : size_;
+    for (Index j = 0; j < of_b.size(); ++j)
+      for (Index i = 0; i < of_a.size(); ++i) {
+        const std::complex<double> x(of_a[i]), y(of_b[j]);
+        // |re| + |im| is within a factor of 1.5 of the modulus, and much cheaper
+        const double sum = std::abs(x.real() + y.real()) + std::abs(x.imag() + y.imag());
+        const double pair = std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) + std::abs(y.imag());
+        const bool exact_pair = exact_ && x.imag() == 0 && y.imag() == 0;
+        const double noise = exact_pair ? 0 : 2 * epsilon * (exact_ ? pair : norm);
+        if (sum <= noise) throw SingularEquation(x, y);
+        smallest_sum_ = std::min(smallest_sum_, sum);
+        smallest_relative_sum_ = std::min(smallest_relative_sum_, sum / (exact_ ? pair : norm));
+      }
+  }
+
+  Matrix<T> random_unit_matrix() const {
+    Matrix<T> z(left_.matrix.rows(), right_.matrix.rows());
+    std::uint32_t state = 12345;  // the same for every call, for reproducible results
     for (Index i = 0; i < z.size(); ++i) {
       state = state * 1664525u + 1013904223u;
       z.data()[i] = T(state >> 8) / T(1 << 24) - T(0.5);
     }
+    return z / z.norm();
+  }
+
+  // An upper bound on the smallest singular value of x -> a x + x b that is nearly always within a small factor of it:
+  // power iteration on the inverse operator and its adjoint. The adjoint of the equation in r, s is, transposed, the
+  // equation in s, r.
+  double estimate_separation(const Matrix<T>& r, const Poll& poll) const {
+    const Matrix<T>& s = right_.matrix;
+    Matrix<T> z = random_unit_matrix(), adjoint;
     double growth = 0;
     for (int round = 0; round < 3; ++round) {
-      z /= z.norm();
-      solve_quasi_triangular<T>(as_const_view(r), as_const_view(s), view(z));
-      growth = std::max(growth, static_cast<double>(z.norm()));
+      solve_quasi_triangular<T>(const_view(r), const_view(s), view(z));
+      growth = std::max(growth, norm_of(z));
       if (!std::isfinite(growth)) return 0;
-      Matrix<T> adjoint = z.transpose() / z.norm();
-      solve_quasi_triangular<T>(as_const_view(s), as_const_view(r), view(adjoint));
-      growth = std::max(growth, static_cast<double>(adjoint.norm()));
+      poll();
+      adjoint = z.transpose() / z.norm();
+      solve_quasi_triangular<T>(const_view(s), const_view(r), view(adjoint));
+      growth = std::max(growth, norm_of(adjoint));
       if (!std::isfinite(growth)) return 0;
-      z = adjoint.transpose();
+      poll();
+      z = adjoint.transpose() / adjoint.norm();
     }
     return 1 / growth;
   }
 
-private:
-  static ConstView<T> as_const_view(const Matrix<T>& a) {
+  static ConstView<T> const_view(const Matrix<T>& a) {
     return {a.data(), a.rows(), a.cols(), Eigen::OuterStride<>(a.rows())};
   }
 
-  void divide(Matrix<T>& q) const {
-    for (Index j = 0; j < q.cols(); ++j) q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
-  }
-
   Reduced<T> left_, right_;
-  Matrix<T> schur_left_;
-  double scale_ = 0;
-  bool examined_ = false;
+  const bool exact_;
+  const double size_;
   double smallest_sum_ = std::numeric_limits<double>::infinity();
   double smallest_relative_sum_ = std::numeric_limits<double>::infinity();
 };
@@ -280,49 +314,42 @@ Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q
 
 template <class T>
 double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
-  const auto norm = [](const Matrix<T>& m) { return static_cast<double>(m.stableNorm()); };
-  const double size = (norm(a) + norm(b)) * norm(x) + norm(q);
-  return size > 0 ? norm(r) / size : 0;
+  const double size = (norm_of(a) + norm_of(b)) * norm_of(x) + norm_of(q);
+  return size > 0 ? norm_of(r) / size : 0;
 }
 
 template <class T>
 SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b,
                                    const Matrix<T>& q, const Poll& poll) {
-  constexpr double epsilon = std::numeric_limits<T>::epsilon();
-  const double half_the_digits = std::sqrt(epsilon);
-  SylvesterResults<T> out{q, std::numeric_limits<double>::infinity(), 0, false, false, ""};
+  SylvesterResults<T> out;
   Equation<T> equation(a, shape_a, b, shape_b, poll);
   out.method = equation.method();
+  out.nearly_singular = equation.is_nearly_singular(out.separation, poll);
+  out.x = q;
   equation.solve(out.x, poll);
 
-  Matrix<T> r = residual_of(a, b, q, out.x);
-  out.relative_residual = relative(r, a, b, q, out.x);
-  if (out.relative_residual > 4 * epsilon && r.allFinite()) {
-    equation.solve(r, poll);
-    const Matrix<T> better = out.x + r;
-    const double now = relative(residual_of(a, b, q, better), a, b, q, better);
-    if (now < out.relative_residual) {
-      out.x = better;
-      out.relative_residual = now;
-      out.refined = true;
-    }
-  }
-
-  // A solution much larger than its right-hand side, or eigenvalues that nearly cancel, ask for a
-  // closer look.
-  const double norm_q = static_cast<double>(q.stableNorm()), norm_x = static_cast<double>(out.x.stableNorm());
-  const bool grew = !(norm_x * equation.scale() * half_the_digits <= norm_q);
-  if ((grew && norm_q > 0) || equation.smallest_relative_sum() < half_the_digits) {
-    if (equation.both_diagonal()) {
-      equation.examine_eigenvalues();
-      out.nearly_singular = equation.smallest_relative_sum() < half_the_digits;
-      out.separation = equation.smallest_sum();
-    } else {
-      out.separation = equation.separation();
-      out.nearly_singular = out.separation < half_the_digits * equation.scale();
-    }
+  // One step of iterative refinement, kept if it helps.
+  Matrix<T> correction = residual_of(a, b, q, out.x);
+  const double residual = relative(correction, a, b, q, out.x);
+  if (residual > 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) && std::isfinite(residual)) {
+    equation.solve(correction, poll);
+    const Matrix<T> better = out.x + correction;
+    if (relative(residual_of(a, b, q, better), a, b, q, better) < residual) out.x = better;
   }
   return out;
+}
+
+// The power of two that brings the largest element to about one.
+template <class T>
+T unit_scale(T largest) {
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return largest > 0 ? std::ldexp(T(1), -exponent) : T(1);
+}
+
+template <class T>
+Matrix<T> scaled(const Matrix<T>& a, T factor) {
+  return factor == T(1) ? a : Matrix<T>(a * factor);
 }
 
 // The side that should get the full Schur form: one that costs nothing or little, else the smaller.
@@ -334,23 +361,34 @@ bool left_should_be_schur(Shape a, Index k, Shape b, Index m) {
 }  // namespace
 
 template <class T>
-SylvesterResults<T> solve_sylvester(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Poll& poll) {
-  if (q.size() == 0) return {q, std::numeric_limits<double>::infinity(), 0, false, false, "empty"};
+SylvesterResults<T> solve_sylvester(const Matrix<T>& given_a, const Matrix<T>& given_b, const Matrix<T>& given_q,
+                                    const Poll& poll) {
+  if (given_q.size() == 0) return {given_q};
+  // Far from one, squares overflow or vanish. Scaling by powers of two is exact.
+  const T alpha = unit_scale(std::max(given_a.cwiseAbs().maxCoeff(), given_b.cwiseAbs().maxCoeff()));
+  const T beta = unit_scale(given_q.cwiseAbs().maxCoeff());
+  const Matrix<T> a = scaled(given_a, alpha), b = scaled(given_b, alpha), q = scaled(given_q, beta);
   const Shape shape_a = shape_of(a), shape_b = shape_of(b);
-  if (!left_should_be_schur(shape_a, a.rows(), shape_b, b.rows()))
-    return solve_oriented(a, shape_a, b, shape_b, q, poll);
-  // Transposed, b' x' + x' a' = q', the sides change places.
   const auto transposed_shape = [](Shape shape) {
     if (shape == Shape::upper) return Shape::lower;
     return shape == Shape::lower ? Shape::upper : shape;
   };
+  const bool swap = left_should_be_schur(shape_a, a.rows(), shape_b, b.rows());
   try {
-    SylvesterResults<T> out = solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(),
-                                                transposed_shape(shape_a), q.transpose(), poll);
-    out.x.transposeInPlace();
+    SylvesterResults<T> out;
+    if (swap) {  // transposed, b' x' + x' a' = q', the sides change places
+      out = solve_oriented<T>(b.transpose(), transposed_shape(shape_b), a.transpose(), transposed_shape(shape_a),
+                              q.transpose(), poll);
+      out.x.transposeInPlace();
+    } else {
+      out = solve_oriented(a, shape_a, b, shape_b, q, poll);
+    }
+    out.x = (out.x * alpha) / beta;
+    out.separation /= static_cast<double>(alpha);
     return out;
   } catch (const SingularEquation& e) {
-    throw SingularEquation(e.of_b, e.of_a);
+    const auto of_a = e.of_a / static_cast<double>(alpha), of_b = e.of_b / static_cast<double>(alpha);
+    throw swap ? SingularEquation(of_b, of_a) : SingularEquation(of_a, of_b);
   }
 }
 

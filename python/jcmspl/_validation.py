@@ -25,11 +25,13 @@ def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray
     """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{name} has masked values: fill or remove them")
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:
-        hint = f": use {name}.reshape(1, -1) for a single sample" if ndim == 2 and array.ndim == 1 else ""
+        hint = f": use {name}.reshape(1, -1) for a single sample" if name == "X" and array.ndim == 1 else ""
         raise ValueError(f"{name} must have {ndim} dimension(s), but its shape is {array.shape}{hint}")
     return array
 
@@ -79,10 +81,8 @@ def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = 
         raise ValueError(f"{name} must be one-dimensional, but its shape is {labels.shape}")
     if len(labels) != n_samples:
         raise ValueError(f"there are {n_samples} samples but {len(labels)} {name}")
-    if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):
-        labels = labels.astype(np.int64)
-    if labels.dtype.kind not in "iu" and len(labels) > 0:
-        raise TypeError(f"{name} must be whole numbers 0..{n_classes - 1}, but their dtype is {labels.dtype}")
+    if labels.dtype.kind not in "iu" and not (labels.dtype.kind == "f" and np.all(labels == np.floor(labels))):
+        raise TypeError(f"{name} must be whole numbers 0..{n_classes - 1}, but are of dtype {labels.dtype}")
     outside = (labels < 0) | (labels >= n_classes)
     if outside.any():
         first = int(np.argmax(outside))
@@ -93,15 +93,14 @@ def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = 
     return np.ascontiguousarray(labels, dtype=np.int64)
 
 
-def as_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return a whole number in the given range."""
+def as_count(value: Any, name: str, minimum: int = 1, maximum: int = 2**31 - 1) -> int:
+    """Return a whole number in the given range, by default all that the core's BLAS can count."""
     try:
         count = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, but is {value!r}") from None
-    if count < minimum or (maximum is not None and count > maximum):
-        limits = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise ValueError(f"{name} must be {limits}, but is {count}")
+    if not minimum <= count <= maximum:
+        raise ValueError(f"{name} must be from {minimum} to {maximum}, but is {count}")
     return count
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +40,7 @@ def nearest(
     ----------
     X : array_like of shape (n, m)
     prototypes : array_like of shape (c, m)
-        If both are float32 so is the computation; otherwise it is float64.
+        If both are float32 so is the computation; otherwise it is float64. Distances are always compared in float64.
     k : int, default 1
         How many, from 1 to c.
     metric : {"cosine", "euclidean", "dot"}
@@ -62,11 +64,8 @@ def nearest(
     X, prototypes = _same_features(as_real_array(X, "X"), as_real_array(prototypes, "prototypes"), "prototypes")
     k = as_count(k, "k", maximum=len(prototypes))
     one_of(metric, "metric", METRICS)
-    try:
-        indices, values = _core.nearest(X, prototypes, k, getattr(_core.Metric, metric))
-    except OverflowError:
-        raise ValueError("prototypes holds values too large to square: scale the data down or use float64") from None
-    return indices, values
+    with _overflow_as_advice():
+        return _core.nearest(X, prototypes, k, getattr(_core.Metric, metric))
 
 
 class AffineScorer:
@@ -146,22 +145,33 @@ class AffineScorer:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
         X, weights, bias = self._prepare(X)
-        indices, scores = _core.top_k(X, weights, bias, k, self.unit_rows)
-        return indices, scores
+        with _overflow_as_advice():
+            return _core.top_k(X, weights, bias, k, self.unit_rows)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
         X, weights, bias = self._prepare(X)
-        return _core.affine_scores(X, weights, bias, self.unit_rows)
+        with _overflow_as_advice():
+            return _core.affine_scores(X, weights, bias, self.unit_rows)
 
     def _prepare(self, X: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         # The samples decide the precision: there are more of them than of anything else.
         X = as_samples(X)
         if X.shape[1] != self.weights.shape[1]:
             raise ValueError(f"X has {X.shape[1]} features, but the candidates have {self.weights.shape[1]}")
-        weights, bias = (np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias))
-        require_finite(weights, "weights")
+        with np.errstate(over="ignore"):
+            weights, bias = (np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias))
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+            raise ValueError("the weights are too large for float32 samples: pass X as float64")
         return X, weights, bias
+
+
+@contextmanager
+def _overflow_as_advice() -> Iterator[None]:
+    try:
+        yield
+    except OverflowError:
+        raise ValueError("the scores overflow: scale the data down or use float64") from None
 
 
 def _same_features(

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
-from jcmspl._exceptions import DivergenceError
 from jcmspl._validation import Float64Array, as_count, as_matrix, as_weight
 from jcmspl.statistics import StartStatistics, Statistics
 
@@ -50,6 +49,8 @@ class Spectrum:
     """
 
     def __init__(self, statistics: Statistics, class_vectors: npt.ArrayLike) -> None:
+        if not isinstance(statistics, Statistics):
+            raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
         vectors = as_matrix(class_vectors, "class_vectors")
         if len(vectors) != statistics.n_classes:
             raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
@@ -159,7 +160,8 @@ def solve(
         sample by way of :class:`StartStatistics`.
     max_iter : int, default 35
     tol : float, default 1e-6
-        Stop when an iteration lowers the objective by less than this part of it. 0: never.
+        Stop when an iteration lowers the objective by less than this part of it. 0: never. Where rounding errors of
+        the objective are larger than that (huge weights on a nearly perfect reconstruction), nothing is concluded.
     random_state : int, Generator or None
         Seed of the random start.
     return_codes : bool, default False
@@ -170,6 +172,11 @@ def solve(
     Returns
     -------
     Solution
+
+    Raises
+    ------
+    DivergenceError
+        If the objective overflows or is not a number. It is a ``numpy.linalg.LinAlgError``.
 
     Examples
     --------
@@ -197,13 +204,9 @@ def solve(
         tol=as_weight(tol, "tol"),
         want_codes=bool(return_codes),
     )
-    first = _start(start, k, spectrum, random_state)
-    try:
-        result = _core.solve(spectrum._core, settings, first, on_iteration)
-    except DivergenceError:
-        raise
-    except np.linalg.LinAlgError as error:
-        raise DivergenceError(str(error)) from None
+    if on_iteration is not None and not callable(on_iteration):
+        raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
+    result = _core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration)
     return _solution(result, return_codes)
 
 

@@ -72,8 +72,8 @@ class Statistics:
         """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
         X = as_real_array(X, "X")
         if n_classes is None:
-            numbers = np.asarray(labels)
-            n_classes = int(numbers.max()) + 1 if numbers.size and numbers.dtype.kind in "iuf" else 0
+            # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
+            n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
         return cls(X.shape[1], n_classes).update(X, labels, unit_rows=unit_rows)
 
     @classmethod
@@ -81,8 +81,10 @@ class Statistics:
         """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
         gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
         numbers = as_real_array(counts, "counts", ndim=1)
-        if np.any(numbers < 0) or np.any(numbers != np.floor(numbers)):
+        if not np.all((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**62)):
             raise ValueError("counts must be whole numbers of at least 0")
+        if np.any(gram.diagonal() < 0):
+            raise ValueError("gram has a negative element on its diagonal, so it is no X.T @ X")
         if gram.shape != (class_sums.shape[1],) * 2 or len(numbers) != len(class_sums):
             raise ValueError(
                 "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
@@ -122,7 +124,7 @@ class Statistics:
         part = Statistics(self.n_features, self.n_classes)
         for first in range(0, len(X), _CONVERSION_ROWS):
             rows = slice(first, first + _CONVERSION_ROWS)
-            part._core.update(np.array(X[rows], dtype=np.float64, order="C"), labels[rows], unit_rows)
+            part._core.update(np.array(X[rows], dtype=np.float64, order="C"), labels[rows], unit_rows, first)
         self._core.add(part._core)
         return self
 
@@ -166,7 +168,10 @@ class Statistics:
         The Gram matrix stays as it is, so every class that is left out must have no samples. Numbers of -1 stand for
         new classes, without samples.
         """
-        chosen = np.asarray(classes, dtype=np.int64).reshape(-1)
+        chosen = np.asarray(classes)
+        if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size):
+            raise TypeError("classes must be a list of class numbers")
+        chosen = chosen.astype(np.int64)
         kept = chosen[chosen >= 0]
         if len(np.unique(kept)) != len(kept) or np.any(kept >= self.n_classes) or np.any(chosen < -1):
             raise ValueError(f"classes must be different numbers 0..{self.n_classes - 1}, or -1 for a new class")

@@ -57,7 +57,7 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
         of_a, of_b = (_readable(value) for value in result["singular_pair"])
         raise SingularEquationError(
             f"the Sylvester equation is singular: the eigenvalue {of_a:.6g} of a and the eigenvalue {of_b:.6g} of b "
-            "add up to zero, so that it has no solution or infinitely many",
+            "add up to zero (to working precision), so that it has no solution or infinitely many",
             result["singular_pair"],
         )
     if result["nearly_singular"]:
@@ -68,6 +68,8 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
             stacklevel=2,
         )
     x: FloatArray = result["x"]
+    if not np.isfinite(x).all():
+        raise np.linalg.LinAlgError("the solution of the Sylvester equation overflows: scale q down")
     return x
 
 

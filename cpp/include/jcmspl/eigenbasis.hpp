@@ -14,7 +14,7 @@ public:
   // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so
   // that every denominator built on the others is positive and every solution is the minimum-norm
   // one.
-  Eigenbasis(const MatrixD& lower, Index noise_dimension);
+  Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll);
 
   Index dimension() const { return dimension_; }
   Index rank() const { return values_.size(); }

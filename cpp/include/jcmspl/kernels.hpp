@@ -17,18 +17,16 @@ namespace jcmspl {
 // when it is bound.
 #define JCMSPL_BLAS_ROUTINES(X)                                                   \
   X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*)) \
-  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))
+  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*)) \
+  X(trmm, (char*, char*, char*, char*, int*, int*, T*, T*, int*, T*, int*))
 
 #define JCMSPL_LAPACK_ROUTINES(X)                                                          \
-  X(potrf, (char*, int*, T*, int*, int*))                                                  \
-  X(potri, (char*, int*, T*, int*, int*))                                                  \
   X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                            \
   X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                    \
   X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                               \
   X(orghr, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                               \
   X(ormhr, (char*, char*, int*, int*, int*, int*, T*, int*, T*, T*, int*, T*, int*, int*)) \
-  X(hseqr, (char*, char*, int*, int*, int*, T*, int*, T*, T*, T*, int*, T*, int*, int*))   \
-  X(trsyl, (char*, char*, int*, int*, int*, T*, int*, T*, int*, T*, int*, T*, int*))
+  X(hseqr, (char*, char*, int*, int*, int*, T*, int*, T*, T*, T*, int*, T*, int*, int*))
 
 template <class T>
 struct Kernels {
@@ -58,6 +56,7 @@ inline int as_int(Index n) {
 }
 
 enum class Op : char { none = 'N', transpose = 'T' };
+enum class Side : char { left = 'L', right = 'R' };
 
 // Anything with data() and outerStride() and unit inner stride can be an argument below.
 template <class M>
@@ -105,6 +104,19 @@ void syrk(Op op, double alpha, const A& a, double beta, C&& c) {
   T al = T(alpha), be = T(beta);
   kernels<T>().syrk(&lower, reinterpret_cast<char*>(&op), &order, &inner, &al, blas_data(a), &lda, &be, blas_data(c),
                     &ldc);
+}
+
+// b = alpha op(a) b, or alpha b op(a) from the right, with a lower triangular.
+template <class A, class B>
+void trmm(Side side, Op op, double alpha, const A& a, B&& b) {
+  using T = ScalarOf<std::decay_t<B>>;
+  char lower = 'L', not_unit = 'N';
+  int rows = as_int(b.rows()), cols = as_int(b.cols());
+  if (rows == 0 || cols == 0) return;
+  int lda = blas_ld(a), ldb = blas_ld(b);
+  T al = T(alpha);
+  kernels<T>().trmm(reinterpret_cast<char*>(&side), &lower, reinterpret_cast<char*>(&op), &not_unit, &rows, &cols, &al,
+                    blas_data(a), &lda, blas_data(b), &ldb);
 }
 
 // Calls with(i, j) for every element below the diagonal of an n x n matrix, tile by tile, so that

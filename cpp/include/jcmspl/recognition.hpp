@@ -19,6 +19,8 @@ struct AffineScorer {
   Matrix<T> weights;  // m x C
   Vector<T> bias;     // C
 
+  // Throws std::overflow_error if a score is not finite.
+  //
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
   // With unit_rows the sample is divided by its length first.
   void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores,
@@ -38,9 +40,5 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
 template <class T>
 void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
              T* values, const Poll& poll);
-
-// |x P| for each sample, with P m x p.
-template <class T>
-void projected_norms(const Samples<T>& samples, const Matrix<T>& projection, T* out, const Poll& poll);
 
 }  // namespace jcmspl

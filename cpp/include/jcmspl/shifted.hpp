@@ -21,26 +21,21 @@ struct ShiftedRows {
 };
 
 class ShiftedSolver {
-public:
-  // Starts on a new S, given by its lower triangle; decomposes it only when a solve needs that.
-  // Keeps a reference.
-  void reset(const MatrixD& lower);
+ public:
+  // lower: the lower triangle of S. size: the norm of what was added up to S, to which its rounding errors are relative.
+  // The first rows of rhs have one weight and factor, the others another; weights and shifts are non-negative.
+  void solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs,
+             MatrixD& solution);
 
-  // The first rows have one weight and factor, the others another; weights and shifts are
-  // non-negative.
-  void solve(const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs, MatrixD& solution);
-
-private:
-  void diagonalise();
-  bool tridiagonal_is_safe(const ShiftedRows& part) const;
+ private:
   void solve_tridiagonal(const ShiftedRows& part, Index first_row);
-  void solve_diagonal(const ShiftedRows& part, Index first_row);
+  // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
+  void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row);
+  // Turns the basis of the tridiagonal form into that of the eigenvectors, whose eigenvalues it returns.
+  VectorD diagonalise(double noise);
 
-  const MatrixD* lower_ = nullptr;
-  bool reduced_ = false, diagonalised_ = false;
   Tridiagonal<double> tridiagonal_;
-  MatrixD basis_;    // Q of the tridiagonal form, then of the diagonal one
-  VectorD values_;   // eigenvalues, once diagonalised
+  MatrixD basis_;
   MatrixD rotated_;  // the right-hand side in the basis
   Eigen::ArrayXXd pivots_;
 };

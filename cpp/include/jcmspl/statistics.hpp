@@ -18,8 +18,9 @@ struct Samples {
 
 // A value that is not finite, or so large that sums of squares would overflow.
 struct BadValue : std::domain_error {
-  BadValue(Index bad_row) : std::domain_error("bad value"), row(bad_row) {}
+  BadValue(Index bad_row, bool is_finite) : std::domain_error("bad value"), row(bad_row), finite(is_finite) {}
   Index row;  // within the chunk
+  bool finite;
 };
 
 class Statistics {
@@ -31,11 +32,14 @@ public:
   template <class T>
   void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
 
-  void add(const Statistics& other);
+  void add(Statistics&& other);
   // The statistics of what is left when other's samples, which must be among these, are taken away.
   void subtract(const Statistics& other);
 
   MatrixD gram() const;  // X'X over samples (m x m), both triangles
+
+  // The rows that one step takes: enough for BLAS to run at full speed, few enough to stay in cache.
+  Index block_rows() const;
 
   Index n_features() const { return gram_lower.rows(); }
   Index n_classes() const { return counts.size(); }
@@ -45,9 +49,6 @@ public:
   Counts counts;       // c
 
 private:
-  // The rows that one step takes: enough for BLAS to run at full speed, few enough to stay in
-  // cache.
-  Index block_rows() const;
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
   void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);

@@ -16,12 +16,9 @@ namespace jcmspl {
 template <class T>
 struct SylvesterResults {
   Matrix<T> x;
-  double separation;         // estimated smallest singular value of x -> a x + x b; infinity: not near
-                             // zero, not asked
-  double relative_residual;  // |q - a x - x b| / ((|a| + |b|) |x| + |q|), Frobenius norms
-  bool nearly_singular;
-  bool refined;
-  const char* method;
+  bool nearly_singular = false;
+  double separation = 0;  // if nearly singular: an estimate of the smallest singular value of x -> a x + x b
+  const char* method = "";
 };
 
 // An eigenvalue of a and one of b add up to zero.

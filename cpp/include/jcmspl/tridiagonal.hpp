@@ -4,11 +4,10 @@
 
 #include <vector>
 
+#include "jcmspl/kernels.hpp"
 #include "jcmspl/types.hpp"
 
 namespace jcmspl {
-
-enum class Side : char { left = 'L', right = 'R' };
 
 template <class T>
 class Tridiagonal {

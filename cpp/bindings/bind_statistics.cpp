@@ -79,10 +79,9 @@ void register_statistics(py::module_& m) {
           py::arg("other"))
       .def_readonly("n_features", &SharedStatistics::n_features)
       .def_readonly("n_classes", &SharedStatistics::n_classes)
-      .def_property_readonly("gram",
-                             [](SharedStatistics& self) {
-                               return to_numpy(snapshot(self, [](const Statistics& s) { return s.gram(); }));
-                             })
+      .def_property_readonly(
+          "gram",
+          [](SharedStatistics& self) { return to_numpy(snapshot(self, [](const Statistics& s) { return s.gram(); })); })
       .def_property_readonly("class_sums",
                              [](SharedStatistics& self) {
                                return to_numpy(snapshot(self, [](const Statistics& s) { return s.class_sums; }));

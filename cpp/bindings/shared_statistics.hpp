@@ -1,7 +1,7 @@
 // Statistics as Python sees them: several threads may use one object at once.
 //
-// The lock is never held by a thread that may need the GIL: nothing polls for signals under it, and whoever takes it has
-// let go of the GIL before.
+// The lock is never held by a thread that may need the GIL: nothing polls for signals under it, and whoever takes it
+// has let go of the GIL before.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@
 namespace jcmspl::bindings {
 
 class SharedStatistics {
- public:
+public:
   SharedStatistics(Index features, Index classes) : SharedStatistics(Statistics(features, classes)) {}
   explicit SharedStatistics(Statistics&& value)
       : n_features(value.n_features()), n_classes(value.n_classes()), value_(std::move(value)) {}
@@ -27,7 +27,7 @@ class SharedStatistics {
 
   const Index n_features, n_classes;
 
- private:
+private:
   Statistics value_;
   std::mutex mutex_;
 };

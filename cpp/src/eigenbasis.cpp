@@ -6,8 +6,7 @@
 
 namespace jcmspl {
 
-Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll)
-    : dimension_(lower.rows()) {
+Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll) : dimension_(lower.rows()) {
   reflectors_.reduce(lower);
   poll();
   VectorD all;

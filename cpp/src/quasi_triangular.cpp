@@ -63,7 +63,8 @@ Index block_size(const ConstView<T>& a, Index i) {
 
 // r z + z s = t for a diagonal block (1 x 1 or 2 x 2) of each side, as one system of up to four unknowns.
 template <class T>
-void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T>& s, Index j, Index width, View<T>& t) {
+void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T>& s, Index j, Index width,
+                 View<T>& t) {
   if (height == 1 && width == 1) {
     t(i, j) /= r(i, i) + s(j, j);
     return;

@@ -27,7 +27,7 @@ double length(const T* x, Index n) {
 // Reads samples of type From block by block, as columns of type T: in the caller's memory where that fits, else copied.
 template <class T, class From>
 class SampleReader {
- public:
+public:
   explicit SampleReader(const Samples<From>& samples, const VectorD* origin = nullptr)
       : samples_(samples), origin_(origin) {
     in_place_ = std::is_same_v<T, From> && !origin && samples.col_stride == 1 && samples.row_stride >= samples.cols &&
@@ -75,7 +75,7 @@ class SampleReader {
     return block;
   }
 
- private:
+private:
   const From& at(const From* start, Index i, Index j) const {
     return start[i * samples_.row_stride + j * samples_.col_stride];
   }
@@ -89,7 +89,7 @@ class SampleReader {
 // The n best (score, index) pairs seen so far; offered in ascending order of index.
 template <class T>
 class Best {
- public:
+public:
   explicit Best(Index n) : n_(static_cast<std::size_t>(n)) { heap_.reserve(n_); }
 
   void clear() { heap_.clear(); }
@@ -115,7 +115,7 @@ class Best {
     for (std::size_t i = 0; i < heap_.size(); ++i) std::tie(scores[i], indices[i]) = heap_[i];
   }
 
- private:
+private:
   using Entry = std::pair<T, std::int64_t>;
 
   static bool before(const Entry& a, const Entry& b) {

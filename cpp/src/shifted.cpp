@@ -92,8 +92,8 @@ void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigen
   auto rows = rotated_.middleRows(first_row, part.shifts.size());
   for (Index i = 0; i < rotated_.cols(); ++i) {
     const auto denominator = part.weight * eigenvalues[i] + part.shifts.array();
-    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise, and
-    // a shift no larger than the noise of S must not magnify it.
+    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise,
+    // and a shift no larger than the noise of S must not magnify it.
     const double least = eigenvalues[i] > 0 ? 0 : 16 * part.weight * noise;
     rows.col(i).array() *= (denominator > least).select(part.factor * denominator.inverse(), 0.0);
   }

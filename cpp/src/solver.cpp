@@ -47,30 +47,36 @@ struct Sums {
 };
 
 // For one concept, with columns a of A', p of P', em of M E' and m of M: xc = g p + em, half = g p / 2 + em, and its
-// share of the sums. One loop over everything, in pairs of lanes that the compiler can keep in registers.
-void add_products(Index n, const double* __restrict g, const double* __restrict a, const double* __restrict p,
-                  const double* __restrict em, const double* __restrict m, double* __restrict xc,
-                  double* __restrict half, Sums& sums) {
-  constexpr Index lanes = 4;
-  double lane[6][lanes] = {};
-  const auto step = [&](Index i, Index l) {
-    const double gp = g[i] * p[i], x = gp + em[i], d = a[i] - p[i];
-    xc[i] = x;
-    half[i] = 0.5 * gp + em[i];
-    lane[0][l] += p[i] * gp;
-    lane[1][l] += d * d * g[i];
-    lane[2][l] += d * em[i];
-    lane[3][l] += p[i] * em[i];
-    lane[4][l] += p[i] * m[i];
-    lane[5][l] += a[i] * x;
+// share of the sums. One loop over everything: each of these columns is fetched from memory once.
+void add_products(Index n, const double* g, const double* a, const double* p, const double* em, const double* m,
+                  double* xc, double* half, Sums& sums) {
+  const auto accumulate = [&](auto lanes, Index begin, Index end) {
+    using Lanes = decltype(lanes);
+    constexpr Index width = Lanes::SizeAtCompileTime;
+    const auto load = [](const double* x) { return Lanes(Eigen::Map<const Lanes>(x)); };
+    Lanes PGP = Lanes::Zero(), DGD = PGP, DME = PGP, PME = PGP, PMH = PGP, AXC = PGP;
+    for (Index i = begin; i < end; i += width) {
+      const Lanes gi = load(g + i), ai = load(a + i), pi = load(p + i), emi = load(em + i);
+      const Lanes gp = gi * pi, x = gp + emi, d = ai - pi;
+      Eigen::Map<Lanes>(xc + i) = x;
+      Eigen::Map<Lanes>(half + i) = 0.5 * gp + emi;
+      PGP += pi * gp;
+      DGD += d * d * gi;
+      DME += d * emi;
+      PME += pi * emi;
+      PMH += pi * load(m + i);
+      AXC += ai * x;
+    }
+    sums.PGP += PGP.sum();
+    sums.DGD += DGD.sum();
+    sums.DME += DME.sum();
+    sums.PME += PME.sum();
+    sums.PMH += PMH.sum();
+    sums.AXC += AXC.sum();
   };
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (Index l = 0; l < lanes; ++l) step(i + l, l);
-  for (; i < n; ++i) step(i, 0);
-  double* const totals[6] = {&sums.PGP, &sums.DGD, &sums.DME, &sums.PME, &sums.PMH, &sums.AXC};
-  for (int t = 0; t < 6; ++t)
-    for (const double value : lane[t]) *totals[t] += value;
+  const Index whole = n - n % 2;
+  accumulate(Eigen::Array<double, 2, 1>(), 0, whole);
+  accumulate(Eigen::Array<double, 1, 1>(), whole, n);
 }
 
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed
@@ -108,19 +114,19 @@ private:
   const VectorD g_, h_;  // eigenvalues of XX' and of YY'
   const VectorD root_counts_;
 
-  MatrixD ABt_;        // A' on top of B'
-  MatrixD XYCt_;       // X C' on top of Y C'
-  MatrixD PEt_;        // P' on top of E'
-  MatrixD EMt_;        // M E' on top of Yc N E'
-  MatrixD CCt_;        // CC' (k x k), lower triangle
+  MatrixD ABt_;         // A' on top of B'
+  MatrixD XYCt_;        // X C' on top of Y C'
+  MatrixD PEt_;         // P' on top of E'
+  MatrixD EMt_;         // M E' on top of Yc N E'
+  MatrixD CCt_;         // CC' (k x k), lower triangle
   double CC_size_ = 0;  // what was added up to it, in norm; its rounding errors are relative to that
-  MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
-  MatrixD K_;          // k x k, lower triangle
+  MatrixD AAt_, BBt_;   // AA', BB' (k x k), lower triangles
+  MatrixD K_;           // k x k, lower triangle
   InverseCholeskyFactor K_inverse_;
-  MatrixD BYt_;        // (B Yc)'   c x k
-  MatrixD half_;       // [XX'P'/2 + M E',  XY']      r x (k + q)
-  MatrixD with_P_;     // the transpose of that times P'   (k + q) x k
-  MatrixD weighted_;   // E' with its rows times the roots of the counts
+  MatrixD BYt_;       // (B Yc)'   c x k
+  MatrixD half_;      // [XX'P'/2 + M E',  XY']      r x (k + q)
+  MatrixD with_P_;    // the transpose of that times P'   (k + q) x k
+  MatrixD weighted_;  // E' with its rows times the roots of the counts
   Sums sums_;
   ShiftedSolver shifted_;
 };
@@ -170,7 +176,8 @@ void Descent::begin(const Start& start) {
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
-  shifted_.solve(CCt_, CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_, ABt_);
+  shifted_.solve(CCt_, CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_,
+                 ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -257,8 +264,7 @@ Terms Descent::objective(double& noise) const {
     return 0.5 * weight * (sum < 0 ? 0 : sum);  // NaN stays
   };
   noise = 0;
-  return {term(1, {sums_.DGD, -2 * sums_.DME, ENE}),
-          term(set_.l1, {FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
+  return {term(1, {sums_.DGD, -2 * sums_.DME, ENE}), term(set_.l1, {FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
           term(set_.l2, {sums_.PGP, 2 * sums_.PME, -2 * sums_.PMH, ONO}),
           term(set_.l3, {data_.visual_trace, -2 * sums_.AXC, AACC}),
           term(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC})};

@@ -98,10 +98,10 @@ void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* 
 template <class T>
 void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
                                   const Poll& poll) {
-  const bool in_place =
-      std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols &&
+  const bool in_place = std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols &&
                         chunk.row_stride <= std::numeric_limits<int>::max() && !unit_rows;
-  const Index step = block_rows();
+  // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
+  const Index step = in_place ? 4 * block_rows() : block_rows();
   MatrixD buffer(in_place ? 0 : chunk.cols, in_place ? 0 : std::min(step, chunk.rows));
   for (Index first = 0; first < chunk.rows; first += step) {
     const Index rows = std::min(step, chunk.rows - first);

@@ -177,7 +177,7 @@ double norm_of(const Matrix<T>& a) {
 // One equation with its coefficients reduced: factored once, solved for several right-hand sides.
 template <class T>
 class Equation {
- public:
+public:
   Equation(const Matrix<T>& a, Shape shape_a, const Matrix<T>& b, Shape shape_b, const Poll& poll)
       : left_(Reduced<T>::to_hessenberg(a, shape_a, poll)),
         right_(Reduced<T>::to_schur(b, shape_b, poll)),
@@ -204,8 +204,8 @@ class Equation {
       separation = smallest_sum_;
       return smallest_relative_sum_ < half_the_digits;
     }
-    // Errors are relative to the norms of a and b, or, where these were triangular from the start and are solved element
-    // by element, to the eigenvalue sums that are divided by.
+    // Errors are relative to the norms of a and b, or, where these were triangular from the start and are solved
+    // element by element, to the eigenvalue sums that are divided by.
     const double size = exact_ ? smallest_sum_ : size_;
     const bool sums_cancel = smallest_relative_sum_ < half_the_digits;
     // Any solution is larger than its right-hand side by 1 / separation at most, and a random one by nearly as much.
@@ -225,7 +225,7 @@ class Equation {
     return both_diagonal() ? "diagonal" : "quasi-triangular";
   }
 
- private:
+private:
   using Form = typename Reduced<T>::Form;
   static constexpr double epsilon = std::numeric_limits<T>::epsilon();
   const double half_the_digits = std::sqrt(epsilon);
@@ -236,8 +236,7 @@ class Equation {
     if (left_.form == Form::hessenberg)
       solve_hessenberg(left_.matrix, right_.matrix, q, poll);
     else if (both_diagonal())
-      for (Index j = 0; j < q.cols(); ++j)
-        q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
+      for (Index j = 0; j < q.cols(); ++j) q.col(j).array() /= left_.matrix.diagonal().array() + right_.matrix(j, j);
     else
       solve_quasi_triangular<T>(const_view(left_.matrix), const_view(right_.matrix), view(q));
   }
@@ -246,7 +245,8 @@ class Equation {
   void examine_eigenvalues(const Matrix<T>& schur_left) {
     const auto of_a = quasi_triangular_eigenvalues(schur_left), of_b = quasi_triangular_eigenvalues(right_.matrix);
     // Eigenvalues of a symmetric matrix are exact to rounding in its largest one, others only in its norm.
-    const double norm = both_diagonal() ? static_cast<double>(of_a.cwiseAbs().maxCoeff() + of_b.cwiseAbs().maxCoeff()) : size_;
+    const double norm =
+        both_diagonal() ? static_cast<double>(of_a.cwiseAbs().maxCoeff() + of_b.cwiseAbs().maxCoeff()) : size_;
     for (Index j = 0; j < of_b.size(); ++j)
       for (Index i = 0; i < of_a.size(); ++i) {
         const std::complex<double> x(of_a[i]), y(of_b[j]);

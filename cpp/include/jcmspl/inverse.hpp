@@ -4,18 +4,18 @@
 
 namespace jcmspl {
 
-// The inverse L^-1 of the Cholesky factor of a symmetric positive definite matrix K = L L'. Multiplying with L^-1 and then
-// with its transpose leaves residuals of epsilon sqrt(cond K), where multiplying with an explicit K^-1 leaves
+// The inverse L^-1 of the Cholesky factor of a symmetric positive definite matrix K = L L'. Multiplying with L^-1 and
+// then with its transpose leaves residuals of epsilon sqrt(cond K), where multiplying with an explicit K^-1 leaves
 // epsilon cond K, and takes no longer. A matrix that is not positive definite gives NaN.
 class InverseCholeskyFactor {
- public:
+public:
   // Takes the lower triangle of K.
   void compute(const MatrixD& lower);
 
   // x = x K^-1
   void divide(MatrixD& x) const;
 
- private:
+private:
   MatrixD factor_;  // lower triangle
 };
 

@@ -17,7 +17,7 @@ namespace jcmspl {
 // when it is bound.
 #define JCMSPL_BLAS_ROUTINES(X)                                                   \
   X(gemm, (char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*)) \
-  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*)) \
+  X(syrk, (char*, char*, int*, int*, T*, T*, int*, T*, T*, int*))                 \
   X(trmm, (char*, char*, char*, char*, int*, int*, T*, T*, int*, T*, int*))
 
 #define JCMSPL_LAPACK_ROUTINES(X)                                                          \

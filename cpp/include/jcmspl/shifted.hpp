@@ -21,13 +21,14 @@ struct ShiftedRows {
 };
 
 class ShiftedSolver {
- public:
-  // lower: the lower triangle of S. size: the norm of what was added up to S, to which its rounding errors are relative.
-  // The first rows of rhs have one weight and factor, the others another; weights and shifts are non-negative.
+public:
+  // lower: the lower triangle of S. size: the norm of what was added up to S, to which its rounding errors are
+  // relative. The first rows of rhs have one weight and factor, the others another; weights and shifts are
+  // non-negative.
   void solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs,
              MatrixD& solution);
 
- private:
+private:
   void solve_tridiagonal(const ShiftedRows& part, Index first_row);
   // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
   void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row);

@@ -44,9 +44,9 @@ def relative_error(actual, expected):
 def textbook_twice(samples, lambdas, start, n_iter):
     """Iterations of the reference, each with how far two correct float64 runs may be apart.
 
-    The second run takes the samples in another order: in exact arithmetic nothing would change, so the difference is the
-    rounding unit times the conditioning of the problem. With the paper's weights for AwA (1e7) and CUB (1e4) that can be
-    more than the 1e-8 asked for everywhere else.
+    The second run takes the samples in another order: in exact arithmetic nothing would change, so the difference is
+    the rounding unit times the conditioning of the problem. With the paper's weights for AwA (1e7) and CUB (1e4) that
+    can be more than the 1e-8 asked for everywhere else.
     """
     order = np.random.default_rng(2).permutation(len(samples.X))
     shuffled = samples._replace(X=samples.X[order], labels=samples.labels[order])

@@ -98,7 +98,7 @@ def test_the_objective_never_increases_beyond_rounding(lambdas, seed, extra, n):
     assert np.isfinite(solution.visual_projection).all()
     assert np.isfinite(solution.semantic_projection).all()
     # Rounding is relative to the largest of what is added up and cancels, not to the rest that is left.
-    size = len(samples.X) * (1 + lambdas[1] + lambdas[2] + lambdas[3]) + solution.objective
+    size = len(samples.X) * (1 + sum(lambdas)) + solution.objective
     assert np.all(np.diff(solution.objective) <= 1e-9 * size[1:])
 
 

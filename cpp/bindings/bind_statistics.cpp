@@ -16,9 +16,8 @@ void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, b
   py::gil_scoped_release release;
   try {
     // A large chunk is summed up outside the lock, where it may poll for signals.
-    Statistics part(self.n_features, self.n_classes);
-    if (chunk.rows > part.block_rows()) {
-      part.update(chunk, label_data, unit_rows, SignalPoll());
+    if (chunk.rows > self.block_rows) {
+      Statistics part = Statistics::of(chunk, label_data, self.n_classes, unit_rows, SignalPoll());
       self.with([&](Statistics& total) { total.add(std::move(part)); });
     } else {
       self.with([&](Statistics& total) { total.update(chunk, label_data, unit_rows, [] {}); });

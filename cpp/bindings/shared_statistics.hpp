@@ -15,7 +15,10 @@ class SharedStatistics {
 public:
   SharedStatistics(Index features, Index classes) : SharedStatistics(Statistics(features, classes)) {}
   explicit SharedStatistics(Statistics&& value)
-      : n_features(value.n_features()), n_classes(value.n_classes()), value_(std::move(value)) {}
+      : n_features(value.n_features()),
+        n_classes(value.n_classes()),
+        block_rows(value.block_rows()),
+        value_(std::move(value)) {}
   SharedStatistics(SharedStatistics&& other) : SharedStatistics(std::move(other.value_)) {}
 
   // Calls function(statistics) under the lock.
@@ -25,7 +28,7 @@ public:
     return function(value_);
   }
 
-  const Index n_features, n_classes;
+  const Index n_features, n_classes, block_rows;
 
 private:
   Statistics value_;

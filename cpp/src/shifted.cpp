@@ -34,14 +34,13 @@ void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD&
 
 void ShiftedSolver::solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts,
                           const MatrixD& rhs, MatrixD& solution) {
-  if (rhs.size() == 0) return;
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
-  if (!uses_S(parts[0]) && !uses_S(parts[1])) {  // nothing but divisions
+  has_rotated_ = uses_S(parts[0]) || uses_S(parts[1]);
+  if (!has_rotated_) {  // nothing but divisions
     const VectorD zeros = VectorD::Zero(rhs.cols());
-    rotated_ = rhs;
-    solve_diagonal(parts[0], zeros, 0, 0);
-    solve_diagonal(parts[1], zeros, 0, parts[0].shifts.size());
-    solution.swap(rotated_);
+    solution = rhs;
+    solve_diagonal(parts[0], zeros, 0, 0, solution);
+    solve_diagonal(parts[1], zeros, 0, parts[0].shifts.size(), solution);
     return;
   }
   tridiagonal_.reduce(lower);
@@ -54,17 +53,16 @@ void ShiftedSolver::solve(const MatrixD& lower, double size, const std::array<Sh
   const bool tridiagonal = is_safe(parts[0]) && is_safe(parts[1]);
   const VectorD eigenvalues = tridiagonal ? VectorD(VectorD::Zero(lower.rows())) : diagonalise(noise);
 
-  rotated_.resize(rhs.rows(), rhs.cols());
-  gemm(Op::none, Op::none, 1, rhs, basis_, 0, rotated_);
+  solution.resize(rhs.rows(), rhs.cols());
+  gemm(Op::none, Op::none, 1, rhs, basis_, 0, solution);
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     if (tridiagonal && uses_S(part))
-      solve_tridiagonal(part, first);
+      solve_tridiagonal(part, first, solution);
     else
-      solve_diagonal(part, eigenvalues, noise, first);
+      solve_diagonal(part, eigenvalues, noise, first, solution);
     first += part.shifts.size();
   }
-  gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, solution);
 }
 
 VectorD ShiftedSolver::diagonalise(double noise) {
@@ -76,21 +74,22 @@ VectorD ShiftedSolver::diagonalise(double noise) {
   return (values.array() > noise).select(values, 0.0);
 }
 
-void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row) {
-  const Index k = rotated_.cols(), count = part.shifts.size();
+void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z) {
+  const Index k = z.cols(), count = part.shifts.size();
   // A block of rows with its pivots should stay in the cache of one core.
   const Index step = std::clamp<Index>(32768 / k, 16, 512);
   for (Index first = 0; first < count; first += step) {
     const Index rows = std::min(step, count - first);
     pivots_.resize(rows, k);
     substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(), part.shifts.segment(first, rows).array(),
-               rotated_.middleRows(first_row + first, rows).array(), pivots_);
+               z.middleRows(first_row + first, rows).array(), pivots_);
   }
 }
 
-void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row) {
-  auto rows = rotated_.middleRows(first_row, part.shifts.size());
-  for (Index i = 0; i < rotated_.cols(); ++i) {
+void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row,
+                                   MatrixD& z) const {
+  auto rows = z.middleRows(first_row, part.shifts.size());
+  for (Index i = 0; i < z.cols(); ++i) {
     const auto denominator = part.weight * eigenvalues[i] + part.shifts.array();
     // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise,
     // and a shift no larger than the noise of S must not magnify it.

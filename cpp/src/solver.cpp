@@ -42,19 +42,18 @@ struct Sums {
   double DGD = 0;  // |(A - P) X|^2
   double DME = 0;  // <(A - P) M, E>
   double PME = 0;  // <P M, E>
-  double PMH = 0;  // <P M, Hc>
   double AXC = 0;  // <A, C X'>
 };
 
-// For one concept, with columns a of A', p of P', em of M E' and m of M: xc = g p + em, half = g p / 2 + em, and its
+// For one concept, with columns a of A', p of P' and em of M E': xc = g p + em, half = g p / 2 + em, and its
 // share of the sums. One loop over everything: each of these columns is fetched from memory once.
-void add_products(Index n, const double* g, const double* a, const double* p, const double* em, const double* m,
-                  double* xc, double* half, Sums& sums) {
+void add_products(Index n, const double* g, const double* a, const double* p, const double* em, double* xc,
+                  double* half, Sums& sums) {
   const auto accumulate = [&](auto lanes, Index begin, Index end) {
     using Lanes = decltype(lanes);
     constexpr Index width = Lanes::SizeAtCompileTime;
     const auto load = [](const double* x) { return Lanes(Eigen::Map<const Lanes>(x)); };
-    Lanes PGP = Lanes::Zero(), DGD = PGP, DME = PGP, PME = PGP, PMH = PGP, AXC = PGP;
+    Lanes PGP = Lanes::Zero(), DGD = PGP, DME = PGP, PME = PGP, AXC = PGP;
     for (Index i = begin; i < end; i += width) {
       const Lanes gi = load(g + i), ai = load(a + i), pi = load(p + i), emi = load(em + i);
       const Lanes gp = gi * pi, x = gp + emi, d = ai - pi;
@@ -64,14 +63,12 @@ void add_products(Index n, const double* g, const double* a, const double* p, co
       DGD += d * d * gi;
       DME += d * emi;
       PME += pi * emi;
-      PMH += pi * load(m + i);
       AXC += ai * x;
     }
     sums.PGP += PGP.sum();
     sums.DGD += DGD.sum();
     sums.DME += DME.sum();
     sums.PME += PME.sum();
-    sums.PMH += PMH.sum();
     sums.AXC += AXC.sum();
   };
   const Index whole = n - n % 2;
@@ -82,6 +79,10 @@ void add_products(Index n, const double* g, const double* a, const double* p, co
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed
 // matrix, and AB a pair of matrices, the visual one (r rows) on top of the semantic one (q rows):
 // one product then serves both.
+//
+// Nothing but H ties the model to a basis of the concept space. The equations for A and B are solved in one that suits
+// CC', and the descent goes on from there, in yet another basis after each iteration; only the results are rotated
+// back.
 class Descent {
 public:
   Descent(const Spectrum& spectrum, const Settings& settings);
@@ -94,6 +95,14 @@ public:
   Terms objective(double& noise) const;
   Stationarity stationarity() const;
 
+  // x' in the original basis of the concept space, for x' = A', B', P' or E'
+  template <class M>
+  MatrixD rotate_back(const M& xt) const {
+    MatrixD out(xt.rows(), k_);
+    gemm(Op::none, Op::transpose, 1, xt, basis_, 0, out);
+    return out;
+  }
+
   auto At() const { return data_.visual_rows(ABt_); }    // r x k
   auto Bt() const { return data_.semantic_rows(ABt_); }  // q x k
   auto Pt() const { return PEt_.topRows(r_); }           // r x k
@@ -105,6 +114,12 @@ private:
   void find_code_gram();
   // |P X + E L'|^2 for any P, E of the right shape
   double squared_norm(const MatrixD& pt, const MatrixD& et) const;
+  // codes += weight Hc', in the present basis
+  template <class Codes>
+  void add_class_codes(double weight, Codes&& codes) const {
+    for (Index j = 0; j < k_; ++j)
+      for (Index i = 0; i < k_; ++i) codes(class_of(i), j) += weight * basis_(i, j);
+  }
   Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
 
   const Spectrum& data_;
@@ -114,6 +129,7 @@ private:
   const VectorD g_, h_;  // eigenvalues of XX' and of YY'
   const VectorD root_counts_;
 
+  MatrixD basis_;       // of the concept space, k x k
   MatrixD ABt_;         // A' on top of B'
   MatrixD XYCt_;        // X C' on top of Y C'
   MatrixD PEt_;         // P' on top of E'
@@ -123,10 +139,11 @@ private:
   MatrixD AAt_, BBt_;   // AA', BB' (k x k), lower triangles
   MatrixD K_;           // k x k, lower triangle
   InverseCholeskyFactor K_inverse_;
-  MatrixD BYt_;       // (B Yc)'   c x k
-  MatrixD half_;      // [XX'P'/2 + M E',  XY']      r x (k + q)
-  MatrixD with_P_;    // the transpose of that times P'   (k + q) x k
-  MatrixD weighted_;  // E' with its rows times the roots of the counts
+  MatrixD BYt_;        // (B Yc)'   c x k
+  MatrixD half_;       // [XX'P'/2 + M E',  XY']      r x (k + q)
+  MatrixD with_P_;     // the transpose of that times P'   (k + q) x k
+  MatrixD weighted_;   // E' with its rows times the roots of the counts
+  double H_size_ = 0;  // |H|^2
   Sums sums_;
   ShiftedSolver shifted_;
 };
@@ -141,6 +158,7 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       g_(spectrum.visual.values()),
       h_(spectrum.semantic.values()),
       root_counts_(spectrum.counts.cwiseSqrt()),
+      basis_(MatrixD::Identity(k_, k_)),
       ABt_(r_ + q_, k_),
       XYCt_(r_ + q_, k_),
       PEt_(r_ + c_, k_),
@@ -156,6 +174,7 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
   half_.rightCols(q_) = data_.cross;
   const std::vector<Index> block = concept_blocks(k_, c_);
   for (Index cls = 0; cls < c_; ++cls) class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
+  for (Index i = 0; i < k_; ++i) H_size_ += data_.counts[class_of(i)];
 }
 
 void Descent::begin(const Start& start) {
@@ -178,6 +197,9 @@ void Descent::begin(const Start& start) {
 void Descent::update_projections() {
   shifted_.solve(CCt_, CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_,
                  ABt_);
+  if (!shifted_.has_rotated()) return;
+  gemm(Op::none, Op::none, 1, basis_, shifted_.basis(), 0, K_);  // K is about to be overwritten anyway
+  basis_.swap(K_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -197,25 +219,24 @@ void Descent::update_concepts(const Poll& poll) {
 void Descent::find_codes() {
   syrk(Op::transpose, 1, At(), 0, AAt_);
   syrk(Op::transpose, 1, Bt(), 0, BBt_);
-  K_ = set_.l3 * AAt_ + set_.l4 * BBt_;
+  for (Index j = 0; j < k_; ++j)
+    K_.col(j).tail(k_ - j) = set_.l3 * AAt_.col(j).tail(k_ - j) + set_.l4 * BBt_.col(j).tail(k_ - j);
   K_.diagonal().array() += 1 + set_.l1 + set_.l2;
   K_inverse_.compute(K_);
 
   gemm(Op::transpose, Op::none, 1, data_.vectors, Bt(), 0, BYt_);
   PEt_.topRows(r_) = (1 + set_.l3) * At();
   PEt_.bottomRows(c_) = (set_.l1 + set_.l4) * BYt_;
-  for (Index i = 0; i < k_; ++i) PEt_(r_ + class_of(i), i) += set_.l2;
+  add_class_codes(set_.l2, PEt_.bottomRows(c_));
   K_inverse_.divide(PEt_);
 }
 
 // X C' = XX'P' + M E',   Y C' = Yc M'P' + Yc N E'
 void Descent::find_products_with_samples() {
   sums_ = {};
-  for (Index i = 0; i < k_; ++i) {
-    const double* m = data_.class_sums.col(class_of(i)).data();
-    add_products(r_, g_.data(), ABt_.col(i).data(), PEt_.col(i).data(), EMt_.col(i).data(), m, XYCt_.col(i).data(),
+  for (Index i = 0; i < k_; ++i)
+    add_products(r_, g_.data(), ABt_.col(i).data(), PEt_.col(i).data(), EMt_.col(i).data(), XYCt_.col(i).data(),
                  half_.col(i).data(), sums_);
-  }
   gemm(Op::transpose, Op::none, 1, half_, Pt(), 0, with_P_);
   data_.semantic_rows(XYCt_) = data_.semantic_rows(EMt_) + with_P_.bottomRows(q_);
 }
@@ -243,18 +264,17 @@ Terms Descent::objective(double& noise) const {
   const auto N = data_.counts.array();
   double ENE = 0;  // |E L'|^2
   double FNF = 0;  // |(B Yc - E) L'|^2
-  double ONO = 0;  // |(E - Hc) L'|^2
   for (Index i = 0; i < k_; ++i) {
     const auto e = PEt_.col(i).tail(c_).array();
-    const double at_own_class = PEt_(r_ + class_of(i), i), count = data_.counts[class_of(i)];
-    const double column = (e.square() * N).sum();
-    ENE += column;
+    ENE += (e.square() * N).sum();
     FNF += ((BYt_.col(i).array() - e).square() * N).sum();
-    ONO += column - count * at_own_class * at_own_class + count * (at_own_class - 1) * (at_own_class - 1);
   }
   const double BMP = dot(Bt(), with_P_.bottomRows(q_));  // <P M, B Yc>
   const double BYC = dot(Bt(), data_.semantic_rows(XYCt_)), AACC = symmetric_dot(AAt_, CCt_),
                BBCC = symmetric_dot(BBt_, CCt_);
+  // l2 <C, H> = <C, K C> - <C, J - l2 H>, because C solves its equation
+  const double CC = CCt_.trace(), KCC = (1 + set_.l1 + set_.l2) * CC + set_.l3 * AACC + set_.l4 * BBCC,
+               JC = (1 + set_.l3) * sums_.AXC + (set_.l1 + set_.l4) * BYC;
   const auto term = [&](double weight, std::initializer_list<double> parts) {
     double sum = 0;
     for (const double part : parts) {
@@ -265,7 +285,7 @@ Terms Descent::objective(double& noise) const {
   };
   noise = 0;
   return {term(1, {sums_.DGD, -2 * sums_.DME, ENE}), term(set_.l1, {FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
-          term(set_.l2, {sums_.PGP, 2 * sums_.PME, -2 * sums_.PMH, ONO}),
+          set_.l2 == 0 ? 0 : term(1, {set_.l2 * CC, set_.l2 * H_size_, -2 * KCC, 2 * JC}),
           term(set_.l3, {data_.visual_trace, -2 * sums_.AXC, AACC}),
           term(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC})};
 }
@@ -288,7 +308,7 @@ Stationarity Descent::stationarity() const {
   const MatrixD K = full(K_);
   const MatrixD Jp = (1 + set_.l3) * At();
   MatrixD Je = (set_.l1 + set_.l4) * BYt_;
-  for (Index i = 0; i < k_; ++i) Je(class_of(i), i) += set_.l2;
+  add_class_codes(set_.l2, Je);
   MatrixD Rp = Jp, Re = Je;
   gemm(Op::none, Op::none, 1, Pt(), K, -1, Rp);
   gemm(Op::none, Op::none, 1, Et(), K, -1, Re);
@@ -340,12 +360,12 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     before = now;
   }
   info.stationarity = descent.stationarity();
-  results.visual_projection = spectrum.visual.lift(descent.At());
+  results.visual_projection = spectrum.visual.lift(descent.rotate_back(descent.At()));
   poll();
-  results.semantic_projection = spectrum.semantic.lift(descent.Bt());
+  results.semantic_projection = spectrum.semantic.lift(descent.rotate_back(descent.Bt()));
   if (settings.want_codes) {
-    results.codes_of_samples = spectrum.visual.lift(descent.Pt());
-    results.codes_of_classes = descent.Et();
+    results.codes_of_samples = spectrum.visual.lift(descent.rotate_back(descent.Pt()));
+    results.codes_of_classes = descent.rotate_back(descent.Et());
   }
   info.timings.finish = clock.lap();
   return results;

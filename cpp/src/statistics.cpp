@@ -117,26 +117,41 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
   }
 }
 
+namespace {
+
+// Rows that are scaled to length one may be of any finite length.
+double limit(bool unit_rows) { return unit_rows ? std::numeric_limits<double>::max() : largest_value; }
+
+}  // namespace
+
+template <class T>
+Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+                          const Poll& poll) {
+  check_labels(labels, chunk.rows, n_classes);
+  Statistics out(chunk.cols, n_classes);
+  out.accumulate_chunk(chunk, labels, unit_rows, poll);
+  // A bad value shows on the diagonal; the samples are read again only to find it.
+  if (!acceptable(out.gram_lower.diagonal(), largest_value * largest_value)) check_values(chunk, limit(unit_rows));
+  return out;
+}
+
 template <class T>
 void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
+  // A large chunk gets statistics of its own, which are dropped if there is a bad value. For a small one that would
+  // cost more than looking through it first.
+  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), unit_rows, poll));
   check_labels(labels, chunk.rows, n_classes());
-  // A small chunk is looked through while it is in cache. A large one would be read twice for that: it gets statistics
-  // of its own, on whose diagonal any bad value shows, and which are dropped if there is one.
-  const double limit = unit_rows ? std::numeric_limits<double>::max() : largest_value;
-  if (chunk.rows <= block_rows()) {
-    check_values(chunk, limit);
-    accumulate_chunk(chunk, labels, unit_rows, [] {});
-    return;
-  }
-  Statistics part(n_features(), n_classes());
-  part.accumulate_chunk(chunk, labels, unit_rows, poll);
-  if (!acceptable(part.gram_lower.diagonal(), largest_value * largest_value)) check_values(chunk, limit);
-  add(std::move(part));
+  check_values(chunk, limit(unit_rows));
+  accumulate_chunk(chunk, labels, unit_rows, [] {});
 }
 
-template void Statistics::update(const Samples<float>&, const std::int64_t*, bool, const Poll&);
-template void Statistics::update(const Samples<double>&, const std::int64_t*, bool, const Poll&);
+#define JCMSPL_INSTANTIATE(T)                                                                           \
+  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, bool, const Poll&); \
+  template void Statistics::update(const Samples<T>&, const std::int64_t*, bool, const Poll&);
+JCMSPL_INSTANTIATE(float)
+JCMSPL_INSTANTIATE(double)
+#undef JCMSPL_INSTANTIATE
 
 void Statistics::check_same_shape(const Statistics& other) const {
   if (other.n_features() != n_features() || other.n_classes() != n_classes())

@@ -27,6 +27,11 @@ class Statistics {
 public:
   Statistics(Index n_features, Index n_classes);
 
+  // The statistics of one chunk.
+  template <class T>
+  static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+                       const Poll& poll);
+
   // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first
   // scaled to length one (a zero sample stays zero).
   template <class T>

@@ -13,8 +13,8 @@ namespace jcmspl {
 
 namespace {
 
-constexpr Index query_block = 512;
-constexpr Index candidate_block = 2048;
+constexpr Index query_block = 2048;
+constexpr Index candidate_block = 1024;
 
 // Lengths are summed in double: squares of float overflow early.
 template <class T>
@@ -95,7 +95,7 @@ public:
   void clear() { heap_.clear(); }
 
   void offer(const T* scores, Index count, std::int64_t first) {
-    constexpr Index stride = 16;  // looked at together: most of them hold nothing new
+    constexpr Index stride = 32;  // looked at together: most of them hold nothing new
     Index i = 0;
     for (; i < count && heap_.size() < n_; ++i) insert(scores[i], first + i);
     for (; i + stride <= count; i += stride) {

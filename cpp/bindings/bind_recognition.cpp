@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 AffineScorer<T> scorer(const Contiguous<T>& weights, const Contiguous<T>& bias) {
-  AffineScorer<T> out{transposed(weights), Eigen::Map<const Vector<T>>(bias.data(), bias.size())};
+  AffineScorer<T> out{transposed_view(weights), Eigen::Map<const Vector<T>>(bias.data(), bias.size())};
   require(out.weights.cols() == out.bias.size(), "expected a bias for each candidate");
   return out;
 }
@@ -51,7 +51,7 @@ py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights, 
 template <class T>
 py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k, Metric metric) {
   const Samples<T> chunk = samples(x);
-  const Matrix<T> candidates = transposed(prototypes);
+  const ConstView<T> candidates = transposed_view(prototypes);
   check_search(chunk.cols, candidates.rows(), k, candidates.cols());
   py::array_t<std::int64_t> indices({chunk.rows, k});
   py::array_t<T> values({chunk.rows, k});
@@ -92,7 +92,7 @@ void register_recognition(py::module_& m) {
         const MatrixD at = transposed(a), bt = transposed(b), vectors = transposed(candidates);
         require(at.cols() == bt.cols() && bt.rows() == vectors.rows(),
                 "expected projections (k, m) and (k, d) and candidates (n, d)");
-        AffineScorer<double> affine = fold(at, bt, vectors, space, metric);
+        FoldedScorer affine = fold(at, bt, vectors, space, metric);
         py::array_t<double> bias = to_numpy(affine.bias);
         return py::make_tuple(to_numpy(std::move(affine.weights)), bias);
       },

@@ -16,6 +16,11 @@ namespace {
 constexpr Index query_block = 2048;
 constexpr Index candidate_block = 1024;
 
+template <class T>
+ConstView<T> as_const(const View<T>& a) {
+  return {a.data(), a.rows(), a.cols(), Eigen::OuterStride<>(a.outerStride())};
+}
+
 // Lengths are summed in double: squares of float overflow early.
 template <class T>
 double length(const T* x, Index n) {
@@ -169,16 +174,24 @@ void search(const AffineScorer<T>& scorer, SampleReader<T, From>& reader, Index 
   const Index count = scorer.weights.cols(), step = std::min(query_block, reader.size());
   std::vector<Best<T>> best(static_cast<std::size_t>(step), Best<T>(n_best));
   Matrix<T> buffer(std::min(candidate_block, count), step);
+  // Without a bias the length of a sample does not change the order of its scores: only the best are divided by it.
+  const bool divide_all = (scorer.bias.array() != T(0)).any();
   for_each_block(reader, unit_rows, [&](Index first, Index rows, const ConstView<T>& x, const Vector<T>* inverse) {
     for (auto& b : best) b.clear();
     for (Index c = 0; c < count; c += candidate_block) {
       const Index width = std::min(candidate_block, count - c);
       auto block = buffer.topLeftCorner(width, rows);
-      score_block<T>(scorer.weights.middleCols(c, width), scorer.bias.segment(c, width), x, inverse, block);
+      score_block<T>(scorer.weights.middleCols(c, width), scorer.bias.segment(c, width), x,
+                     divide_all ? inverse : nullptr, block);
       for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
       poll();
     }
-    for (Index i = 0; i < rows; ++i) best[i].write(indices + (first + i) * n_best, best_scores + (first + i) * n_best);
+    for (Index i = 0; i < rows; ++i) {
+      T* scores = best_scores + (first + i) * n_best;
+      best[i].write(indices + (first + i) * n_best, scores);
+      if (inverse && !divide_all)
+        for (Index b = 0; b < n_best; ++b) scores[b] *= (*inverse)[i];
+    }
   });
 }
 
@@ -200,8 +213,8 @@ template <class T>
 void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, Index n_best, std::int64_t* indices,
                          T* values, const Poll& poll) {
   const VectorD origin = rounded_mean(prototypes);
-  AffineScorer<double> scorer{prototypes.colwise() - origin, VectorD()};
-  scorer.bias = -0.5 * scorer.weights.colwise().squaredNorm();
+  MatrixD centred = prototypes.colwise() - origin;
+  const AffineScorer<double> scorer{as_const(view(centred)), -0.5 * centred.colwise().squaredNorm()};
   if (!scorer.bias.allFinite()) throw std::overflow_error("prototypes too large");
   SampleReader<double, T> reader(samples, &origin);
   MatrixD scores(n_best, samples.rows);
@@ -213,7 +226,7 @@ void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, I
     for (Index i = 0; i < rows; ++i) {
       std::int64_t* best = indices + (first + i) * n_best;
       for (Index b = 0; b < n_best; ++b) {
-        const VectorD difference = x.col(i) - scorer.weights.col(best[b]);
+        const VectorD difference = x.col(i) - centred.col(best[b]);
         order[b] = {length(difference.data(), difference.size()), best[b]};
       }
       std::sort(order.begin(), order.end());
@@ -246,9 +259,9 @@ void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, 
   });
 }
 
-AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
+FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
   const Index n = candidates.cols();
-  AffineScorer<double> scorer{MatrixD(at.rows(), n), VectorD::Zero(n)};
+  FoldedScorer scorer{MatrixD(at.rows(), n), VectorD::Zero(n)};
   MatrixD concepts(bt.cols(), n);  // B y
   gemm(Op::transpose, Op::none, 1, bt, candidates, 0, concepts);
   gemm(Op::none, Op::none, 1, at, concepts, 0, scorer.weights);  // A'B y
@@ -264,22 +277,24 @@ AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& c
 }
 
 template <class T>
-void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
-             T* values, const Poll& poll) {
+void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
+             std::int64_t* indices, T* values, const Poll& poll) {
   if (metric == Metric::euclidean)
     return nearest_by_distance(samples, prototypes.template cast<double>().eval(), n_best, indices, values, poll);
-  AffineScorer<T> scorer{prototypes, Vector<T>::Zero(prototypes.cols())};
-  if (metric == Metric::cosine)
-    for (Index c = 0; c < prototypes.cols(); ++c) {
-      const double norm = length(prototypes.col(c).data(), prototypes.rows());
-      if (norm > 0) scorer.weights.col(c) = (prototypes.col(c).template cast<double>() / norm).template cast<T>();
-    }
-  scorer.top_k(samples, n_best, metric == Metric::cosine, indices, values, poll);
+  const Vector<T> no_bias = Vector<T>::Zero(prototypes.cols());
+  if (metric == Metric::dot)
+    return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, false, indices, values, poll);
+  Matrix<T> unit = Matrix<T>::Zero(prototypes.rows(), prototypes.cols());
+  for (Index c = 0; c < prototypes.cols(); ++c) {
+    const double norm = length(prototypes.col(c).data(), prototypes.rows());
+    if (norm > 0) unit.col(c) = (prototypes.col(c).template cast<double>() / norm).template cast<T>();
+  }
+  AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, true, indices, values, poll);
 }
 
 #define JCMSPL_INSTANTIATE(T)      \
   template struct AffineScorer<T>; \
-  template void nearest(const Samples<T>&, const Matrix<T>&, Index, Metric, std::int64_t*, T*, const Poll&);
+  template void nearest(const Samples<T>&, const ConstView<T>&, Index, Metric, std::int64_t*, T*, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

@@ -16,8 +16,8 @@ enum class Metric { cosine, euclidean, dot };
 
 template <class T>
 struct AffineScorer {
-  Matrix<T> weights;  // m x C
-  Vector<T> bias;     // C
+  ConstView<T> weights;  // m x C, in the caller's memory
+  Vector<T> bias;        // C
 
   // Throws std::overflow_error if a score is not finite.
   //
@@ -30,15 +30,20 @@ struct AffineScorer {
   void scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const;
 };
 
+struct FoldedScorer {
+  MatrixD weights;  // m x C
+  VectorD bias;     // C
+};
+
 // Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score.
 // The score of cosine still lacks the sample's own length in the space, which is common to all
 // candidates.
-AffineScorer<double> fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
+FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
 
 // The nearest prototypes (m x C) of each sample: n_best x n indices, and cosine similarities, inner
 // products, or distances.
 template <class T>
-void nearest(const Samples<T>& samples, const Matrix<T>& prototypes, Index n_best, Metric metric, std::int64_t* indices,
-             T* values, const Poll& poll);
+void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
+             std::int64_t* indices, T* values, const Poll& poll);
 
 }  // namespace jcmspl

@@ -1,7 +1,7 @@
 // Recognition: the best candidates of each sample under an affine score x . w_c + b_c, found block
 // by block.
 //
-// Every built-in way to recognise folds into such a score (algorithm.md of the documentation
+// Every built-in way to recognise folds into such a score (docs/algorithm.md
 // derives it), so that no projection of the samples is ever formed and no more than a block of
 // scores is in memory.
 #pragma once

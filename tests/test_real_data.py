@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reference import class_codes, jcmspl_iterations
 from scipy.io import loadmat
 
 from jcmspl import AffineScorer, Spectrum, Statistics, solve
+from reference import class_codes, jcmspl_iterations
 
 LAMBDAS = {"l1": 0.01, "l2": 1.0, "l3": 0.1, "l4": 0.01}
 

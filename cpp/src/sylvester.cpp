@@ -244,9 +244,11 @@ private:
   // Throws SingularEquation if an eigenvalue of each side add up to nothing; otherwise finds the smallest sum.
   void examine_eigenvalues(const Matrix<T>& schur_left) {
     const auto of_a = quasi_triangular_eigenvalues(schur_left), of_b = quasi_triangular_eigenvalues(right_.matrix);
-    // Eigenvalues of a symmetric matrix are exact to rounding in its largest one, others only in its norm.
+    // Computed eigenvalues of symmetric matrices are right to rounding in the largest of them, others to some multiple
+    // of it in the norm.
     const double norm =
         both_diagonal() ? static_cast<double>(of_a.cwiseAbs().maxCoeff() + of_b.cwiseAbs().maxCoeff()) : size_;
+    const double units = both_diagonal() || exact_ ? 2 : 10;
     for (Index j = 0; j < of_b.size(); ++j)
       for (Index i = 0; i < of_a.size(); ++i) {
         const std::complex<double> x(of_a[i]), y(of_b[j]);
@@ -254,7 +256,7 @@ private:
         const double sum = std::abs(x.real() + y.real()) + std::abs(x.imag() + y.imag());
         const double pair = std::abs(x.real()) + std::abs(y.real()) + std::abs(x.imag()) + std::abs(y.imag());
         const bool exact_pair = exact_ && x.imag() == 0 && y.imag() == 0;
-        const double noise = exact_pair ? 0 : 2 * epsilon * (exact_ ? pair : norm);
+        const double noise = exact_pair ? 0 : units * epsilon * (exact_ ? pair : norm);
         if (sum <= noise) throw SingularEquation(x, y);
         smallest_sum_ = std::min(smallest_sum_, sum);
         smallest_relative_sum_ = std::min(smallest_relative_sum_, sum / (exact_ ? pair : norm));

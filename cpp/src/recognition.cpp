@@ -14,7 +14,7 @@ namespace jcmspl {
 namespace {
 
 constexpr Index query_block = 2048;
-constexpr Index candidate_block = 1024;
+constexpr Index candidate_block = 2048;
 
 template <class T>
 ConstView<T> as_const(const View<T>& a) {

@@ -101,7 +101,10 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
   const bool in_place = std::is_same_v<T, double> && chunk.col_stride == 1 && chunk.row_stride >= chunk.cols &&
                         chunk.row_stride <= std::numeric_limits<int>::max() && !unit_rows;
   // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
-  const Index step = in_place ? 4 * block_rows() : block_rows();
+  // Equal steps: a short one at the end would cost as much of that as a long one.
+  const Index largest_step = in_place ? 4 * block_rows() : block_rows();
+  const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
+  const Index step = (chunk.rows + steps - 1) / steps;
   MatrixD buffer(in_place ? 0 : chunk.cols, in_place ? 0 : std::min(step, chunk.rows));
   for (Index first = 0; first < chunk.rows; first += step) {
     const Index rows = std::min(step, chunk.rows - first);

@@ -39,7 +39,7 @@ def test_equals_the_definition(n, dtype):
 
 
 def test_many_features_take_several_blocks():
-    # 40 rows of 40000 features would be far more than one block of 16 MB
+    # 700 rows of 3000 features, 17 MB, are more than one block
     rng = np.random.default_rng(0)
     X, labels = rng.random((700, 3000)), rng.integers(0, 4, 700)
     assert_equals(Statistics.from_samples(X, labels, 4), X, labels, 4)

@@ -1,5 +1,12 @@
 """Classical zero-shot recognition: exact, fast, scikit-learn style.
 
+=========================  =====================================================================
+:class:`JCMSPL`            the estimator: fit on some classes, recognise others by their vectors
+:class:`ClassTable`        class vectors under the names of their classes
+:class:`ClassKFold`        cross-validation over classes
+:func:`load`               reads a model that was saved
+=========================  =====================================================================
+
 The kernels of the compiled core, each usable on its own:
 
 =========================  =====================================================================
@@ -13,6 +20,10 @@ The kernels of the compiled core, each usable on its own:
 """
 
 from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
+from jcmspl.classes import ClassTable
+from jcmspl.estimator import JCMSPL
+from jcmspl.model_selection import ClassKFold
+from jcmspl.persistence import ModelFileError, load
 from jcmspl.recognition import AffineScorer, nearest
 from jcmspl.solver import Solution, Spectrum, solve
 from jcmspl.statistics import StartStatistics, Statistics
@@ -21,8 +32,12 @@ from jcmspl.sylvester import solve_sylvester, sylvester_residual
 __version__ = "0.1.0"
 
 __all__ = [
+    "JCMSPL",
     "AffineScorer",
+    "ClassKFold",
+    "ClassTable",
     "DivergenceError",
+    "ModelFileError",
     "NearlySingularWarning",
     "SingularEquationError",
     "Solution",
@@ -30,6 +45,7 @@ __all__ = [
     "StartStatistics",
     "Statistics",
     "__version__",
+    "load",
     "nearest",
     "solve",
     "solve_sylvester",

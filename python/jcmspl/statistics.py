@@ -33,6 +33,8 @@ class Statistics:
     n_features : int
     n_classes : int
         Labels are the class numbers 0..n_classes-1.
+    unit_rows : bool, default False
+        Scale each sample to length one before it is counted; samples of zeros stay as they are.
 
     Attributes
     ----------
@@ -57,8 +59,9 @@ class Statistics:
            [ 8., 10.]])
     """
 
-    def __init__(self, n_features: int, n_classes: int) -> None:
+    def __init__(self, n_features: int, n_classes: int, *, unit_rows: bool = False) -> None:
         self._core = _core.Statistics(as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0))
+        self.unit_rows = bool(unit_rows)
 
     @classmethod
     def from_samples(
@@ -74,10 +77,12 @@ class Statistics:
         if n_classes is None:
             # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
             n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
-        return cls(X.shape[1], n_classes).update(X, labels, unit_rows=unit_rows)
+        return cls(X.shape[1], n_classes, unit_rows=unit_rows).update(X, labels)
 
     @classmethod
-    def from_arrays(cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike) -> Statistics:
+    def from_arrays(
+        cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike, *, unit_rows: bool = False
+    ) -> Statistics:
         """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
         gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
         numbers = as_real_array(counts, "counts", ndim=1)
@@ -90,15 +95,16 @@ class Statistics:
                 "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
                 f"{gram.shape}, {class_sums.shape} and {numbers.shape}"
             )
-        return cls._wrap(_core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64)))
+        return cls._wrap(_core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64)), unit_rows)
 
     @classmethod
-    def _wrap(cls, core: _core.Statistics) -> Statistics:
+    def _wrap(cls, core: _core.Statistics, unit_rows: bool) -> Statistics:
         statistics = cls.__new__(cls)
         statistics._core = core
+        statistics.unit_rows = bool(unit_rows)
         return statistics
 
-    def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, unit_rows: bool = False) -> Statistics:
+    def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
         """Add samples; all of them or, if it raises an error, none.
 
         Parameters
@@ -107,8 +113,8 @@ class Statistics:
             float32 or float64 arrays of any memory layout, memory maps too, are read in place, a block at a time.
         labels : array_like of shape (n,)
             The class number of each sample.
-        unit_rows : bool, default False
-            Scale each sample to length one first.
+        first_row : int, default 0
+            The number of the first sample in messages about bad values.
 
         Returns
         -------
@@ -119,12 +125,14 @@ class Statistics:
             raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
         if readable_in_place(X):
-            self._core.update(X, labels, unit_rows)
+            self._core.update(X, labels, self.unit_rows, first_row)
             return self
-        part = Statistics(self.n_features, self.n_classes)
+        part = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
         for first in range(0, len(X), _CONVERSION_ROWS):
             rows = slice(first, first + _CONVERSION_ROWS)
-            part._core.update(np.array(X[rows], dtype=np.float64, order="C"), labels[rows], unit_rows, first)
+            part._core.update(
+                np.array(X[rows], dtype=np.float64, order="C"), labels[rows], self.unit_rows, first_row + first
+            )
         self._core.add(part._core)
         return self
 
@@ -160,7 +168,7 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """Return independent statistics with the same content."""
-        return self + Statistics(self.n_features, self.n_classes)
+        return self + Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
 
     def select_classes(self, classes: npt.ArrayLike) -> Statistics:
         """Return the statistics with their classes renumbered: class i is what was ``classes[i]``.
@@ -186,24 +194,26 @@ class Statistics:
         )
         new_sums = np.zeros((len(chosen), self.n_features))
         new_sums[chosen >= 0] = class_sums[kept]
-        return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts))
+        return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.unit_rows)
 
     def __iadd__(self, other: Statistics) -> Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
+        self._require_same_scaling(other)
         self._core.add(other._core)
         return self
 
     def __isub__(self, other: Statistics) -> Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
+        self._require_same_scaling(other)
         self._core.subtract(other._core)
         return self
 
     def __add__(self, other: Statistics) -> Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
-        total = Statistics(self.n_features, self.n_classes)
+        total = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
         total += self
         total += other
         return total
@@ -215,9 +225,14 @@ class Statistics:
         rest -= other
         return rest
 
+    def _require_same_scaling(self, other: Statistics) -> None:
+        if self.unit_rows != other.unit_rows:
+            raise ValueError("one of the statistics is of samples scaled to length one, the other is not")
+
     def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
         """Whether the two are the same but for rounding: counts equal, sums within rtol of their largest value."""
-        if (self.n_features, self.n_classes) != (other.n_features, other.n_classes):
+        shapes = [(s.n_features, s.n_classes, s.unit_rows) for s in (self, other)]
+        if shapes[0] != shapes[1]:
             return False
         if not np.array_equal(self.counts, other.counts):
             return False
@@ -233,10 +248,17 @@ class Statistics:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Statistics.from_arrays, (self.gram, self.class_sums, self.counts)
+        return _restore, (self.gram, self.class_sums, self.counts, self.unit_rows)
 
     def __repr__(self) -> str:
-        return f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}, n_samples={self.n_samples})"
+        scaling = ", unit_rows=True" if self.unit_rows else ""
+        return (
+            f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}{scaling}, n_samples={self.n_samples})"
+        )
+
+
+def _restore(gram: Float64Array, class_sums: Float64Array, counts: IntArray, unit_rows: bool) -> Statistics:
+    return Statistics.from_arrays(gram, class_sums, counts, unit_rows=unit_rows)
 
 
 class StartStatistics:

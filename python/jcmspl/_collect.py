@@ -1,0 +1,119 @@
+"""The one pass over the data: labelled samples in, statistics of labelled classes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl._progress import Progress
+from jcmspl.classes import ClassTable
+from jcmspl.labels import Label, as_label_list, sorted_labels
+from jcmspl.statistics import Statistics
+
+# Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
+_ROWS_PER_STEP = 16384
+
+
+@dataclass(frozen=True)
+class LabelledStatistics:
+    """Statistics together with the labels of their classes, which are sorted and all have samples."""
+
+    labels: list[Label]
+    statistics: Statistics
+
+    def __add__(self, other: LabelledStatistics) -> LabelledStatistics:
+        if self.labels == other.labels:
+            return LabelledStatistics(self.labels, self.statistics + other.statistics)
+        union = sorted_labels(dict.fromkeys([*self.labels, *other.labels]))
+        return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union))
+
+    def _renumbered(self, labels: list[Label]) -> Statistics:
+        position = {label: number for number, label in enumerate(self.labels)}
+        return self.statistics.select_classes(np.array([position.get(label, -1) for label in labels], dtype=np.int64))
+
+
+class Collector:
+    """Collects statistics of samples whose classes become known as they arrive.
+
+    Parameters
+    ----------
+    table : ClassTable or None
+        The classes that may occur; None: any.
+    unit_rows : bool
+        Whether samples are scaled to length one.
+    progress : bool
+        Whether to show progress.
+    """
+
+    def __init__(self, table: ClassTable | None, *, unit_rows: bool, progress: bool) -> None:
+        self._table, self._unit_rows, self._show = table, unit_rows, progress
+        self._numbers: dict[Label, int] = {}
+        self._statistics: Statistics | None = None
+
+    def add_array(self, X: npt.NDArray[Any], y: Any) -> None:
+        """Read an array of samples."""
+        labels = as_label_list(y)
+        if len(labels) != len(X):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {len(X)} samples in X, "
+                f"{len(labels)} labels in y"
+            )
+        numbers = self._number(labels)
+        statistics = self._roomy(X.shape[1])
+        with Progress("reading", len(X), "samples", enabled=self._show) as progress:
+            for first in range(0, len(X), _ROWS_PER_STEP):
+                rows = slice(first, first + _ROWS_PER_STEP)
+                statistics.update(X[rows], numbers[rows], first_row=first)
+                progress.update(min(first + _ROWS_PER_STEP, len(X)))
+
+    def add_chunks(self, chunks: Iterable[Any], validate: Callable[[Any], npt.NDArray[Any]]) -> None:
+        """Read an iterable of (X, y) chunks, each X checked by the given function first."""
+        read = 0
+        with Progress("reading", None, "samples", enabled=self._show) as progress:
+            for number, chunk in enumerate(chunks):
+                try:
+                    X, y = chunk
+                except (TypeError, ValueError):
+                    raise TypeError(f"chunk {number} is not a pair (X, y)") from None
+                X, labels = validate(X), as_label_list(y)
+                if len(X) != len(labels):
+                    raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
+                numbers = self._number(labels)
+                self._roomy(X.shape[1]).update(X, numbers, first_row=read)
+                read += len(X)
+                progress.update(read)
+        if not read:
+            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones")
+
+    def result(self) -> LabelledStatistics:
+        """Return what was collected."""
+        if self._statistics is None:
+            raise RuntimeError("nothing was collected")
+        labels = sorted_labels(self._numbers)
+        numbers = np.array([self._numbers[label] for label in labels], dtype=np.int64)
+        return LabelledStatistics(labels, self._statistics.select_classes(numbers))
+
+    def _number(self, labels: list[Label]) -> npt.NDArray[np.int64]:
+        """Return the number of each label, a new one for those not met before."""
+        known = self._numbers
+        new = [label for label in dict.fromkeys(labels) if label not in known]
+        if self._table is not None:
+            self._table.positions(new, "y")  # a class without a vector is found before its samples are read
+        known.update({label: number for number, label in enumerate(new, start=len(known))})
+        return np.fromiter((known[label] for label in labels), dtype=np.int64, count=len(labels))
+
+    def _roomy(self, n_features: int) -> Statistics:
+        """Return the statistics, with room for all classes met so far."""
+        needed = len(self._numbers)
+        if self._statistics is None:
+            self._statistics = Statistics(n_features, needed, unit_rows=self._unit_rows)
+        elif self._statistics.n_classes < needed:
+            # doubling, for each growth copies the Gram matrix
+            old = np.arange(self._statistics.n_classes)
+            added = np.full(max(needed - len(old), len(old)), -1)
+            self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
+        return self._statistics

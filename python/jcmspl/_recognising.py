@@ -1,0 +1,381 @@
+"""How fitted estimators recognise: candidates, scores, labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl._candidates import candidate_table
+from jcmspl._validation import Float64Array, FloatArray, as_count, one_of
+from jcmspl.classes import ClassTable
+from jcmspl.explanation import AttributeParts, Explanation, explained
+from jcmspl.labels import LabelArray, as_label_list, label_array
+from jcmspl.normalisation import Normalisation
+from jcmspl.recogniser import DistanceRecogniser, LinearRecogniser, Recogniser
+from jcmspl.recognition import METRICS, SPACES, AffineScorer
+
+
+class RecognisingMixin:
+    """predict and its kin, for estimators with visual and semantic projections."""
+
+    space: str
+    metric: Any
+    temperature: Any
+    classes_: LabelArray
+    class_table_: ClassTable
+    class_means_: Float64Array
+    visual_projection_: Float64Array
+    semantic_projection_: Float64Array
+    feature_normalisation_: Normalisation
+    class_normalisation_: Normalisation
+    seen_bias_: float
+
+    def recogniser(
+        self,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+        space: str | None = None,
+    ) -> Recogniser:
+        """Fold the model and its candidate classes into one recogniser, for use in a loop or elsewhere.
+
+        Parameters
+        ----------
+        class_vectors, candidates, seen_bias
+            As for predict.
+        space : {"semantic", "visual", "concept"}, optional
+            Where to compare, if not in the space of the model.
+
+        Returns
+        -------
+        LinearRecogniser
+            A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
+        """
+        table, bias = self._candidates(class_vectors, candidates, seen_bias)
+        return self._recogniser(table, bias, space)
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> LabelArray:
+        """Return the label of the best candidate class of each sample.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like, optional
+            Classes to choose from, whether the model knows them or not. The labels of an array are its row numbers.
+        candidates : {"seen", "unseen", "all"} or sequence of labels, optional
+            Choose among the classes of the training data, among those known but not trained on (generalized: both), or
+            among the classes named. By default: the classes in class_vectors if given, else all that the model knows.
+        seen_bias : float, optional
+            What to take off the scores of classes of the training data where both kinds are candidates, in place of
+            the model's own seen_bias_ (calibrated stacking).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        labels = self.predict_topk(X, 1, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        return np.asarray(labels[:, 0])
+
+    def predict_topk(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+        return_scores: bool = False,
+    ) -> Any:
+        """Return the labels of the k best candidate classes of each sample, best first.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+        k : int, default 5
+        return_scores : bool, default False
+            Whether to return the scores as well.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k), if asked for
+        """
+        check_is_fitted(self, "visual_projection_")
+        samples = self._samples(X)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        k = as_count(k, "k", maximum=len(recogniser.labels))
+        indices, scores = recogniser.top_k(samples, k)
+        labels = recogniser.labels[indices]
+        return (labels, scores) if return_scores else labels
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> FloatArray:
+        """Return the score of every candidate class for each sample: the higher the better.
+
+        For the metric "cosine" the score is the cosine times the length of the sample in the space of comparison, for
+        "euclidean" minus half the squared distance up to a term that is the same for all candidates, for "dot" the
+        inner product, and for a function minus its distance.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_candidates)
+            Columns are the candidates in the order given; "seen" is the order of classes_, "unseen" that of
+            unseen_classes_, "all" the one after the other. As in all of scikit-learn, a model that knows two classes
+            and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
+            the second class minus that of the first.
+        """
+        check_is_fitted(self, "visual_projection_")
+        samples = self._samples(X)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        scores = recogniser.scores(samples)
+        if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+        temperature: float | None = None,
+    ) -> FloatArray:
+        """Return the softmax of the scores divided by a temperature.
+
+        These rank as the scores do and say how clear a choice is. They are no calibrated probabilities.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+        temperature : float, optional
+            In place of the model's own: the lower, the surer. "auto" in the model means the share of the spread of the
+            scores (of the mean samples of the training classes, for these classes) that AUTO_TEMPERATURE says.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_candidates)
+            Columns as for decision_function, but always one for each candidate.
+        """
+        check_is_fitted(self, "visual_projection_")
+        samples = self._samples(X)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        scores = recogniser.scores(samples)
+        scores = scores / scores.dtype.type(self._temperature(temperature))
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+        average: str = "class",
+    ) -> float:
+        """Return the share of samples that are recognised.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
+            given, the candidates are the classes in y: zero-shot recognition, as in cross-validation over classes.
+        y : array_like of shape (n_samples,)
+            The true labels.
+        average : {"class", "sample"}, default "class"
+            The mean over classes of the share within each, as is usual in this field, or the share of all samples.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        check_is_fitted(self, "visual_projection_")
+        one_of(average, "average", ("class", "sample"))
+        labels = as_label_list(y)
+        samples = self._samples(X)
+        if len(labels) != len(samples):
+            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
+        present = dict.fromkeys(labels)
+        if class_vectors is None and candidates is None and not present.keys() & set(self.classes_.tolist()):
+            candidates = [label for label in self.class_table_ if label in present]
+            self.class_table_.positions(present, "y")
+        predicted = self.predict(samples, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        right = np.array([a == b for a, b in zip(predicted.tolist(), labels, strict=True)], dtype=np.float64)
+        if average == "sample":
+            return float(right.mean())
+        numbers = {label: number for number, label in enumerate(present)}
+        codes = np.array([numbers[label] for label in labels])
+        return float(np.mean(np.bincount(codes, right) / np.bincount(codes)))
+
+    def reconstruct_semantic(self, X: Any) -> FloatArray:
+        """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
+
+        Class vectors that are scaled to length one stay so, about.
+        """
+        check_is_fitted(self, "visual_projection_")
+        readout = self.semantic_projection_.T @ self.visual_projection_
+        return self.class_normalisation_.undone(self._affine(readout).scores(self._samples(X)))
+
+    def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
+        """Return the sample that the model expects of each class, A'By, in the units of the features.
+
+        Features that are scaled to length one stay so, about.
+
+        Parameters
+        ----------
+        class_vectors : ClassTable, dict, DataFrame or array_like, optional
+            By default all classes that the model knows.
+        """
+        check_is_fitted(self, "visual_projection_")
+        table = self.class_table_ if class_vectors is None else ClassTable.of(class_vectors)
+        if table.n_attributes != self.class_table_.n_attributes:
+            raise ValueError(
+                f"the class vectors given have {table.n_attributes} attributes, but the model was trained with "
+                f"{self.class_table_.n_attributes}"
+            )
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        expected = (vectors @ self.semantic_projection_.T) @ self.visual_projection_
+        return np.asarray(self.feature_normalisation_.undone(expected), dtype=np.float64)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = "runner-up",
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> list[Explanation]:
+        """Tell which attributes spoke for and against the chosen class of each sample.
+
+        The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
+        that sum, by default the difference to the parts of the second-best class.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+        label : label, optional
+            The class to explain, if not the chosen one.
+        against : "runner-up", label or None
+            The class to compare it with; None: none.
+
+        Returns
+        -------
+        list of Explanation, one for each sample
+        """
+        check_is_fitted(self, "visual_projection_")
+        if callable(self.metric):
+            raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
+        samples = self._samples(X)
+        table, bias = self._candidates(class_vectors, candidates, seen_bias)
+        recogniser = self._recogniser(table, bias, None)
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        A, B = self.visual_projection_, self.semantic_projection_
+        split = AttributeParts(A, B, vectors, space=self.space, metric=self.metric)
+        readout = self._affine(B.T @ A)
+        out = []
+        for number in range(len(samples)):
+            sample = samples[number : number + 1]
+            parts = split.of(readout.scores(sample)[0])
+            out.append(explained(table, recogniser.scores(sample)[0], parts, label=label, against=against))
+        return out
+
+    def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    def _check_recognition_parameters(self) -> None:
+        one_of(self.space, "space", SPACES)
+        if not callable(self.metric):
+            one_of(self.metric, "metric", METRICS)
+        if self.temperature != "auto":
+            _positive(self.temperature, "temperature")
+
+    def _candidates(
+        self, class_vectors: Any, candidates: Any, seen_bias: float | None
+    ) -> tuple[ClassTable, Float64Array]:
+        """Return the candidate classes and what is added to their scores."""
+        check_is_fitted(self, "visual_projection_")
+        table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
+        handicap = self.seen_bias_ if seen_bias is None else float(seen_bias)
+        if not np.isfinite(handicap):
+            raise ValueError(f"seen_bias must be a finite number, but is {handicap}")
+        mixed = is_seen.any() and not is_seen.all()
+        return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
+
+    def _recogniser(self, table: ClassTable, bias: Float64Array, space: str | None) -> Recogniser:
+        space = self.space if space is None else space
+        one_of(space, "space", SPACES)
+        vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
+        A, B = self.visual_projection_, self.semantic_projection_
+        if callable(self.metric):
+            left, prototypes = self._in_space(vectors, space)
+            return DistanceRecogniser(self.metric, left.scores, prototypes, bias, label_array(table))
+        folded = AffineScorer.fold(A, B, vectors, space=space, metric=one_of(self.metric, "metric", METRICS))  # type: ignore[arg-type]
+        weights, offsets = self.feature_normalisation_.folded(folded.weights, folded.bias)
+        return LinearRecogniser(weights, offsets + bias, label_array(table), self.feature_normalisation_.unit_rows)
+
+    def _affine(self, weights: Float64Array) -> AffineScorer:
+        """Return what applies a linear map of normalised samples to raw ones."""
+        folded, bias = self.feature_normalisation_.folded(weights, np.zeros(len(weights)))
+        return AffineScorer(folded, bias, unit_rows=self.feature_normalisation_.unit_rows)
+
+    def _in_space(self, vectors: Float64Array, space: str) -> tuple[AffineScorer, Float64Array]:
+        """Return the map of samples into the space of comparison, and the candidates there."""
+        A, B = self.visual_projection_, self.semantic_projection_
+        if space == "visual":
+            return self._affine(np.eye(A.shape[1])), (vectors @ B.T) @ A
+        if space == "semantic":
+            return self._affine(B.T @ A), vectors
+        return self._affine(A), vectors @ B.T
+
+    def _temperature(self, temperature: float | None) -> float:
+        chosen = self.temperature if temperature is None else temperature
+        if chosen != "auto":
+            return _positive(chosen, "temperature")
+        seen = self.class_table_.select(self.classes_.tolist())
+        scores = self._recogniser(seen, np.zeros(seen.n_classes), None).scores(self.class_means_)
+        return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+
+
+#: What "auto" means: this share of the spread of the scores of mean training samples. On three spaces and three metrics
+#: of CUB it lies near the temperature that gives unseen classes their highest likelihood.
+AUTO_TEMPERATURE = 0.3
+
+
+def _positive(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or 'auto', but is {value!r}") from None
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a finite number above 0, but is {number}")
+    return number

@@ -306,14 +306,14 @@ def _others(table: ClassTable, labels: list[Label]) -> list[Label]:
 
 def _warn_of_cancellation(raw: Statistics, normalised: Statistics, normalisation: Normalisation) -> None:
     """Warn when centring took away nearly all of the Gram matrix, and with it the digits of what is left."""
-    if not normalisation.shift.any():
-        return
     before = np.sum(raw.gram.diagonal() / normalisation.scale**2)
     after = np.sum(normalised.gram.diagonal())
-    if after < 1e-9 * before:
-        warnings.warn(
+    if after > 1e-9 * before:
+        return
+    message = "after normalisation all samples are the same: there is nothing to learn from"
+    if after > 0:
+        message = (
             "the features hardly differ from their mean (by less than 1 part in 30,000), so centring loses most of "
-            "their digits: subtract a constant from X first",
-            RuntimeWarning,
-            stacklevel=4,
+            "their digits: subtract a constant from X first"
         )
+    warnings.warn(message, RuntimeWarning, stacklevel=4)

@@ -80,7 +80,9 @@ class ClassTable:
         if isinstance(value, Mapping):
             return cls(list(value), _stacked(value))
         if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):
-            return cls(value.index, value.to_numpy(), [str(column) for column in value.columns])
+            columns = list(value.columns)
+            numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given
+            return cls(value.index, value.to_numpy(), None if numbered else columns)
         matrix = as_matrix(value, "class_vectors")
         return cls(np.arange(len(matrix)), matrix)
 

@@ -67,9 +67,9 @@ class Explanation:
 class AttributeParts:
     """Splits the scores of candidate classes over the attributes.
 
-    In every space the inner product of a sample and a class is ``(B'Ax) . y``, a sum over attributes. The cosine divides
-    it by the length of the class there; the euclidean score subtracts half the square of that length, ``|Fy|^2 = y .
-    F'Fy``, again a sum over attributes.
+    In every space the inner product of a sample and a class is ``(B'Ax) . y``, a sum over attributes. The cosine
+    divides it by the length of the class there; the euclidean score subtracts half the square of that length,
+    ``|Fy|^2 = y . F'Fy``, again a sum over attributes.
     """
 
     def __init__(self, A: Float64Array, B: Float64Array, vectors: Float64Array, *, space: str, metric: str) -> None:
@@ -95,10 +95,11 @@ def explained(
     order = np.argsort(-scores, kind="stable")
     this = int(order[0]) if label is None else int(table.positions([label], "label")[0])
     other = _rival(table, order, this, against)
+    labels = list(table)
     return Explanation(
-        label=table.labels[this],
+        label=labels[this],
         score=float(scores[this]),
-        against=None if other is None else table.labels[other],
+        against=None if other is None else labels[other],
         against_score=None if other is None else float(scores[other]),
         attributes=table.attribute_names,
         contributions=parts[this] - (parts[other] if other is not None else 0),

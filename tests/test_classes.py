@@ -1,0 +1,140 @@
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.utils.validation import _is_arraylike
+
+from jcmspl import ClassTable
+from jcmspl.labels import as_label_list, label_array, sorted_labels
+
+VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0], "otter": [0.5, 0.25]}
+
+
+def test_all_forms_make_the_same_table():
+    names, matrix = list(VECTORS), np.array(list(VECTORS.values()))
+    expected = ClassTable(names, matrix)
+    frame = pd.DataFrame(matrix, index=names, columns=["stripes", "hooves"])
+    assert ClassTable.of(VECTORS) == expected
+    assert ClassTable.of(expected) is expected
+    assert ClassTable.of(frame) == ClassTable(names, matrix, ["stripes", "hooves"])
+    assert ClassTable.of(matrix) == ClassTable([0, 1, 2], matrix)
+    assert ClassTable.of(matrix.tolist()) == ClassTable([0, 1, 2], matrix)
+    assert ClassTable.of({k: pd.Series(v) for k, v in VECTORS.items()}) == expected
+    assert expected != ClassTable(names, matrix + 1)
+    assert expected != ClassTable(names[::-1], matrix)
+
+
+def test_look_up():
+    table = ClassTable.of(VECTORS)
+    assert_array_equal(table["horse"], [0, 1])
+    assert "otter" in table
+    assert "lynx" not in table
+    assert list(table) == list(VECTORS)
+    assert (table.n_classes, table.n_attributes) == (3, 2)
+    assert_array_equal(table.positions(["otter", "zebra"]), [2, 0])
+    assert table.select(["otter", "zebra"]) == ClassTable(["otter", "zebra"], [[0.5, 0.25], [1, 0]])
+    assert table.without(["zebra"]) == table.select(["horse", "otter"])
+    assert table.without(VECTORS) is None
+    assert table.attribute_names == ("attribute 0", "attribute 1")
+
+
+def test_updated_takes_the_other_vector_and_keeps_the_rest():
+    table = ClassTable.of(VECTORS).updated(ClassTable.of({"otter": [9, 9], "lynx": [3, 4]}))
+    assert list(table) == ["zebra", "horse", "otter", "lynx"]
+    assert_array_equal(table["otter"], [9, 9])
+    with pytest.raises(ValueError, match="3 attributes, but the others have 2"):
+        table.updated(ClassTable.of({"a": [1, 2, 3]}))
+    a, b = (ClassTable(["x"], [[1, 2]], names) for names in (["p", "q"], ["q", "p"]))
+    with pytest.raises(ValueError, match="another order"):
+        a.updated(b)
+    with pytest.raises(ValueError, match="other attributes: 'r' differ"):
+        a.updated(ClassTable(["x"], [[1, 2]], ["p", "r"]))
+
+
+def test_scikit_learn_does_not_take_it_for_an_array():
+    assert not _is_arraylike(ClassTable.of(VECTORS))
+
+
+def test_the_content_cannot_be_changed_from_outside():
+    matrix, names = np.ones((2, 3)), np.array(["a", "b"])
+    table = ClassTable(names, matrix)
+    matrix[:], names[:] = 5, "c"
+    table["a"][:] = 7
+    assert_array_equal(table["a"], [1, 1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        table.vectors[0, 0] = 2
+
+
+def test_copies_and_pickles():
+    table = ClassTable.of(VECTORS)
+    for twin in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert twin == table
+
+
+def test_html_escapes_names():
+    html = ClassTable(["<script>"], [[1.0]])._repr_html_()
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ClassTable(["a", "a"], np.eye(2)), ValueError, "two vectors for the class 'a'"),
+        (lambda: ClassTable([1, True], np.eye(2)), ValueError, "two vectors for the class True"),
+        (lambda: ClassTable(["a"], np.eye(2)), ValueError, "1 labels but 2 class_vectors"),
+        (lambda: ClassTable([], np.empty((0, 3))), ValueError, "is empty"),
+        (lambda: ClassTable(["a"], [[np.nan]]), ValueError, r"NaN or infinity, first at index \(0, 0\)"),
+        (lambda: ClassTable(["a"], [["x"]]), TypeError, "real numbers"),
+        (lambda: ClassTable(["a"], [1.0]), ValueError, "2 dimension"),
+        (lambda: ClassTable([None], [[1.0]]), ValueError, "missing label at position 0"),
+        (lambda: ClassTable([[1]], [[1.0]]), TypeError, "cannot be a label"),
+        (lambda: ClassTable(["a"], [[1.0]], ["p", "q"]), ValueError, "2 names for 1 attributes"),
+        (lambda: ClassTable.of({"a": [1, 2], "b": [1]}), ValueError, "'a' has 2 values and that of 'b' has 1"),
+        (lambda: ClassTable.of({"a": "text"}), TypeError, "class vector of 'a'"),
+        (lambda: ClassTable.of({"a": [[1]]}), ValueError, "class vector of 'a' must have one dimension"),
+        (lambda: ClassTable.of({}), ValueError, "is empty"),
+        (
+            lambda: ClassTable.of(VECTORS).positions(["lynx", "otter", "yak"], "y"),
+            ValueError,
+            "lacks 2 of the 3 classes in y: 'lynx', 'yak'",
+        ),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+ANY_LABEL = st.one_of(
+    st.text(max_size=5),
+    st.integers(-(2**70), 2**70),
+    st.booleans(),
+    st.integers().map(float).filter(np.isfinite),
+    st.binary(max_size=3),
+    st.tuples(st.integers(), st.text(max_size=2)),
+)
+
+
+@given(st.lists(ANY_LABEL, min_size=1, max_size=20))
+def test_labels_of_odd_types_come_back_as_they_were(labels):
+    array = label_array(labels)
+    assert array.shape == (len(labels),)
+    back = as_label_list(array)
+    assert back == labels
+    assert [type(a) for a in back] == [type(a) for a in labels]
+
+
+@given(st.lists(ANY_LABEL, max_size=20), st.randoms())
+def test_the_order_of_labels_depends_on_them_alone(labels, random):
+    shuffled = list(labels)
+    random.shuffle(shuffled)
+    # equal labels such as 1 and True may stand for each other
+    assert sorted_labels(dict.fromkeys(labels)) == sorted_labels(dict.fromkeys(labels))
+    if len({type(label) for label in labels}) == 1:
+        assert sorted_labels(labels) == sorted_labels(shuffled) == sorted(labels)

@@ -1,0 +1,433 @@
+"""Learning: what goes into fit, and that what comes out is the model of the textbook."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from threadpoolctl import threadpool_limits
+
+from jcmspl import JCMSPL, ClassTable, DivergenceError, Statistics
+from jcmspl.normalisation import NORMALISATIONS
+from reference import class_codes, jcmspl_iterations
+from test_normalisation import explicit
+from zoo import make_zoo
+
+ZOO = make_zoo()
+
+
+def fitted(zoo=ZOO, **parameters):
+    return JCMSPL(**parameters).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+
+
+def assert_same_model(one, two, rtol=1e-8):
+    assert_array_equal(one.classes_, two.classes_)
+    assert_array_equal(one.unseen_classes_, two.unseen_classes_)
+    for name in ("visual_projection_", "semantic_projection_", "objective_", "class_means_"):
+        a, b = getattr(one, name), getattr(two, name)
+        assert_allclose(a, b, rtol=0, atol=rtol * np.abs(b).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("init", ["codes", "random"])
+@pytest.mark.parametrize("normalisation", NORMALISATIONS)
+def test_equals_the_textbook_end_to_end(normalisation, init):
+    zoo = make_zoo()
+    names = zoo.seen
+    n_iter, lambdas = 6, (0.3, 0.7, 0.2, 0.4)
+    model = JCMSPL(
+        semantic_match=lambdas[0],
+        class_match=lambdas[1],
+        visual_reconstruction=lambdas[2],
+        semantic_reconstruction=lambdas[3],
+        feature_normalisation=normalisation,
+        class_normalisation=normalisation,
+        init=init,
+        random_state=5,
+        max_iter=n_iter,
+        tol=0,
+    ).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+
+    codes = np.array([names.index(label) for label in zoo.y])
+    X, Y = explicit(normalisation, zoo.X), explicit(normalisation, zoo.table.select(names).vectors)
+    H = class_codes(6, 6)
+    start = H if init == "codes" else np.random.default_rng(5).standard_normal((6, 6))
+    *_, (A, B, _, terms) = jcmspl_iterations(X.T, Y[codes].T, H[:, codes], start[:, codes], lambdas, n_iter)
+    assert_allclose(model.visual_projection_, A, rtol=0, atol=1e-8 * np.abs(A).max())
+    assert_allclose(model.semantic_projection_ @ Y.T, B @ Y.T, rtol=0, atol=1e-8 * np.abs(B @ Y.T).max())
+    assert_allclose(model.objective_terms_[-1], terms, rtol=1e-8)
+    assert model.n_iter_ == n_iter == len(model.objective_)
+
+
+def test_names_never_seen_are_recognised():
+    model = fitted()
+    assert model.score(ZOO.X_new, ZOO.y_new) > 0.8
+    assert model.score(ZOO.X, ZOO.y, candidates="seen") > 0.9
+    assert model.converged_
+
+
+def test_all_forms_of_class_vectors_are_the_same():
+    names, vectors = list(ZOO.table), ZOO.table.vectors
+    frame = pd.DataFrame(vectors, index=names, columns=ZOO.table.attributes)
+    expected = fitted()
+    for form in (ZOO.attributes, frame):
+        assert_same_model(JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=form), expected)
+    # an array is known by row numbers
+    numbers = {name: number for number, name in enumerate(names)}
+    y, y_new = (np.array([numbers[name] for name in labels]) for labels in (ZOO.y, ZOO.y_new))
+    by_number = JCMSPL().fit(ZOO.X, y, class_vectors=vectors)
+    assert by_number.score(ZOO.X_new, y_new) == pytest.approx(expected.score(ZOO.X_new, ZOO.y_new))
+    assert_array_equal(by_number.classes_, np.unique(y))
+
+
+def test_all_forms_of_samples_are_the_same(tmp_path):
+    expected = fitted()
+    np.save(tmp_path / "X.npy", ZOO.X)
+    wide = np.zeros((len(ZOO.X), 40))
+    wide[:, ::2] = ZOO.X
+    read_only = ZOO.X.copy()
+    read_only.flags.writeable = False
+    forms = {
+        "fortran": np.asfortranarray(ZOO.X),
+        "strided": wide[:, ::2],
+        "read-only": read_only,
+        "memory map": np.load(tmp_path / "X.npy", mmap_mode="r"),
+        "frame": pd.DataFrame(ZOO.X),
+        "list": ZOO.X.tolist(),
+    }
+    for form in forms.values():
+        assert_same_model(JCMSPL().fit(form, ZOO.y, class_vectors=ZOO.table), expected)
+    for y in (ZOO.y.tolist(), pd.Series(ZOO.y), pd.Series(ZOO.y, dtype="category"), ZOO.y.astype(object)):
+        assert_same_model(JCMSPL().fit(ZOO.X, y, class_vectors=ZOO.table), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, bool])
+def test_other_dtypes(dtype):
+    X = ZOO.X > 0 if dtype is bool else (ZOO.X * 3).astype(dtype)
+    expected = JCMSPL().fit(X.astype(np.float64), ZOO.y, class_vectors=ZOO.table)
+    model = JCMSPL().fit(X, ZOO.y, class_vectors=ZOO.table)
+    assert_same_model(model, expected, rtol=1e-6)
+    assert np.mean(model.predict(X) == expected.predict(X.astype(np.float64))) > 0.98
+
+
+@pytest.mark.parametrize("form", [iter, list, lambda chunks: (chunk for chunk in chunks)])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_chunks(form, size):
+    chunks = [(ZOO.X[i : i + size], ZOO.y[i : i + size]) for i in range(0, len(ZOO.X), size)]
+    assert_same_model(JCMSPL().fit(form(chunks), class_vectors=ZOO.table), fitted())
+
+
+def test_a_class_at_a_time():
+    """Classes without vectors given become known one after the other, sorted data at its worst."""
+    chunks = ((ZOO.X[ZOO.y == name], ZOO.y[ZOO.y == name]) for name in reversed(ZOO.seen))
+    assert_same_model(JCMSPL().fit(chunks), JCMSPL().fit(ZOO.X, ZOO.y))
+
+
+def test_order_of_samples_and_of_classes_does_not_matter():
+    rng = np.random.default_rng(1)
+    order, classes = rng.permutation(len(ZOO.X)), rng.permutation(list(ZOO.table))
+    expected = fitted()
+    model = JCMSPL().fit(ZOO.X[order], ZOO.y[order], class_vectors=ZOO.table.select(classes.tolist()))
+    assert_allclose(model.visual_projection_, expected.visual_projection_, rtol=1e-7, atol=1e-9)
+    assert_array_equal(model.predict(ZOO.X_new), expected.predict(ZOO.X_new))
+
+
+def test_number_of_threads_does_not_matter():
+    zoo = make_zoo(n_seen=80, n_features=300)
+    with threadpool_limits(1):
+        one = fitted(zoo)
+    with threadpool_limits(2):
+        two = fitted(zoo)
+    assert_same_model(one, two)
+    assert_array_equal(one.predict(zoo.X_new), two.predict(zoo.X_new))
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(
+        st.one_of(st.text(max_size=4), st.integers(-(2**66), 2**66), st.tuples(st.integers(), st.text(max_size=2))),
+        min_size=5,
+        max_size=5,
+        unique=True,
+    )
+)
+def test_labels_of_odd_types(labels):
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((5, 4))
+    numbers = np.repeat(np.arange(4), 6)
+    X = vectors[numbers] @ rng.standard_normal((4, 6)) + 0.01 * rng.standard_normal((24, 6))
+    y = [labels[number] for number in numbers]
+    model = JCMSPL(space="visual").fit(X, y, class_vectors=dict(zip(labels, vectors, strict=True)))
+    predicted = model.predict(X, candidates="seen").tolist()
+    assert set(predicted) <= set(labels[:4])
+    assert all(type(label) in {type(other) for other in labels} for label in predicted)
+    assert np.mean([a == b for a, b in zip(predicted, y, strict=True)]) > 0.9
+    assert model.unseen_classes_.tolist() == labels[4:]
+
+
+def test_without_class_vectors_it_is_a_supervised_classifier():
+    model = JCMSPL().fit(ZOO.X, ZOO.y)
+    assert model.score(ZOO.X, ZOO.y) > 0.95
+    assert len(model.unseen_classes_) == 0
+    with pytest.raises(ValueError, match="trained without class_vectors"):
+        model.add_classes({"new": np.zeros(6)})
+
+
+class TestPartialFit:
+    def test_equals_one_fit(self):
+        model = JCMSPL()
+        for first in range(0, len(ZOO.X), 20):
+            rows = slice(first, first + 20)
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table)
+        assert_same_model(model, fitted())
+
+    def test_classes_and_their_vectors_arrive_over_time(self):
+        model = JCMSPL()
+        pairs = [ZOO.seen[i : i + 2] for i in range(0, 6, 2)]
+        for pair in pairs:
+            rows = np.isin(ZOO.y, pair)
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table.select(pair))
+        model.add_classes(ZOO.table.select(ZOO.unseen))
+        assert_same_model(model, fitted())
+
+    def test_without_class_vectors(self):
+        model = JCMSPL()
+        for half in (ZOO.seen[3:], ZOO.seen[:3]):
+            rows = np.isin(ZOO.y, half)
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows])
+        assert_same_model(model, JCMSPL().fit(ZOO.X, ZOO.y))
+
+    def test_goes_on_after_fit(self):
+        half = len(ZOO.X) // 2
+        model = JCMSPL().fit(ZOO.X[:half], ZOO.y[:half], class_vectors=ZOO.table)
+        assert_same_model(model.partial_fit(ZOO.X[half:], ZOO.y[half:]), fitted())
+
+    def test_solve_later(self):
+        model = JCMSPL()
+        for i in range(0, len(ZOO.X), 9):
+            last = i + 9 >= len(ZOO.X)
+            model.partial_fit(ZOO.X[i : i + 9], ZOO.y[i : i + 9], class_vectors=ZOO.table, solve=last)
+            if not last:
+                with pytest.raises(NotFittedError):
+                    model.predict(ZOO.X)
+        assert_same_model(model, fitted())
+
+    def test_what_cannot_go_on(self):
+        rows = slice(0, 20)
+        model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match="20 features"):
+            model.partial_fit(ZOO.X[rows, :3], ZOO.y[rows])
+        with pytest.raises(ValueError, match="changes the vector of a class that has samples"):
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors={ZOO.seen[0]: np.ones(8)})
+        with pytest.raises(ValueError, match="lacks 1 of the 1 classes in y: 'yeti'"):
+            model.partial_fit(ZOO.X[:1], ["yeti"])
+        with pytest.raises(ValueError, match="not in classes: "):
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], classes=["yeti"])
+        with pytest.raises(ValueError, match="scaled to length one"):
+            model.set_params(feature_normalisation="none").partial_fit(ZOO.X[rows], ZOO.y[rows])
+        model.set_params(feature_normalisation="sample_l2+center")
+        assert vars(model) == before
+        plain = JCMSPL().fit(ZOO.X, ZOO.y)
+        with pytest.raises(ValueError, match="came without class_vectors"):
+            plain.partial_fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+class TestStatistics:
+    def test_made_elsewhere_and_merged(self):
+        names = list(ZOO.table)
+        codes = np.array([names.index(label) for label in ZOO.y])
+        parts = [
+            Statistics.from_samples(ZOO.X[rows], codes[rows], len(names), unit_rows=True)
+            for rows in (slice(0, 30), slice(30, None))
+        ]
+        model = JCMSPL().fit_from_statistics(parts[0] + parts[1], names, class_vectors=ZOO.table)
+        assert_same_model(model, fitted())
+        assert_array_equal(model.predict(ZOO.X_new), fitted().predict(ZOO.X_new))
+        assert model.statistics_.allclose(fitted().statistics_)
+
+    def test_class_numbers_are_the_default_labels(self):
+        codes = np.unique(ZOO.y, return_inverse=True)[1]
+        model = JCMSPL().fit_from_statistics(Statistics.from_samples(ZOO.X, codes, unit_rows=True))
+        assert_array_equal(model.classes_, np.arange(6))
+
+    def test_bad_input(self):
+        codes = np.unique(ZOO.y, return_inverse=True)[1]
+        statistics = Statistics.from_samples(ZOO.X, codes, unit_rows=True)
+        with pytest.raises(TypeError, match=r"jcmspl.Statistics, but is ndarray"):
+            JCMSPL().fit_from_statistics(ZOO.X)
+        with pytest.raises(ValueError, match="6 different labels"):
+            JCMSPL().fit_from_statistics(statistics, ["a", "b"])
+        with pytest.raises(ValueError, match="lacks 6 of the 6 classes in the statistics: 0, 1, 2"):
+            JCMSPL().fit_from_statistics(statistics, class_vectors=ZOO.table)
+        with pytest.raises(ValueError, match="unit_rows=False"):
+            JCMSPL(feature_normalisation="center").fit_from_statistics(statistics)
+        with pytest.raises(ValueError, match="no samples"):
+            JCMSPL().fit_from_statistics(Statistics(3, 2, unit_rows=True))
+
+
+def test_add_classes():
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table.select(ZOO.seen))
+    assert len(model.unseen_classes_) == 0
+    projection = model.visual_projection_
+    for name in ZOO.unseen:
+        model.add_classes({name: ZOO.table[name]})
+    assert model.visual_projection_ is projection
+    assert_array_equal(model.predict(ZOO.X_new), fitted().predict(ZOO.X_new))
+    with pytest.raises(ValueError, match="knows 'animal .' already: pass replace=True"):
+        model.add_classes({ZOO.unseen[0]: np.ones(8)})
+    model.add_classes({ZOO.unseen[0]: np.ones(8)}, replace=True)
+    assert_array_equal(model.class_table_[ZOO.unseen[0]], np.ones(8))
+    with pytest.raises(ValueError, match="was trained on"):
+        model.add_classes({ZOO.seen[0]: np.ones(8)}, replace=True)
+    with pytest.raises(ValueError, match="3 attributes, but the others have 8"):
+        model.add_classes({"new": np.ones(3)})
+    with pytest.raises(TypeError, match="must name its classes"):
+        model.add_classes(np.ones((1, 8)))
+
+
+def test_early_stop_is_told():
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 iterations.*Raise max_iter"):
+        model = fitted(max_iter=2)
+    assert not model.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(max_iter=2, tol=0)  # asked for exactly two
+
+
+def test_diagnostics():
+    model = fitted(random_state=0)
+    assert np.all(np.diff(model.objective_) <= 0)
+    assert_allclose(model.objective_terms_.sum(axis=1), model.objective_)
+    assert model.objective_terms_.shape == (model.n_iter_, 5)
+    assert set(model.timings_) >= {"read", "visual_basis", "semantic_basis", "projections", "concepts"}
+    assert set(model.stationarity_) == {"visual", "semantic", "concepts"}
+
+
+def test_random_starts_are_seeded():
+    kwargs = {"init": "random", "max_iter": 2, "tol": 0}
+    one, two, three = (fitted(**kwargs, random_state=seed) for seed in (0, 0, 1))
+    assert_array_equal(one.visual_projection_, two.visual_projection_)
+    assert not np.allclose(one.visual_projection_, three.visual_projection_)
+    seeds = [np.random.RandomState(0), np.random.default_rng(0)]
+    assert all(fitted(**kwargs, random_state=seed).n_iter_ == 2 for seed in seeds)
+    given_codes = np.random.default_rng(0).standard_normal((6, 6))
+    given = fitted(init=given_codes, max_iter=2, tol=0)
+    assert_array_equal(given.visual_projection_, one.visual_projection_)
+
+
+def test_more_concepts_than_classes():
+    assert fitted(n_concepts=10).transform(ZOO.X).shape == (len(ZOO.X), 10)
+
+
+def test_a_huge_offset_is_told():
+    with pytest.warns(RuntimeWarning, match="subtract a constant"):
+        fitted(ZOO._replace(X=ZOO.X + 1e7), feature_normalisation="center")
+
+
+def test_samples_that_do_not_differ_are_told():
+    with pytest.warns(RuntimeWarning, match="all samples are the same"):
+        fitted(ZOO._replace(X=np.ones_like(ZOO.X)))
+
+
+def bad(X=ZOO.X, y=ZOO.y, table=ZOO.table, **parameters):
+    return JCMSPL(**parameters).fit(X, y, class_vectors=table)
+
+
+def with_nan():
+    X = ZOO.X.copy()
+    X[17, 4] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: bad(X=with_nan()), ValueError, "sample 17 holds NaN"),
+        (lambda: bad(y=["yeti", *ZOO.y[1:]]), ValueError, "lacks 1 of the 7 classes in y: 'yeti'"),
+        (lambda: bad(y=ZOO.y[:-1]), ValueError, "90 samples in X, 89 labels in y"),
+        (lambda: bad(y=None), ValueError, "requires y to be passed"),
+        (lambda: bad(y=[None] * 90), ValueError, "missing label at position 0"),
+        (lambda: bad(y=np.linspace(0, 1, 90)), ValueError, "Unknown label type: continuous"),
+        (lambda: bad(y=np.zeros((90, 2))), ValueError, "1d array of labels"),
+        (lambda: bad(y=np.full(90, ZOO.seen[0])), ValueError, "only one class, 'animal"),
+        (lambda: bad(table={"a": [1], "b": [1, 2]}), ValueError, "same length"),
+        (lambda: bad(X=ZOO.X[:, :0]), ValueError, "0 feature"),
+        (lambda: bad(X=ZOO.X[:0], y=ZOO.y[:0]), ValueError, "0 sample"),
+        (lambda: bad(X=ZOO.X + 1j), ValueError, "Complex data not supported"),
+        (lambda: bad(X=iter([]), y=None), ValueError, "no samples: the iterator gave no chunk"),
+        (lambda: bad(X=iter([1]), y=None), TypeError, r"chunk 0 is not a pair \(X, y\)"),
+        (lambda: bad(X=iter([(ZOO.X, ZOO.y[:3])]), y=None), ValueError, "chunk 0 has 90 samples but 3 labels"),
+        (lambda: bad(X=iter([(ZOO.X, ZOO.y), (ZOO.X[:, 1:], ZOO.y)]), y=None), ValueError, "19 features"),
+        (lambda: bad(semantic_match=-1), ValueError, "semantic_match must be a finite number of at least 0"),
+        (lambda: bad(class_match="much"), TypeError, "class_match must be a number"),
+        (lambda: bad(space="audio"), ValueError, "space must be one of"),
+        (lambda: bad(metric="cosin"), ValueError, "metric must be one of"),
+        (lambda: bad(init="zeros"), ValueError, "init must be"),
+        (lambda: bad(init=np.ones((3, 3))), ValueError, r"must have shape \(n_concepts, n_classes\) = \(6, 6\)"),
+        (lambda: bad(n_concepts=3), ValueError, "at least the number of classes, 6"),
+        (lambda: bad(max_iter=0), ValueError, "max_iter must be from 1"),
+        (lambda: bad(temperature=0), ValueError, "temperature must be a finite number above 0"),
+        (lambda: bad(seen_bias=np.inf), ValueError, "seen_bias must be a finite number"),
+        (lambda: bad(feature_normalisation="l1"), ValueError, "feature_normalisation must be one of"),
+        (lambda: bad(visual_reconstruction=1e300), DivergenceError, "overflow|not a number|diverge"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_bad_parameters_are_found_before_the_data_is_read():
+    def chunks():
+        raise AssertionError("read")
+        yield
+
+    with pytest.raises(ValueError, match="space"):
+        JCMSPL(space="audio").fit(chunks(), class_vectors=ZOO.table)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = fitted()
+    before = dict(vars(model))
+
+    def chunks():
+        yield ZOO.X[:, :5], ZOO.y
+        raise KeyboardInterrupt
+
+    for bad_samples in (chunks(), iter([(ZOO.X[:, :4], ["yeti"] * 90)])):
+        with pytest.raises((KeyboardInterrupt, ValueError)):
+            model.fit(bad_samples, class_vectors=ZOO.table)
+        assert vars(model) == before
+
+
+def test_degenerate_data_gives_finite_answers():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 4)
+    vectors = {"a": [1.0, 0], "b": [0, 1.0], "c": [1, 1], "d": [0.0, 0.0]}
+    for X in (
+        rng.standard_normal((12, 1)),
+        np.ones((12, 5)),
+        np.zeros((12, 5)),
+        rng.standard_normal((12, 50)),
+        np.outer(rng.standard_normal(12), rng.standard_normal(6)),
+        rng.standard_normal((12, 3)) * 1e-150,
+        rng.standard_normal((12, 3)) * 1e150,
+    ):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "after normalisation all samples are the same")
+            model = JCMSPL(max_iter=3, tol=0).fit(X, y, class_vectors=vectors)
+        for space in ("semantic", "visual", "concept"):
+            model.space = space
+            assert np.isfinite(model.decision_function(X)).all()
+            assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_class_table_may_hold_other_classes_only_by_name():
+    table = ClassTable.of(ZOO.table)
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=table)
+    assert_array_equal(model.unseen_classes_, ZOO.unseen)
+    assert set(model.class_table_) == set(table)

@@ -17,9 +17,7 @@ def brute_force(gaps, right, classes, is_seen, bias):
     gaps, right, classes, is_seen = map(np.asarray, (gaps, right, classes, is_seen))
     chosen_seen = gaps >= bias
     hit = right & (chosen_seen == is_seen)
-    return [
-        np.mean([hit[classes == cls].mean() for cls in np.unique(classes[side])]) for side in (is_seen, ~is_seen)
-    ]
+    return [np.mean([hit[classes == cls].mean() for cls in np.unique(classes[side])]) for side in (is_seen, ~is_seen)]
 
 
 @given(st.integers(0, 1000), st.floats(-3, 3))

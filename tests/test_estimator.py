@@ -277,7 +277,7 @@ def test_add_classes():
         model.add_classes({name: ZOO.table[name]})
     assert model.visual_projection_ is projection
     assert_array_equal(model.predict(ZOO.X_new), fitted().predict(ZOO.X_new))
-    with pytest.raises(ValueError, match="knows 'animal .' already: pass replace=True"):
+    with pytest.raises(ValueError, match=r"knows 'animal .' already: pass replace=True"):
         model.add_classes({ZOO.unseen[0]: np.ones(8)})
     model.add_classes({ZOO.unseen[0]: np.ones(8)}, replace=True)
     assert_array_equal(model.class_table_[ZOO.unseen[0]], np.ones(8))

@@ -12,6 +12,29 @@ import pytest
 from jcmspl import Statistics, nearest, solve_sylvester
 
 JOBS = {
+    "fit": """
+        X, y = rng.random((600, 200)), np.arange(600) % 150
+        vectors = rng.random((150, 50))
+        model = jcmspl.JCMSPL(max_iter=5, tol=0).fit(X, y, class_vectors=vectors)
+        before = dict(vars(model))
+        def job():
+            try:
+                model.set_params(max_iter=100_000_000).fit(X[:, 1:], y, class_vectors=vectors)
+            finally:
+                model.set_params(max_iter=5)
+        def again():
+            assert vars(model) == before
+            model.predict(X)
+    """,
+    "fit reading": """
+        X = np.broadcast_to(rng.random(500), (100_000_000, 500))
+        y = np.broadcast_to(["a"], 1000)
+        model = jcmspl.JCMSPL()
+        def job():
+            model.fit((X[:1000], y) for _ in range(100_000_000))
+        def again():
+            assert not [name for name in vars(model) if name.endswith("_")]
+    """,
     "solve": """
         spectrum = jcmspl.Spectrum(jcmspl.Statistics.from_samples(rng.random((600, 200)), np.arange(600) % 150),
                                    rng.random((150, 50)))

@@ -189,7 +189,9 @@ def test_two_classes_give_one_column_only_where_scikit_learn_asks_for_it():
 
 class TestScore:
     def test_per_class_and_per_sample(self):
-        rows = np.concatenate([np.flatnonzero(ZOO.y_new == ZOO.unseen[0])[:4], np.flatnonzero(ZOO.y_new != ZOO.unseen[0])])
+        rows = np.concatenate(
+            [np.flatnonzero(ZOO.y_new == ZOO.unseen[0])[:4], np.flatnonzero(ZOO.y_new != ZOO.unseen[0])]
+        )
         X, y = ZOO.X_new[rows], ZOO.y_new[rows]
         predicted = MODEL.predict(X, candidates="unseen")
         assert MODEL.score(X, y) == pytest.approx(balanced_accuracy_score(y, predicted))

@@ -38,9 +38,9 @@ def make_zoo(n_seen=6, n_unseen=3, n_attributes=8, n_features=20, per_class=15, 
     def images(classes):
         clean = np.repeat(vectors[classes] @ mixing, per_class, axis=0)
         order = rng.permutation(len(clean))
-        return (clean + noise * rng.standard_normal(clean.shape))[order], np.repeat(np.array(names)[classes], per_class)[
-            order
-        ]
+        return (clean + noise * rng.standard_normal(clean.shape))[order], np.repeat(
+            np.array(names)[classes], per_class
+        )[order]
 
     seen, unseen = np.arange(n_seen), np.arange(n_seen, n_classes)
     attributes = [f"trait {i}" for i in range(n_attributes)]

@@ -78,6 +78,10 @@ class FittingMixin:
         with unchanged_on_failure(self):
             self._check_parameters()
             so_far: LabelledStatistics | None = getattr(self, "_samples_so_far", None)
+            if so_far is None and hasattr(self, "visual_projection_"):
+                raise ValueError(
+                    "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
+                )
             table = self._table_so_far(class_vectors, so_far)
             if classes is not None:
                 _require_declared(y, classes)

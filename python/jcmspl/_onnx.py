@@ -27,10 +27,11 @@ def write_onnx(recogniser: LinearRecogniser, path: Path, *, overwrite: bool) -> 
     import jcmspl
 
     n_candidates, n_features = recogniser.weights.shape
-    constants: dict[str, Any] = {
-        "weights": recogniser.weights.T.astype(np.float32),
-        "bias": recogniser.bias.astype(np.float32),
-    }
+    with np.errstate(over="ignore"):
+        constants: dict[str, Any] = {
+            "weights": recogniser.weights.T.astype(np.float32),
+            "bias": recogniser.bias.astype(np.float32),
+        }
     if not all(np.isfinite(value).all() for value in constants.values()):
         raise ValueError("the weights are too large for float32, in which ONNX models are written")
     nodes, features = [], "features"

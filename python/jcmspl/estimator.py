@@ -130,6 +130,15 @@ class JCMSPL(
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
+    # With metadata routing enabled: class vectors belong to fit and to the predictions they are given for. The score of
+    # a fold in cross-validation is not to take them for its candidates.
+    __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
+    __metadata_request__partial_fit = {"class_vectors": True}  # noqa: RUF012
+    __metadata_request__predict = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__predict_proba = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__decision_function = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__score = {"class_vectors": False}  # noqa: RUF012
+
     def __init__(
         self,
         *,

@@ -56,7 +56,8 @@ def model():
 
 def test_curve_of_a_model_is_that_of_its_predictions(model):
     X, y = np.vstack([ZOO.X, ZOO.X_new]), np.concatenate([ZOO.y, ZOO.y_new])
-    curve = generalized_curve(model, X, y.tolist())
+    kinds = [model.recogniser(candidates=kind) for kind in ("seen", "unseen")]
+    curve = generalized_curve(*kinds, [(X[:50], y[:50]), (X[50:], y[50:])])
     for bias in (-0.1, 0.0, 0.05, 0.2):
         predicted = model.predict(X, seen_bias=bias)
         expected = [
@@ -76,13 +77,14 @@ def test_calibrate_helps_generalized_recognition(model):
     before = harmonic(0)
     assert model.calibrate(ZOO.X, ZOO.y) is model
     assert model.seen_bias_ > 0
+    assert set(model.calibration_) == {(space, "cosine") for space in ("semantic", "visual", "concept")}
     assert harmonic(None) > before + 0.03
     first = model.seen_bias_
     order = np.random.default_rng(0).permutation(len(ZOO.X))
     assert model.calibrate(ZOO.X, ZOO.y).seen_bias_ == first
     assert model.calibrate(ZOO.X[order], ZOO.y[order]).seen_bias_ > 0
     assert model.calibrate(ZOO.X, ZOO.y, random_state=1).seen_bias_ != first
-    model.seen_bias_ = 0.0
+    model.calibration_ = {}
 
 
 def test_calibrate_sees_nothing_of_the_unseen_classes(model):
@@ -90,7 +92,41 @@ def test_calibrate_sees_nothing_of_the_unseen_classes(model):
     other = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     other.add_classes({name: np.random.default_rng(0).random(8) for name in ZOO.unseen}, replace=True)
     assert other.calibrate(ZOO.X, ZOO.y).seen_bias_ == one
-    model.seen_bias_ = 0.0
+    model.calibration_ = {}
+
+
+def test_calibration_belongs_to_a_space_and_a_metric():
+    model = JCMSPL(seen_bias=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert model.set_params(seen_bias=0.25).seen_bias_ == 0.25  # takes effect at once, as space and metric do
+    model.calibrate(ZOO.X, ZOO.y)
+    for space in ("semantic", "visual", "concept"):
+        alone = JCMSPL(space=space).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).calibrate(ZOO.X, ZOO.y)
+        assert model.set_params(space=space).seen_bias_ == alone.seen_bias_ != 0.25
+        mixed = [*ZOO.seen, *ZOO.unseen]
+        assert_array_equal(
+            JCMSPL.recogniser(model, candidates=mixed, space="visual").bias,
+            model.set_params(space="visual").recogniser(candidates=mixed).bias,
+        )
+    assert model.set_params(metric="euclidean").seen_bias_ == 0.25
+    model.set_params(metric="cosine", space="semantic")
+    before = model.seen_bias_
+    assert model.partial_fit(ZOO.X[:1], ZOO.y[:1]).seen_bias_ == before
+    assert model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_bias_ == 0.25
+
+
+def test_folds_train_on_every_class_they_do_not_hold_out(monkeypatch):
+    zoo = make_zoo(n_seen=40, n_unseen=10, per_class=2)
+    model = JCMSPL(init=np.eye(40)).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+    seen = []
+    original = JCMSPL.fit_from_statistics
+
+    def spy(self, statistics, classes, **kwargs):
+        seen.append(len(classes))
+        return original(self, statistics, classes, **kwargs)
+
+    monkeypatch.setattr(JCMSPL, "fit_from_statistics", spy)
+    model.calibrate(zoo.X, zoo.y, random_state=np.random.default_rng(0))
+    assert seen == [32] * 5
 
 
 def test_bad_input(model):
@@ -102,6 +138,12 @@ def test_bad_input(model):
         model.calibrate(ZOO.X, ZOO.y[:3])
     with pytest.raises(ValueError, match="too few for 13 folds"):
         model.calibrate(ZOO.X, ZOO.y, n_splits=13)
+    rows = np.isin(ZOO.y, ZOO.seen[:2])
+    with pytest.raises(ValueError, match="2 classes, too few to hold some out"):
+        model.calibrate(ZOO.X[rows], ZOO.y[rows])
+    first = [ZOO.y.tolist().index(name) for name in ZOO.seen]
+    with pytest.raises(ValueError, match="one sample only"):
+        model.calibrate(ZOO.X[first], ZOO.y[first])
     with pytest.raises(ValueError, match="no unseen classes"):
         JCMSPL().fit(ZOO.X, ZOO.y).calibrate(ZOO.X, ZOO.y)
     assert_array_equal(model.seen_bias_, 0)

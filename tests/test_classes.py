@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.utils.validation import _is_arraylike
 
 from jcmspl import ClassTable
-from jcmspl.labels import as_label_list, label_array, sorted_labels
+from jcmspl.labels import as_label_list, as_targets, label_array, sorted_labels
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0], "otter": [0.5, 0.25]}
 
@@ -24,6 +24,8 @@ def test_all_forms_make_the_same_table():
     assert ClassTable.of(frame) == ClassTable(names, matrix, ["stripes", "hooves"])
     assert ClassTable.of(matrix) == ClassTable([0, 1, 2], matrix)
     assert ClassTable.of(matrix.tolist()) == ClassTable([0, 1, 2], matrix)
+    mixed = pd.DataFrame({"a": [True, False, True], "b": pd.array([1, 2, 3], dtype="Int64"), "c": [0.5, 1, 2]})
+    assert_array_equal(ClassTable.of(mixed).vectors, [[1, 1, 0.5], [0, 2, 1], [1, 3, 2]])
     assert ClassTable.of({k: pd.Series(v) for k, v in VECTORS.items()}) == expected
     assert expected != ClassTable(names, matrix + 1)
     assert expected != ClassTable(names[::-1], matrix)
@@ -47,12 +49,11 @@ def test_updated_takes_the_other_vector_and_keeps_the_rest():
     table = ClassTable.of(VECTORS).updated(ClassTable.of({"otter": [9, 9], "lynx": [3, 4]}))
     assert list(table) == ["zebra", "horse", "otter", "lynx"]
     assert_array_equal(table["otter"], [9, 9])
-    with pytest.raises(ValueError, match="3 attributes, but the others have 2"):
+    with pytest.raises(ValueError, match="3 attributes, but those of the model have 2"):
         table.updated(ClassTable.of({"a": [1, 2, 3]}))
     a, b = (ClassTable(["x"], [[1, 2]], names) for names in (["p", "q"], ["q", "p"]))
-    with pytest.raises(ValueError, match="another order"):
-        a.updated(b)
-    with pytest.raises(ValueError, match="other attributes: 'r' differ"):
+    assert_array_equal(a.updated(b)["x"], [2, 1])  # attributes are known by name, not by position
+    with pytest.raises(ValueError, match="other attributes than those of the model: 'r' in place of 'q'"):
         a.updated(ClassTable(["x"], [[1, 2]], ["p", "r"]))
 
 
@@ -74,6 +75,7 @@ def test_copies_and_pickles():
     table = ClassTable.of(VECTORS)
     for twin in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
         assert twin == table
+        assert not twin.vectors.flags.writeable
 
 
 def test_html_escapes_names():
@@ -96,13 +98,18 @@ def test_html_escapes_names():
         (lambda: ClassTable([[1]], [[1.0]]), TypeError, "cannot be a label"),
         (lambda: ClassTable(["a"], [[1.0]], ["p", "q"]), ValueError, "2 names for 1 attributes"),
         (lambda: ClassTable.of({"a": [1, 2], "b": [1]}), ValueError, "'a' has 2 values and that of 'b' has 1"),
+        (lambda: ClassTable.of([[1, 2], [3]]), ValueError, "that of 0 has 2 values and that of 1 has 1"),
+        (lambda: ClassTable.of({"a": ["1", "2"]}), TypeError, "class vector of 'a'"),
+        (lambda: ClassTable.of({"a": [1j]}), TypeError, "class vector of 'a'"),
+        (lambda: ClassTable.of(pd.DataFrame({"p": ["x"]})), TypeError, "its column 'p' is"),
+        (lambda: ClassTable.of(VECTORS)["lynx"], KeyError, "no class 'lynx'"),
         (lambda: ClassTable.of({"a": "text"}), TypeError, "class vector of 'a'"),
         (lambda: ClassTable.of({"a": [[1]]}), ValueError, "class vector of 'a' must have one dimension"),
         (lambda: ClassTable.of({}), ValueError, "is empty"),
         (
             lambda: ClassTable.of(VECTORS).positions(["lynx", "otter", "yak"], "y"),
             ValueError,
-            "lacks 2 of the 3 classes in y: 'lynx', 'yak'",
+            "no class vectors for 2 of the 3 classes in y: 'lynx', 'yak'",
         ),
     ],
 )
@@ -128,6 +135,42 @@ def test_labels_of_odd_types_come_back_as_they_were(labels):
     back = as_label_list(array)
     assert back == labels
     assert [type(a) for a in back] == [type(a) for a in labels]
+
+
+def test_labels_that_numpy_would_change():
+    for labels in ([2**63, -1], ["a", "a\0"], [1, "1"], [frozenset([1]), frozenset([2])], [(1, 2), (3,)]):
+        assert label_array(labels).tolist() == labels
+        assert ClassTable(labels, np.eye(len(labels))).labels.tolist() == labels
+
+
+def test_dates():
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    table = ClassTable(days, np.eye(2))
+    assert days[1] in table
+    assert as_label_list(days.to_numpy())[0] == days[0]
+
+
+@pytest.mark.parametrize(
+    "labels", [pd.array(["a", None], dtype="string"), [np.nan], [pd.NaT], np.array(["NaT"], "M8[s]")]
+)
+def test_missing_labels(labels):
+    with pytest.raises(ValueError, match="missing label at position"):
+        as_label_list(labels)
+
+
+def test_other_labels_that_are_none():
+    with pytest.raises(TypeError, match="cannot be a label"):
+        as_label_list([np.array([1, 2]), np.array([3])])
+    with pytest.raises(ValueError, match="masked"):
+        as_label_list(np.ma.masked_array([1, 2], mask=[True, False]))
+    with pytest.raises(ValueError, match="continuous"):
+        as_targets([0.5, 1.5])
+    assert as_targets([1.0, 2.0]) == [1, 2]
+
+
+def test_sets_have_an_order_of_their_own():
+    labels = [frozenset(part) for part in ([1], [2], [1, 2], [3])]
+    assert sorted_labels(labels) == sorted_labels(labels[::-1])
 
 
 @given(st.lists(ANY_LABEL, max_size=20), st.randoms())

@@ -113,7 +113,20 @@ def test_other_dtypes(dtype):
     assert np.mean(model.predict(X) == expected.predict(X.astype(np.float64))) > 0.98
 
 
-@pytest.mark.parametrize("form", [iter, list, lambda chunks: (chunk for chunk in chunks)])
+class Loader:
+    """An iterable with a length, as data loaders of deep learning are; its chunks are lists, and some are empty."""
+
+    def __init__(self, chunks):
+        self.chunks = [[ZOO.X[:0], ZOO.y[:0]], *([X, y] for X, y in chunks)]
+
+    def __len__(self):
+        return len(self.chunks)
+
+    def __iter__(self):
+        return iter(self.chunks)
+
+
+@pytest.mark.parametrize("form", [iter, list, lambda chunks: (chunk for chunk in chunks), Loader])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_chunks(form, size):
     chunks = [(ZOO.X[i : i + size], ZOO.y[i : i + size]) for i in range(0, len(ZOO.X), size)]
@@ -215,6 +228,29 @@ class TestPartialFit:
                     model.predict(ZOO.X)
         assert_same_model(model, fitted())
 
+    def test_one_class_at_first(self):
+        model = JCMSPL()
+        for name in ZOO.seen:
+            model.partial_fit(ZOO.X[ZOO.y == name], ZOO.y[ZOO.y == name], class_vectors=ZOO.table)
+            if name == ZOO.seen[0]:
+                with pytest.raises(NotFittedError):
+                    model.predict(ZOO.X)
+        assert_same_model(model, fitted())
+
+    def test_declared_classes_are_remembered_and_hold_for_chunks(self):
+        model = JCMSPL().partial_fit(ZOO.X, ZOO.y, classes=ZOO.seen)
+        for X, y in ((ZOO.X[:1], ["yeti"]), (iter([(ZOO.X[:1], ["yeti"])]), None)):
+            with pytest.raises(ValueError, match="not in classes: 'yeti'"):
+                model.partial_fit(X, y)
+
+    def test_statistics_are_a_copy(self):
+        model = fitted()
+        total = model.statistics_
+        total += model.statistics_
+        assert model.statistics_.n_samples == len(ZOO.X)
+        with pytest.raises(AttributeError, match="not fitted yet"):
+            _ = JCMSPL().statistics_
+
     def test_what_cannot_go_on(self):
         rows = slice(0, 20)
         model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
@@ -223,11 +259,11 @@ class TestPartialFit:
             model.partial_fit(ZOO.X[rows, :3], ZOO.y[rows])
         with pytest.raises(ValueError, match="changes the vector of a class that has samples"):
             model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors={ZOO.seen[0]: np.ones(8)})
-        with pytest.raises(ValueError, match="lacks 1 of the 1 classes in y: 'yeti'"):
+        with pytest.raises(ValueError, match="no class vectors for 1 of the 1 classes in y: 'yeti'"):
             model.partial_fit(ZOO.X[:1], ["yeti"])
         with pytest.raises(ValueError, match="not in classes: "):
             model.partial_fit(ZOO.X[rows], ZOO.y[rows], classes=["yeti"])
-        with pytest.raises(ValueError, match="scaled to length one"):
+        with pytest.raises(ValueError, match="feature_normalisation='none' differs"):
             model.set_params(feature_normalisation="none").partial_fit(ZOO.X[rows], ZOO.y[rows])
         model.set_params(feature_normalisation="sample_l2+center")
         assert vars(model) == before
@@ -261,7 +297,7 @@ class TestStatistics:
             JCMSPL().fit_from_statistics(ZOO.X)
         with pytest.raises(ValueError, match="6 different labels"):
             JCMSPL().fit_from_statistics(statistics, ["a", "b"])
-        with pytest.raises(ValueError, match="lacks 6 of the 6 classes in the statistics: 0, 1, 2"):
+        with pytest.raises(ValueError, match="no class vectors for 6 of the 6 classes in the statistics: 0, 1, 2"):
             JCMSPL().fit_from_statistics(statistics, class_vectors=ZOO.table)
         with pytest.raises(ValueError, match="unit_rows=False"):
             JCMSPL(feature_normalisation="center").fit_from_statistics(statistics)
@@ -283,7 +319,7 @@ def test_add_classes():
     assert_array_equal(model.class_table_[ZOO.unseen[0]], np.ones(8))
     with pytest.raises(ValueError, match="was trained on"):
         model.add_classes({ZOO.seen[0]: np.ones(8)}, replace=True)
-    with pytest.raises(ValueError, match="3 attributes, but the others have 8"):
+    with pytest.raises(ValueError, match="3 attributes, but those of the model have 8"):
         model.add_classes({"new": np.ones(3)})
     with pytest.raises(TypeError, match="must name its classes"):
         model.add_classes(np.ones((1, 8)))
@@ -324,8 +360,22 @@ def test_more_concepts_than_classes():
 
 
 def test_a_huge_offset_is_told():
-    with pytest.warns(RuntimeWarning, match="subtract a constant"):
-        fitted(ZOO._replace(X=ZOO.X + 1e7), feature_normalisation="center")
+    with pytest.warns(RuntimeWarning, match=r"20 of the 20 features \(the first is number 0\).*subtract a constant"):
+        fitted(ZOO._replace(X=ZOO.X + 1e6), feature_normalisation="center")
+    with pytest.warns(RuntimeWarning, match="too small beside their mean.*subtract a constant"):
+        fitted(ZOO._replace(X=ZOO.X + 1e9), feature_normalisation="center")
+    X = ZOO.X.copy()
+    X[:, 3] = 1e6  # a constant column is no reason to warn
+    fitted(ZOO._replace(X=X), feature_normalisation="zscore")
+
+
+def test_classes_that_cannot_be_told_apart_are_told():
+    lines = {name: (i + 1) * np.ones(8) for i, name in enumerate(ZOO.table)}
+    with pytest.warns(
+        RuntimeWarning, match="same class vector after 'sample_l2\\+center'.*another class_normalisation"
+    ):
+        JCMSPL(max_iter=2, tol=0).fit(ZOO.X, ZOO.y, class_vectors=lines)
+    JCMSPL(class_normalisation="center", max_iter=2, tol=0).fit(ZOO.X, ZOO.y, class_vectors=lines)
 
 
 def test_samples_that_do_not_differ_are_told():
@@ -347,7 +397,7 @@ def with_nan():
     ("call", "error", "message"),
     [
         (lambda: bad(X=with_nan()), ValueError, "sample 17 holds NaN"),
-        (lambda: bad(y=["yeti", *ZOO.y[1:]]), ValueError, "lacks 1 of the 7 classes in y: 'yeti'"),
+        (lambda: bad(y=["yeti", *ZOO.y[1:]]), ValueError, "no class vectors for 1 of the 7 classes in y: 'yeti'"),
         (lambda: bad(y=ZOO.y[:-1]), ValueError, "90 samples in X, 89 labels in y"),
         (lambda: bad(y=None), ValueError, "requires y to be passed"),
         (lambda: bad(y=[None] * 90), ValueError, "missing label at position 0"),
@@ -358,6 +408,10 @@ def with_nan():
         (lambda: bad(X=ZOO.X[:, :0]), ValueError, "0 feature"),
         (lambda: bad(X=ZOO.X[:0], y=ZOO.y[:0]), ValueError, "0 sample"),
         (lambda: bad(X=ZOO.X + 1j), ValueError, "Complex data not supported"),
+        (lambda: bad(X=iter([(ZOO.X, ZOO.y)])), TypeError, "leave y out"),
+        (lambda: bad(X=np.ma.masked_greater(ZOO.X, 1)), ValueError, "X has masked values"),
+        (lambda: bad(init=None), (TypeError, ValueError), "init"),
+        (lambda: bad(seen_bias="auto"), TypeError, "seen_bias must be a number"),
         (lambda: bad(X=iter([]), y=None), ValueError, "no samples: the iterator gave no chunk"),
         (lambda: bad(X=iter([1]), y=None), TypeError, r"chunk 0 is not a pair \(X, y\)"),
         (lambda: bad(X=iter([(ZOO.X, ZOO.y[:3])]), y=None), ValueError, "chunk 0 has 90 samples but 3 labels"),

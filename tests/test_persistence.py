@@ -104,6 +104,17 @@ def test_going_on_after_loading(tmp_path):
     assert "yeti" in bare.unseen_classes_
 
 
+def test_samples_that_were_not_solved_for_are_kept(tmp_path):
+    first = np.isin(ZOO.y, ZOO.seen[2:])
+    model = JCMSPL().fit(ZOO.X[first], ZOO.y[first], class_vectors=ZOO.table)
+    model.partial_fit(ZOO.X[~first][:-1], ZOO.y[~first][:-1], solve=False)
+    model.save(tmp_path / "model", statistics=True)
+    again = load(tmp_path / "model")
+    assert_array_equal(again.predict(ZOO.X_new), model.predict(ZOO.X_new))
+    again.partial_fit(ZOO.X[~first][-1:], ZOO.y[~first][-1:])
+    assert_allclose(again.visual_projection_, fitted().visual_projection_, rtol=1e-8, atol=1e-10)
+
+
 def test_supervised_models(tmp_path):
     model = JCMSPL().fit(ZOO.X, ZOO.y)
     model.save(tmp_path / "model")
@@ -152,6 +163,16 @@ def dumped(model):
 
 
 class TestWhatCannotBeSaved:
+    def test_models_that_could_not_be_loaded(self, tmp_path):
+        class Other(JCMSPL):
+            pass
+
+        with pytest.raises(ValueError, match="'Other' is no kind of model"):
+            Other().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).save(tmp_path / "model")
+        with pytest.raises(ValueError, match="max_iter"):
+            fitted().set_params(max_iter=0).save(tmp_path / "model")
+        assert not list(tmp_path.iterdir())
+
     def test_functions_and_odd_labels(self, tmp_path):
         with pytest.raises(ValueError, match="metric is a function"):
             fitted().set_params(metric=np.subtract).save(tmp_path / "model")
@@ -190,6 +211,22 @@ def test_a_crash_leaves_the_old_file(tmp_path, monkeypatch, step):
         fitted(space="visual").save(path, overwrite=True)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
+def test_links_and_permissions_stay(tmp_path):
+    path, link, dangling = tmp_path / "model", tmp_path / "link", tmp_path / "dangling"
+    fitted().save(path)
+    path.chmod(0o600)
+    link.symlink_to(path)
+    dangling.symlink_to(tmp_path / "nothing")
+    fitted(space="visual").save(link, overwrite=True)
+    assert link.is_symlink()
+    assert load(path).space == "visual"
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        fitted().save(dangling)
+    fitted().save(tmp_path / ("x" * 250))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -252,6 +289,22 @@ class TestBadFiles:
             with pytest.raises(ModelFileError, match="not a whole safetensors file"):
                 load(path)
 
+    def test_a_folder(self, tmp_path):
+        with pytest.raises(IsADirectoryError, match="is a folder"):
+            load(tmp_path)
+
+    def test_odd_versions(self, path):
+        for version in ("9" * 5000, "", "-1", "1.0", "٣"):
+            self.rewritten(path, format_version=version)
+            with pytest.raises(ModelFileError, match="format version"):
+                load(path)
+
+    def test_other_tensors_are_not_read(self, path):
+        self.rewritten(path, lambda t: t.update(surprise=np.zeros(3, dtype=np.uint8)))
+        data = path.read_bytes().replace(b'"dtype":"U8"', b'"dtype":"F8_E4M3"'.ljust(12)[:12])
+        assert load(path).n_features_in_ == 20
+        path.write_bytes(data)
+
     def test_a_newer_format(self, path):
         self.rewritten(path, format_version="2", jcmspl_version="9.9")
         with pytest.raises(ModelFileError, match=r"format version '2', written by jcmspl 9.9.*a newer one is needed"):
@@ -287,7 +340,11 @@ class TestBadFiles:
             lambda c: c["labels"].__setitem__(0, 3),
             lambda c: c.update(feature_normalisation="magic"),
             lambda c: c.update(feature_names=["a"]),
-            lambda c: c.update(seen_bias=None),
+            lambda c: c.update(calibration=[["semantic", "cosine", None]]),
+            lambda c: c.update(calibration=[["audio", "cosine", 1.0]]),
+            lambda c: c["parameters"].update(init=None),
+            lambda c: c["parameters"].update(init={}),
+            lambda c: c["sampled_labels"].pop(),
             lambda c: c.update(attributes=5),
             lambda c: c.pop("timings"),
             lambda c: c.clear(),

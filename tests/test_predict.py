@@ -67,8 +67,9 @@ class TestCandidates:
     def test_classes_given_at_the_call(self):
         given = {"yeti": np.ones(8), "unicorn": np.arange(8.0)}
         assert self.columns(class_vectors=given) == ["yeti", "unicorn"]
-        assert self.columns(class_vectors=given, candidates="unseen") == ["yeti", "unicorn"]
-        assert self.columns(class_vectors=given, candidates="all") == [*ZOO.seen, "yeti", "unicorn"]
+        assert self.columns(class_vectors=given, candidates="unseen") == [*ZOO.unseen, "yeti", "unicorn"]
+        assert self.columns(class_vectors=given, candidates="all") == [*ZOO.seen, *ZOO.unseen, "yeti", "unicorn"]
+        assert self.columns(candidates=set(ZOO.unseen)) == sorted(ZOO.unseen)
         assert self.columns(class_vectors=given, candidates=["yeti", ZOO.unseen[0]]) == ["yeti", ZOO.unseen[0]]
         assert self.columns(class_vectors=np.ones((3, 8))) == [0, 1, 2]
         frame = pd.DataFrame(ZOO.table.vectors, index=list(ZOO.table))
@@ -97,16 +98,35 @@ class TestCandidates:
         [
             ({"candidates": []}, "no candidate classes"),
             ({"candidates": "sene"}, "candidates must be one of 'seen', 'unseen', 'all', or a list of labels"),
-            ({"candidates": ["yeti"]}, "lacks 1 of the 1 classes in candidates: 'yeti'"),
+            ({"candidates": ["yeti"]}, "no class vectors for 1 of the 1 classes in candidates: 'yeti'"),
             ({"candidates": [ZOO.seen[0], ZOO.seen[0]]}, "names some classes twice"),
-            ({"class_vectors": {"yeti": [1.0]}}, "1 attributes, but the model was trained with 8"),
-            ({"class_vectors": np.ones((2, 8)), "candidates": "all"}, "known by row number alone"),
+            ({"class_vectors": {"yeti": [1.0]}}, "1 attributes, but those of the model have 8"),
+            ({"class_vectors": {ZOO.seen[0]: np.ones(8)}, "candidates": "all"}, "has another vector for 'animal"),
             ({"seen_bias": np.nan}, "seen_bias must be a finite number"),
         ],
     )
     def test_bad_candidates(self, call, message):
         with pytest.raises(ValueError, match=message):
             MODEL.predict(ZOO.X, **call)
+
+    def test_row_numbers_that_meant_other_classes_are_not_mixed_up(self):
+        numbers = {name: i for i, name in enumerate([*ZOO.seen, *ZOO.unseen])}
+        vectors = ZOO.table.select(numbers).vectors
+        model = JCMSPL().fit(ZOO.X, [numbers[name] for name in ZOO.y], class_vectors=vectors[:6])
+        for given in (vectors[6:], pd.DataFrame(vectors[6:])):
+            assert set(model.predict(ZOO.X_new, class_vectors=given)) <= {0, 1, 2}
+            with pytest.raises(ValueError, match="give it another name"):
+                model.predict(ZOO.X_new, class_vectors=given, candidates="all")
+
+    def test_attributes_are_known_by_name(self):
+        reordered = pd.DataFrame(ZOO.table.vectors, list(ZOO.table), ZOO.table.attributes).iloc[:, ::-1]
+        expected = MODEL.predict(ZOO.X_new, class_vectors=ZOO.table)
+        assert_array_equal(MODEL.predict(ZOO.X_new, class_vectors=reordered), expected)
+        assert_allclose(MODEL.reconstruct_visual(reordered), MODEL.reconstruct_visual(ZOO.table))
+
+    def test_a_supervised_model_knows_no_other_classes(self):
+        with pytest.raises(ValueError, match="trained without class_vectors"):
+            JCMSPL().fit(ZOO.X, ZOO.y).predict(ZOO.X, class_vectors=np.ones((2, 6)))
 
     def test_no_unseen_class_is_known(self):
         model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table.select(ZOO.seen))
@@ -140,9 +160,22 @@ class TestTopK:
         assert_allclose(best, np.take_along_axis(scores, order, axis=1))
         assert_array_equal(MODEL.predict_topk(ZOO.X_new, 1)[:, 0], MODEL.predict(ZOO.X_new))
 
+    def test_default(self):
+        assert MODEL.predict_topk(ZOO.X_new).shape == (45, 5)
+        assert MODEL.predict_topk(ZOO.X_new, candidates="unseen").shape == (45, 3)
+
     def test_bad_k(self):
-        with pytest.raises(ValueError, match="k must be from 1 to 3"):
+        with pytest.raises(ValueError, match="k is 4, but there are only 3 candidates"):
             MODEL.predict_topk(ZOO.X_new, 4, candidates="unseen")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, bool])
+def test_samples_that_must_be_converted_go_in_blocks(dtype):
+    X = np.tile(ZOO.X * 3, (60, 1)).astype(dtype)
+    assert len(X) > 4096
+    expected = MODEL.decision_function(X.astype(np.float64))
+    assert_allclose(MODEL.decision_function(X), expected, atol=1e-12)
+    assert_array_equal(MODEL.predict(X), MODEL.predict(X.astype(np.float64)))
 
 
 def test_precision_of_the_samples_is_kept():
@@ -168,8 +201,11 @@ class TestProbabilities:
         assert model.predict_proba(ZOO.X_new).max(axis=1).mean() > 2 / 9
 
     def test_extreme_temperatures(self):
-        cold = MODEL.predict_proba(ZOO.X_new.astype(np.float32), temperature=1e-30)
-        assert_allclose(cold.sum(axis=1), 1)
+        for X in (ZOO.X_new, ZOO.X_new.astype(np.float32)):
+            for temperature in (1e-30, 5e-324):
+                cold = MODEL.predict_proba(X, temperature=temperature)
+                assert_allclose(cold.max(axis=1), 1)
+                assert_allclose(cold.sum(axis=1), 1)
         assert_allclose(MODEL.predict_proba(ZOO.X_new, temperature=1e30), 1 / 9)
         with pytest.raises(ValueError, match="temperature must be a finite number above 0"):
             MODEL.predict_proba(ZOO.X_new, temperature=-1)
@@ -208,10 +244,22 @@ class TestScore:
     def test_bad_input(self):
         with pytest.raises(ValueError, match="45 samples in X but 3 labels in y"):
             MODEL.score(ZOO.X_new, ZOO.y_new[:3])
-        with pytest.raises(ValueError, match="lacks 1 of the 1 classes in y: 'yeti'"):
+        with pytest.raises(ValueError, match="no class vectors for 1 of the 1 classes in y: 'yeti'"):
             MODEL.score(ZOO.X_new[:1], ["yeti"])
         with pytest.raises(ValueError, match="average must be one of"):
             MODEL.score(ZOO.X_new, ZOO.y_new, average="macro")
+        with pytest.raises(ValueError, match=r"single class 'animal .*name the candidates"):
+            MODEL.score(ZOO.X_new[ZOO.y_new == ZOO.unseen[0]], ZOO.y_new[ZOO.y_new == ZOO.unseen[0]])
+        with pytest.raises(ValueError, match="not among the candidates and could never be right"):
+            MODEL.score(ZOO.X, ["yeti", *ZOO.y[1:]])
+
+    def test_sample_weights(self):
+        weights = np.random.default_rng(0).random(len(ZOO.y_new))
+        predicted = MODEL.predict(ZOO.X_new, candidates="unseen")
+        expected = balanced_accuracy_score(ZOO.y_new, predicted, sample_weight=weights)
+        assert MODEL.score(ZOO.X_new, ZOO.y_new, weights) == pytest.approx(expected)
+        expected = accuracy_score(ZOO.y_new, predicted, sample_weight=weights)
+        assert MODEL.score(ZOO.X_new, ZOO.y_new, weights, average="sample") == pytest.approx(expected)
 
 
 class TestMetricOfOnesOwn:
@@ -269,7 +317,7 @@ class TestProjections:
         assert_array_equal(cdist(means, expected).argmin(axis=1), [0, 1, 2])
 
     def test_bad_vectors(self):
-        with pytest.raises(ValueError, match="2 attributes, but the model was trained with 8"):
+        with pytest.raises(ValueError, match="2 attributes, but those of the model have 8"):
             MODEL.reconstruct_visual([[1.0, 2.0]])
 
 
@@ -353,3 +401,5 @@ def test_bad_samples():
             method(ZOO.X[:, :5])
         with pytest.raises(ValueError, match="2D array"):
             method(ZOO.X[0])
+        with pytest.raises(ValueError, match="X has masked values"):
+            method(np.ma.masked_greater(ZOO.X, 1))

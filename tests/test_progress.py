@@ -71,6 +71,20 @@ def test_nothing_is_shown_of_short_work(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("stderr", [None, object()])
+def test_no_stderr_is_no_terminal(monkeypatch, stderr):
+    monkeypatch.setattr("sys.stderr", stderr)
+    with progress.Progress("working", 3, "steps") as line:
+        line.announce()
+
+
+def test_closed_stderr(monkeypatch, tmp_path):
+    with open(tmp_path / "file", "w") as file:
+        pass
+    monkeypatch.setattr("sys.stderr", file)
+    progress.Progress("working", 3, "steps").announce()
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(5, "5 s"), (89, "89 s"), (600, "10 min"), (7200, "2.0 h")])
 def test_durations(seconds, text):
     assert progress._duration(seconds) == text

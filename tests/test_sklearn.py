@@ -6,6 +6,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -54,6 +55,26 @@ def test_pipeline():
     assert set(given.predict(ZOO.X_new, class_vectors=unseen)) <= set(ZOO.unseen)
 
 
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_pipeline_can_be_scored(routing):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = make_pipeline(StandardScaler(), JCMSPL())
+        assert model.fit(ZOO.X, ZOO.y).score(ZOO.X, ZOO.y) > 0.9
+        scores = cross_val_score(model, ZOO.X, ZOO.y, cv=3, error_score="raise")
+        assert np.mean(scores) > 0.7
+
+
+def test_labels_as_matlab_has_them():
+    """Whole numbers in float64, while the class vectors are an array."""
+    numbers = {name: float(i) for i, name in enumerate(ZOO.table)}
+    y = np.array([numbers[name] for name in ZOO.y])
+    model = JCMSPL().fit(ZOO.X, y, class_vectors=ZOO.table.vectors)
+    assert accuracy_score(y, model.predict(ZOO.X)) > 0.3
+    assert model.predict(ZOO.X).dtype.kind == "i"
+    bools = JCMSPL().fit(ZOO.X, ZOO.y == ZOO.seen[0], class_vectors=ZOO.table.vectors[:3])
+    assert bools.predict(ZOO.X).dtype.kind == "i"
+
+
 def plain_loop(model, cv):
     scores = []
     for train, test in cv.split(ZOO.X, ZOO.y):
@@ -100,6 +121,7 @@ def test_feature_names_and_output():
     assert_array_equal(model.feature_names_in_, frame.columns)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.rename(columns={"pixel 0": "other"}))
+    assert model.score(frame, ZOO.y, candidates="seen") > 0.8  # without a warning of missing names
     fresh = JCMSPL()
     codes = fresh.fit_transform(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     assert_array_equal(codes, fresh.transform(ZOO.X))

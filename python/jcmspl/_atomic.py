@@ -5,25 +5,35 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
     """Write a file beside its place and move it there when it is complete; a crash leaves what was there before."""
-    path = Path(path)
+    with atomic_file(path, overwrite=overwrite) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a file that takes its place only when all of it was written without an error."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
-    if path.exists() and not overwrite:
+    if os.path.lexists(path) and not overwrite:
         raise FileExistsError(f"{path} exists already: choose another name or allow it to be overwritten")
+    path = path.resolve()  # what a link points to is replaced, not the link
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        os.chmod(name, mode)  # mkstemp makes files that only their owner can read
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):

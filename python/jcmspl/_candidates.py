@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,15 @@ def candidate_table(
     seen : iterable of labels
         The former.
     class_vectors : anything that ClassTable.of takes, or None
-        Classes given at the call; their vectors count, also where the model knows the class already.
+        Classes given at the call, in addition to those of the model. Their vectors count where the model knows the
+        class already; of a class it was trained on it may differ only where the given classes alone are candidates.
     candidates : {"seen", "unseen", "all"}, sequence of labels, or None
         None: the classes given at the call, or else all that are known.
     """
     trained = list(seen)
-    given = None if class_vectors is None else _given(class_vectors, known, candidates)
+    given = None if class_vectors is None else ClassTable.of(class_vectors).aligned_with(known)
+    if given is not None and candidates is not None:
+        _require_trained_vectors(given, known, trained)
     pool = known if given is None else known.updated(given)
     wanted = _wanted(pool, trained, given, candidates)
     if not wanted:
@@ -41,36 +45,19 @@ def candidate_table(
             "or candidates='seen'"
         )
     table = pool.select(wanted, "candidates")
+    # a number may name another class than it did in training: only an equal vector tells
     trained_set = set(trained)
-    is_seen = np.array([label in trained_set for label in wanted])
-    if given is not None and _is_bare_array(class_vectors):
-        # row numbers may mean other classes than they did in training: only an equal vector tells
-        is_seen = np.array(
-            [
-                bool(same) and np.array_equal(table[label], known[label])
-                for label, same in zip(wanted, is_seen, strict=True)
-            ]
-        )
-    return table, is_seen
+    is_seen = [label in trained_set and np.array_equal(table[label], known[label]) for label in wanted]
+    return table, np.array(is_seen)
 
 
-def _given(class_vectors: Any, known: ClassTable, candidates: Any) -> ClassTable:
-    table = ClassTable.of(class_vectors)
-    if table.n_attributes != known.n_attributes:
+def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
+    changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
+    if changed:
         raise ValueError(
-            f"the class vectors given have {table.n_attributes} attributes, but the model was trained with "
-            f"{known.n_attributes}"
+            f"class_vectors has another vector for {some(changed)} than the model was trained with. If it is another "
+            "class, give it another name (the names of an array, or of a DataFrame without an index, are row numbers)"
         )
-    if candidates is not None and _is_bare_array(class_vectors):
-        raise ValueError(
-            "class_vectors is an array, whose classes are known by row number alone: to mix them with classes of the "
-            "model, name them (a dict, DataFrame or ClassTable)"
-        )
-    return table
-
-
-def _is_bare_array(class_vectors: Any) -> bool:
-    return isinstance(class_vectors, (np.ndarray, list, tuple))
 
 
 def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, candidates: Any) -> list[Label]:
@@ -83,13 +70,15 @@ def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, ca
             )
         if candidates == "seen":
             return trained
-        unseen = _unseen(given if given is not None else pool, trained)
+        unseen = _unseen(pool, trained)
         return unseen if candidates == "unseen" else [*trained, *unseen]
+    if isinstance(candidates, Set):
+        candidates = sorted_labels(candidates)
     labels = as_label_list(candidates, "candidates")
-    if len(set(labels)) != len(labels):
-        twice = sorted_labels({label for label in labels if labels.count(label) > 1})
+    twice = sorted_labels(label for label, count in Counter(labels).items() if count > 1)
+    if twice:
         raise ValueError(f"candidates names some classes twice: {some(twice)}")
-    return labels
+    return pool.own_labels(labels) if all(label in pool for label in labels) else labels
 
 
 def _unseen(table: ClassTable, trained: list[Label]) -> list[Label]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jcmspl._progress import Progress
 from jcmspl.classes import ClassTable
-from jcmspl.labels import Label, as_label_list, sorted_labels
+from jcmspl.labels import Label, as_targets, some, sorted_labels
 from jcmspl.statistics import Statistics
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
@@ -31,6 +31,14 @@ class LabelledStatistics:
         union = sorted_labels(dict.fromkeys([*self.labels, *other.labels]))
         return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union))
 
+    def add_in_place(self, other: LabelledStatistics) -> LabelledStatistics:
+        """Return the sum of both; self's own statistics if they have the same classes, which saves memory and time."""
+        if self.labels != other.labels:
+            return self + other
+        total = self.statistics
+        total += other.statistics
+        return self
+
     def _renumbered(self, labels: list[Label]) -> Statistics:
         position = {label: number for number, label in enumerate(self.labels)}
         return self.statistics.select_classes(np.array([position.get(label, -1) for label in labels], dtype=np.int64))
@@ -47,16 +55,28 @@ class Collector:
         Whether samples are scaled to length one.
     progress : bool
         Whether to show progress.
+    known : iterable of labels
+        Classes that have been met before.
+    declared : set of labels or None
+        The classes that may occur, where the user has named them.
     """
 
-    def __init__(self, table: ClassTable | None, *, unit_rows: bool, progress: bool) -> None:
-        self._table, self._unit_rows, self._show = table, unit_rows, progress
-        self._numbers: dict[Label, int] = {}
+    def __init__(
+        self,
+        table: ClassTable | None,
+        *,
+        unit_rows: bool,
+        progress: bool,
+        known: Iterable[Label] = (),
+        declared: set[Label] | None = None,
+    ) -> None:
+        self._table, self._unit_rows, self._show, self._declared = table, unit_rows, progress, declared
+        self._numbers: dict[Label, int] = {label: number for number, label in enumerate(known)}
         self._statistics: Statistics | None = None
 
     def add_array(self, X: npt.NDArray[Any], y: Any) -> None:
         """Read an array of samples."""
-        labels = as_label_list(y)
+        labels = as_targets(y)
         if len(labels) != len(X):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {len(X)} samples in X, "
@@ -79,9 +99,11 @@ class Collector:
                     X, y = chunk
                 except (TypeError, ValueError):
                     raise TypeError(f"chunk {number} is not a pair (X, y)") from None
-                X, labels = validate(X), as_label_list(y)
+                X, labels = validate(X), as_targets(y)
                 if len(X) != len(labels):
                     raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
+                if not len(X):
+                    continue
                 numbers = self._number(labels)
                 self._roomy(X.shape[1]).update(X, numbers, first_row=read)
                 read += len(X)
@@ -94,15 +116,22 @@ class Collector:
         if self._statistics is None:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)
-        numbers = np.array([self._numbers[label] for label in labels], dtype=np.int64)
-        return LabelledStatistics(labels, self._statistics.select_classes(numbers))
+        numbers = [self._numbers[label] for label in labels]
+        if numbers == list(range(self._statistics.n_classes)):
+            return LabelledStatistics(labels, self._statistics)
+        return LabelledStatistics(labels, self._statistics.select_classes(np.array(numbers, dtype=np.int64)))
 
     def _number(self, labels: list[Label]) -> npt.NDArray[np.int64]:
         """Return the number of each label, a new one for those not met before."""
         known = self._numbers
-        new = [label for label in dict.fromkeys(labels) if label not in known]
+        present = dict.fromkeys(labels)
+        new = sorted_labels(label for label in present if label not in known)
+        # what should not be there is found before it is read
+        strangers = [label for label in present if self._declared is not None and label not in self._declared]
+        if strangers:
+            raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
         if self._table is not None:
-            self._table.positions(new, "y")  # a class without a vector is found before its samples are read
+            self._table.positions(new, "y")
         known.update({label: number for number, label in enumerate(new, start=len(known))})
         return np.fromiter((known[label] for label in labels), dtype=np.int64, count=len(labels))
 

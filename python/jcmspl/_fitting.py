@@ -39,7 +39,8 @@ class FittingMixin:
             The label of each sample; None if X gives chunks.
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
             The vector of each class in y and, if you like, of other classes, which become candidates for later. The
-            index of a DataFrame holds the labels; the labels of an array are its row numbers. By default each class
+            index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
+            pass a ClassTable: scikit-learn cuts the other forms up when they are as long as X. By default each class
             gets a dimension of its own, which makes this a plain supervised classifier.
 
         Returns
@@ -64,12 +65,12 @@ class FittingMixin:
         X, y
             As for fit.
         classes : array_like, optional
-            Labels that may occur; others in y are then refused. Classes may also just arrive.
+            Labels that may occur, now and in later calls; others in y are then refused. Classes may also just arrive.
         class_vectors : optional
             As for fit; only classes without a vector so far need one.
         solve : bool, default True
             False: only take the samples in; the model stays as it was until a later call. Saves time when there are
-            many chunks.
+            many chunks. There is nothing to solve before two classes have samples.
 
         Returns
         -------
@@ -82,17 +83,28 @@ class FittingMixin:
                 raise ValueError(
                     "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
                 )
+            if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
+                raise ValueError(
+                    f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples so far in "
+                    "whether samples are scaled: start anew with fit"
+                )
             table = self._table_so_far(class_vectors, so_far)
-            if classes is not None:
-                _require_declared(y, classes)
+            declared = (
+                set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
+            )
             started = time.perf_counter()
-            collected = self._collected(X, y, table, reset=so_far is None)
-            if so_far is not None:
-                collected = so_far + collected
+            new = self._collected(X, y, table, reset=so_far is None, so_far=so_far, declared=declared)
+            self._declared = declared
             if solve:
-                self._learn_from(collected, table, {"read": time.perf_counter() - started})
+                total = new if so_far is None else so_far + new
             else:
-                self._samples_so_far, self._table = collected, table
+                total = new if so_far is None else so_far.add_in_place(new)
+            if solve and len(total.labels) > 1:
+                calibration = dict(getattr(self, "calibration_", {}))
+                self._learn_from(total, table, {"read": time.perf_counter() - started})
+                self.calibration_ = calibration  # still the best there is
+            else:
+                self._samples_so_far, self._table = total, table
         return self
 
     def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Any:
@@ -147,7 +159,8 @@ class FittingMixin:
         if isinstance(class_vectors, (np.ndarray, list, tuple)):
             raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
         table = ClassTable.of(class_vectors)
-        trained = [label for label in table if label in set(self.classes_.tolist())]
+        classes = set(self.classes_.tolist())
+        trained = [label for label in table if label in classes]
         if trained:
             raise ValueError(f"the model was trained on {some(trained)}: their vectors cannot be changed")
         known = [label for label in table if label in self.class_table_]
@@ -163,10 +176,12 @@ class FittingMixin:
 
     @property
     def statistics_(self) -> Statistics:
-        """The statistics of all samples so far, in the order of classes_."""
-        if getattr(self, "_samples_so_far", None) is None:
-            raise AttributeError("this model has no statistics: it was loaded from a file that was saved without them")
-        return self._samples_so_far.statistics  # type: ignore[union-attr]
+        """A copy of the statistics of all samples so far; their classes are sorted, as in classes_."""
+        so_far: LabelledStatistics | None = getattr(self, "_samples_so_far", None)
+        if so_far is None:
+            reason = "it was saved without them" if hasattr(self, "visual_projection_") else "it is not fitted yet"
+            raise AttributeError(f"this model has no statistics: {reason}")
+        return so_far.statistics.copy()
 
     @property
     def unseen_classes_(self) -> LabelArray:
@@ -179,8 +194,7 @@ class FittingMixin:
     class_means_: Float64Array
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
-    seen_bias_: float
-    seen_bias: float
+    calibration_: dict[tuple[str, Any], float]
     timings_: dict[str, float]
     _samples_so_far: LabelledStatistics | None
     _table: ClassTable | None
@@ -193,25 +207,52 @@ class FittingMixin:
         """Set the fitted attributes from normalised statistics and vectors; return seconds per stage."""
         raise NotImplementedError
 
-    def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+    def _samples(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
         """Return X as an array that the core can read, without looking for NaN: the core does that as it reads."""
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError("X has masked values: fill or remove them")
         kind = getattr(getattr(X, "dtype", None), "kind", "O")
         array: npt.NDArray[Any] = validate_data(
-            self, X, reset=reset, dtype=None if kind in "fiub" else "numeric", ensure_all_finite=False
+            self,
+            X,
+            reset=reset,
+            dtype=None if kind in "fiub" else "numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=least,
         )
         return array
 
-    def _collected(self, X: Any, y: Any, table: ClassTable | None, *, reset: bool) -> LabelledStatistics:
-        unit_rows, _ = parse_normalisation(self.feature_normalisation, "feature_normalisation")
-        collector = Collector(table, unit_rows=unit_rows, progress=bool(self.progress))
-        if y is None and _gives_chunks(X):
+    def _unit_rows(self) -> bool:
+        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+
+    def _collected(
+        self,
+        X: Any,
+        y: Any,
+        table: ClassTable | None,
+        *,
+        reset: bool,
+        so_far: LabelledStatistics | None = None,
+        declared: set[Label] | None = None,
+    ) -> LabelledStatistics:
+        collector = Collector(
+            table,
+            unit_rows=self._unit_rows(),
+            progress=bool(self.progress),
+            known=so_far.labels if so_far is not None else (),
+            declared=declared,
+        )
+        chunked = _gives_chunks(X)
+        if y is None and chunked:
             first = [reset]
 
             def validate(chunk: Any) -> npt.NDArray[Any]:
-                return self._samples(chunk, reset=bool(first) and first.pop())
+                return self._samples(chunk, reset=bool(first) and first.pop(), least=0)
 
             collector.add_chunks(X, validate)
         else:
+            if chunked and y is not None and not isinstance(X, (list, tuple)):
+                raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
             if y is None:
                 raise ValueError(
                     f"{type(self).__name__} requires y to be passed, but the target y is None "
@@ -238,7 +279,9 @@ class FittingMixin:
         return merged
 
     def _learn_from(self, collected: LabelledStatistics, table: ClassTable | None, timings: dict[str, float]) -> None:
-        labels, raw = collected.labels, collected.statistics
+        raw = collected.statistics
+        # a label in y may be equal to that in the table and yet of another type, as 1.0 is to 1: the table's counts
+        labels = collected.labels if table is None else table.own_labels(collected.labels)
         if len(labels) < 2:
             raise ValueError(
                 f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
@@ -247,15 +290,16 @@ class FittingMixin:
         features = Normalisation.from_statistics(self.feature_normalisation, raw)
         classes = Normalisation.from_rows(self.class_normalisation, known.vectors[: len(labels)])
         statistics = features.of_statistics(raw)
-        _warn_of_cancellation(raw, statistics, features)
+        _warn_of_lost_digits(raw, statistics, features)
+        _warn_of_equal_vectors(known, classes)
         timings |= self._learn(statistics, classes.of_rows(known.vectors[: len(labels)]))
         self.classes_ = label_array(labels)
         self.class_table_ = known
         self.class_means_ = raw.class_sums / raw.counts[:, None]
         self.feature_normalisation_, self.class_normalisation_ = features, classes
-        self.seen_bias_ = float(self.seen_bias)
+        self.calibration_ = {}
         self.timings_ = timings
-        self._samples_so_far, self._table = collected, table
+        self._samples_so_far, self._table = LabelledStatistics(labels, raw), table
 
 
 @contextmanager
@@ -265,30 +309,24 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        state = vars(estimator)
+        state.update(before)  # first: at no moment is anything of the old state missing
+        for name in set(state) - set(before):
+            del state[name]
         raise
 
 
 def _gives_chunks(X: Any) -> bool:
-    """Whether X is an iterable of (X, y) pairs: an iterator, or a list of tuples."""
+    """Whether X is an iterable of (X, y) pairs rather than samples."""
     if isinstance(X, (list, tuple)):
-        return bool(X) and all(isinstance(chunk, tuple) and len(chunk) == 2 for chunk in X)
+        return bool(X) and all(_is_pair(chunk) for chunk in X)
     return (
-        isinstance(X, Iterable)
-        and not hasattr(X, "shape")
-        and not hasattr(X, "__array__")
-        and not hasattr(X, "__len__")
+        isinstance(X, Iterable) and not isinstance(X, str) and not hasattr(X, "shape") and not hasattr(X, "__array__")
     )
 
 
-def _require_declared(y: Any, classes: Any) -> None:
-    declared = set(as_label_list(classes, "classes"))
-    if y is None:
-        return
-    unknown = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
-    if unknown:
-        raise ValueError(f"y holds labels that are not in classes: {some(unknown)}")
+def _is_pair(chunk: Any) -> bool:
+    return isinstance(chunk, (list, tuple)) and len(chunk) == 2 and len(getattr(chunk[0], "shape", ())) == 2
 
 
 def _sorted_with_samples(statistics: Statistics, labels: list[Label]) -> LabelledStatistics:
@@ -308,16 +346,40 @@ def _others(table: ClassTable, labels: list[Label]) -> list[Label]:
     return [label for label in table if label not in seen]
 
 
-def _warn_of_cancellation(raw: Statistics, normalised: Statistics, normalisation: Normalisation) -> None:
-    """Warn when centring took away nearly all of the Gram matrix, and with it the digits of what is left."""
-    before = np.sum(raw.gram.diagonal() / normalisation.scale**2)
-    after = np.sum(normalised.gram.diagonal())
-    if after > 1e-9 * before:
-        return
-    message = "after normalisation all samples are the same: there is nothing to learn from"
-    if after > 0:
+def _warn_of_lost_digits(raw: Statistics, normalised: Statistics, normalisation: Normalisation) -> None:
+    """Warn of features that are so far from zero that their differences are lost in rounding errors.
+
+    The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
+    """
+    before = raw.gram.diagonal() / normalisation.scale**2
+    after = normalised.gram.diagonal()
+    if not after.any():
         message = (
-            "the features hardly differ from their mean (by less than 1 part in 30,000), so centring loses most of "
-            "their digits: subtract a constant from X first"
+            "after normalisation all samples are the same, or their differences are too small beside their mean to be "
+            "told from rounding errors: if they do differ, subtract a constant from X first"
         )
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        return
+    poor = np.flatnonzero((after > 0) & (after < 1e-9 * before))
+    if len(poor):
+        message = (
+            f"{len(poor)} of the {len(before)} features (the first is number {poor[0]}) differ from their mean by less "
+            "than 1 part in 30,000, so centring loses most of their digits: subtract a constant from them first"
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def _warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> None:
+    """Warn of classes that cannot be told apart because their vectors are the same once they are normalised."""
+    vectors = normalisation.of_rows(table.vectors)
+    rounded = np.round(vectors / (np.abs(vectors).max(initial=0) or 1), 9) + 0.0  # + 0.0: no negative zeros
+    order = np.lexsort(rounded.T[::-1])
+    same = np.flatnonzero(np.all(rounded[order[1:]] == rounded[order[:-1]], axis=1))
+    if len(same):
+        one, two = (list(table)[order[same[0] + i]] for i in range(2))
+        warnings.warn(
+            f"the classes {one!r} and {two!r} have the same class vector after {normalisation.name!r} and cannot be "
+            "told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
+            RuntimeWarning,
+            stacklevel=4,
+        )

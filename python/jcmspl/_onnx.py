@@ -38,9 +38,14 @@ def write_onnx(recogniser: LinearRecogniser, path: Path, *, overwrite: bool) -> 
     if recogniser.unit_rows:
         constants["tiny"] = np.array(np.finfo(np.float32).tiny, dtype=np.float32)
         nodes += [
-            helper.make_node("ReduceL2", ["features"], ["length"], axes=[1], keepdims=1),
+            # the largest value first: squares of huge or tiny values would overflow or vanish
+            helper.make_node("Abs", ["features"], ["sizes"]),
+            helper.make_node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
+            helper.make_node("Max", ["largest", "tiny"], ["scale"]),
+            helper.make_node("Div", ["features", "scale"], ["scaled"]),
+            helper.make_node("ReduceL2", ["scaled"], ["length"], axes=[1], keepdims=1),
             helper.make_node("Max", ["length", "tiny"], ["divisor"]),
-            helper.make_node("Div", ["features", "divisor"], ["unit_features"]),
+            helper.make_node("Div", ["scaled", "divisor"], ["unit_features"]),
         ]
         features = "unit_features"
     nodes += [

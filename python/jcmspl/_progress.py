@@ -25,7 +25,7 @@ class Progress:
 
     def __init__(self, what: str, total: int | None, unit: str, *, enabled: bool = True) -> None:
         self.what, self.total, self.unit = what, total, unit
-        self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
+        self._enabled = enabled and _is_terminal()
         self._started = self._shown_at = time.monotonic()
         self._width = 0
 
@@ -53,10 +53,22 @@ class Progress:
             parts.append(note)
         self._write(", ".join(parts))
 
+    def announce(self) -> None:
+        """Tell at once what is being done, for work that cannot report how far it is."""
+        if self._enabled:
+            self._write(f"{self.what} ({self.total:,} {self.unit}) ...")
+
     def _write(self, line: str) -> None:
         sys.stderr.write("\r" + line.ljust(self._width) + ("\r" if not line else ""))
         sys.stderr.flush()
         self._width = len(line)
+
+
+def _is_terminal() -> bool:
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, ValueError):  # none at all, something in its place, or closed
+        return False
 
 
 def _duration(seconds: float) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from jcmspl._candidates import candidate_table
 from jcmspl._validation import Float64Array, FloatArray, as_count, one_of
 from jcmspl.classes import ClassTable
 from jcmspl.explanation import AttributeParts, Explanation, explained
-from jcmspl.labels import LabelArray, as_label_list, label_array
+from jcmspl.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.normalisation import Normalisation
 from jcmspl.recogniser import DistanceRecogniser, LinearRecogniser, Recogniser
 from jcmspl.recognition import METRICS, SPACES, AffineScorer
@@ -31,7 +31,9 @@ class RecognisingMixin:
     semantic_projection_: Float64Array
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
-    seen_bias_: float
+    seen_bias: float
+    calibration_: dict[tuple[str, Any], float]
+    _table: ClassTable | None
 
     def recogniser(
         self,
@@ -55,7 +57,8 @@ class RecognisingMixin:
         LinearRecogniser
             A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
         """
-        table, bias = self._candidates(class_vectors, candidates, seen_bias)
+        one_of(self.space if space is None else space, "space", SPACES)
+        table, bias = self._candidates(class_vectors, candidates, seen_bias, space)
         return self._recogniser(table, bias, space)
 
     def predict(
@@ -72,10 +75,12 @@ class RecognisingMixin:
         ----------
         X : array_like of shape (n_samples, n_features)
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like, optional
-            Classes to choose from, whether the model knows them or not. The labels of an array are its row numbers.
+            Classes to choose from, whether the model knows them or not; for this call their vectors count. The labels
+            of an array are its row numbers.
         candidates : {"seen", "unseen", "all"} or sequence of labels, optional
-            Choose among the classes of the training data, among those known but not trained on (generalized: both), or
-            among the classes named. By default: the classes in class_vectors if given, else all that the model knows.
+            Choose among the classes of the training data, among those known (or given) but not trained on, among both
+            (generalized), or among the classes named. By default: the classes in class_vectors if given, else all that
+            the model knows.
         seen_bias : float, optional
             What to take off the scores of classes of the training data where both kinds are candidates, in place of
             the model's own seen_bias_ (calibrated stacking).
@@ -84,13 +89,15 @@ class RecognisingMixin:
         -------
         labels : ndarray of shape (n_samples,)
         """
-        labels = self.predict_topk(X, 1, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        return np.asarray(labels[:, 0])
+        check_is_fitted(self, "visual_projection_")
+        samples = self._samples(X)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        return _best(recogniser, samples)
 
     def predict_topk(
         self,
         X: Any,
-        k: int = 5,
+        k: int | None = None,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
@@ -103,7 +110,8 @@ class RecognisingMixin:
         ----------
         X, class_vectors, candidates, seen_bias
             As for predict.
-        k : int, default 5
+        k : int, optional
+            How many; by default 5, or all candidates if there are fewer.
         return_scores : bool, default False
             Whether to return the scores as well.
 
@@ -115,7 +123,10 @@ class RecognisingMixin:
         check_is_fitted(self, "visual_projection_")
         samples = self._samples(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        k = as_count(k, "k", maximum=len(recogniser.labels))
+        n_candidates = len(recogniser.labels)
+        if k is not None and as_count(k, "k") > n_candidates:
+            raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
+        k = min(5, n_candidates) if k is None else k
         indices, scores = recogniser.top_k(samples, k)
         labels = recogniser.labels[indices]
         return (labels, scores) if return_scores else labels
@@ -179,21 +190,25 @@ class RecognisingMixin:
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_candidates)
-            Columns as for decision_function, but always one for each candidate.
+            Columns as for decision_function, but always one for each candidate: by default all classes that the model
+            knows, which are more than classes_ if it knows unseen ones.
         """
         check_is_fitted(self, "visual_projection_")
         samples = self._samples(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         scores = recogniser.scores(samples)
-        scores = scores / scores.dtype.type(self._temperature(temperature))
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+        # the differences first, in float64: scores over a tiny temperature would overflow
+        exponents = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            exponents /= self._temperature(temperature)
+        shares = np.exp(exponents)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=scores.dtype)
 
     def score(
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
@@ -206,9 +221,11 @@ class RecognisingMixin:
         ----------
         X, class_vectors, candidates, seen_bias
             As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
-            given, the candidates are the classes in y: zero-shot recognition, as in cross-validation over classes.
+            given, the candidates are the classes in y, which must be two at least: zero-shot recognition, as in
+            cross-validation over classes.
         y : array_like of shape (n_samples,)
-            The true labels.
+            The true labels. They must be among the candidates, if the model was trained with class vectors.
+        sample_weight : array_like of shape (n_samples,), optional
         average : {"class", "sample"}, default "class"
             The mean over classes of the share within each, as is usual in this field, or the share of all samples.
 
@@ -218,21 +235,30 @@ class RecognisingMixin:
         """
         check_is_fitted(self, "visual_projection_")
         one_of(average, "average", ("class", "sample"))
-        labels = as_label_list(y)
-        samples = self._samples(X)
+        labels, samples = as_label_list(y), self._samples(X)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
+        weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
         present = dict.fromkeys(labels)
         if class_vectors is None and candidates is None and not present.keys() & set(self.classes_.tolist()):
-            candidates = [label for label in self.class_table_ if label in present]
             self.class_table_.positions(present, "y")
-        predicted = self.predict(samples, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        right = np.array([a == b for a, b in zip(predicted.tolist(), labels, strict=True)], dtype=np.float64)
+            if len(present) < 2:
+                raise ValueError(
+                    f"y holds the single class {labels[0]!r}, which would be its only candidate: name the candidates"
+                )
+            candidates = [label for label in self.class_table_ if label in present]
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        possible = set(recogniser.labels.tolist())
+        strangers = [label for label in present if label not in possible]
+        if strangers and self._table is not None:
+            raise ValueError(f"y holds {some(strangers)}, which is not among the candidates and could never be right")
+        predicted = _best(recogniser, samples).tolist()
+        right = weights * np.array([a == b for a, b in zip(predicted, labels, strict=True)], dtype=np.float64)
         if average == "sample":
-            return float(right.mean())
+            return float(right.sum() / weights.sum())
         numbers = {label: number for number, label in enumerate(present)}
         codes = np.array([numbers[label] for label in labels])
-        return float(np.mean(np.bincount(codes, right) / np.bincount(codes)))
+        return float(np.mean(np.bincount(codes, right) / np.bincount(codes, weights)))
 
     def reconstruct_semantic(self, X: Any) -> FloatArray:
         """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
@@ -254,12 +280,8 @@ class RecognisingMixin:
             By default all classes that the model knows.
         """
         check_is_fitted(self, "visual_projection_")
-        table = self.class_table_ if class_vectors is None else ClassTable.of(class_vectors)
-        if table.n_attributes != self.class_table_.n_attributes:
-            raise ValueError(
-                f"the class vectors given have {table.n_attributes} attributes, but the model was trained with "
-                f"{self.class_table_.n_attributes}"
-            )
+        table = ClassTable.of(self.class_table_ if class_vectors is None else class_vectors)
+        table = table.aligned_with(self.class_table_)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         expected = (vectors @ self.semantic_projection_.T) @ self.visual_projection_
         return np.asarray(self.feature_normalisation_.undone(expected), dtype=np.float64)
@@ -319,29 +341,47 @@ class RecognisingMixin:
         if self.temperature != "auto":
             _positive(self.temperature, "temperature")
 
+    @property
+    def seen_bias_(self) -> float:
+        """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
+        return self._bias_in(self.space)
+
+    def _bias_in(self, space: str) -> float:
+        if getattr(self, "calibration_", None) is None:
+            raise AttributeError("the model is not fitted yet")
+        return float(self.calibration_.get((space, self.metric), self.seen_bias))
+
     def _candidates(
-        self, class_vectors: Any, candidates: Any, seen_bias: float | None
+        self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str | None = None
     ) -> tuple[ClassTable, Float64Array]:
         """Return the candidate classes and what is added to their scores."""
         check_is_fitted(self, "visual_projection_")
+        if class_vectors is not None and self._table is None:
+            raise ValueError(
+                "the model was trained without class_vectors, so it cannot know what other classes look like"
+            )
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
-        handicap = self.seen_bias_ if seen_bias is None else float(seen_bias)
-        if not np.isfinite(handicap):
-            raise ValueError(f"seen_bias must be a finite number, but is {handicap}")
+        handicap = as_bias(self._bias_in(space or self.space) if seen_bias is None else seen_bias)
         mixed = is_seen.any() and not is_seen.all()
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
-    def _recogniser(self, table: ClassTable, bias: Float64Array, space: str | None) -> Recogniser:
+    def _recogniser(
+        self, table: ClassTable, bias: Float64Array, space: str | None, *, unit_rows: bool | None = None
+    ) -> Recogniser:
+        """Return the recogniser of raw samples; unit_rows=False: of samples that have been scaled already."""
         space = self.space if space is None else space
         one_of(space, "space", SPACES)
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
-        A, B = self.visual_projection_, self.semantic_projection_
+        scale = self.feature_normalisation_.unit_rows if unit_rows is None else unit_rows
         if callable(self.metric):
             left, prototypes = self._in_space(vectors, space)
+            left.unit_rows = scale
             return DistanceRecogniser(self.metric, left.scores, prototypes, bias, label_array(table))
-        folded = AffineScorer.fold(A, B, vectors, space=space, metric=one_of(self.metric, "metric", METRICS))  # type: ignore[arg-type]
+        metric: Any = one_of(self.metric, "metric", METRICS)
+        A, B = self.visual_projection_, self.semantic_projection_
+        folded = AffineScorer.fold(A, B, vectors, space=space, metric=metric)  # type: ignore[arg-type]
         weights, offsets = self.feature_normalisation_.folded(folded.weights, folded.bias)
-        return LinearRecogniser(weights, offsets + bias, label_array(table), self.feature_normalisation_.unit_rows)
+        return LinearRecogniser(weights, offsets + bias, label_array(table), scale)
 
     def _affine(self, weights: Float64Array) -> AffineScorer:
         """Return what applies a linear map of normalised samples to raw ones."""
@@ -362,13 +402,29 @@ class RecognisingMixin:
         if chosen != "auto":
             return _positive(chosen, "temperature")
         seen = self.class_table_.select(self.classes_.tolist())
-        scores = self._recogniser(seen, np.zeros(seen.n_classes), None).scores(self.class_means_)
+        recogniser = self._recogniser(seen, np.zeros(seen.n_classes), None, unit_rows=False)
+        scores = recogniser.scores(self.class_means_)
         return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
 
 
 #: What "auto" means: this share of the spread of the scores of mean training samples. On three spaces and three metrics
 #: of CUB it lies near the temperature that gives unseen classes their highest likelihood.
-AUTO_TEMPERATURE = 0.3
+AUTO_TEMPERATURE = 0.35
+
+
+def _best(recogniser: Recogniser, samples: npt.NDArray[Any]) -> LabelArray:
+    return np.asarray(recogniser.labels[recogniser.top_k(samples, 1)[0][:, 0]])
+
+
+def as_bias(value: Any) -> float:
+    """Return a finite number."""
+    try:
+        bias = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"seen_bias must be a number, but is {value!r}") from None
+    if not np.isfinite(bias):
+        raise ValueError(f"seen_bias must be a finite number, but is {bias}")
+    return bias
 
 
 def _positive(value: Any, name: str) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 
 FloatArray = npt.NDArray[np.floating[Any]]
 Float64Array = npt.NDArray[np.float64]
@@ -113,6 +114,14 @@ def as_weight(value: Any, name: str) -> float:
     if not (np.isfinite(weight) and weight >= 0):
         raise ValueError(f"{name} must be a finite number of at least 0, but is {weight}")
     return weight
+
+
+def as_random_state(seed: Any) -> np.random.RandomState:
+    """Return a generator of scikit-learn's kind from a seed or a generator of either kind."""
+    if isinstance(seed, np.random.Generator):
+        return np.random.RandomState(int(seed.integers(2**31 - 1)))
+    state: np.random.RandomState = check_random_state(seed)
+    return state
 
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:

@@ -8,7 +8,8 @@ together.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -16,21 +17,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl._collect import Collector
-from jcmspl._validation import Float64Array, IntArray
+from jcmspl._collect import Collector, LabelledStatistics
+from jcmspl._validation import Float64Array, IntArray, as_random_state
 from jcmspl.classes import ClassTable
 from jcmspl.labels import Label, LabelArray, as_label_list, some, sorted_labels
 from jcmspl.model_selection import ClassKFold
 from jcmspl.normalisation import Normalisation
+from jcmspl.recogniser import Recogniser
+from jcmspl.recognition import SPACES
 
 # Samples that are recognised at a time.
 _BLOCK = 8192
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SeenUnseenCurve:
     """Accuracy on seen and on unseen classes as functions of the bias on the former.
 
@@ -113,29 +116,32 @@ def best_bias(curves: list[SeenUnseenCurve]) -> float:
     return float(biases[best[len(best) // 2]])
 
 
-def generalized_curve(
-    model: Any, X: npt.NDArray[Any], labels: list[Label], rows: IntArray | None = None
-) -> SeenUnseenCurve:
-    """Return the curve of a model that knows seen and unseen classes, on the given rows of X (default: all).
+def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tuple[Any, Any]]) -> SeenUnseenCurve:
+    """Return the curve of a model on samples with labels, a chunk at a time.
 
-    The best class of each kind is looked for a block of samples at a time.
+    Parameters
+    ----------
+    seen, unseen : Recogniser
+        The model with its training classes as candidates, and with the others.
+    chunks : iterable of (X, y)
     """
-    chosen = np.arange(len(X)) if rows is None else rows
-    seen, unseen = (model.recogniser(candidates=kind) for kind in ("seen", "unseen"))
-    gaps, right = np.empty(len(chosen)), np.empty(len(chosen), dtype=bool)
-    is_seen = np.empty(len(chosen), dtype=bool)
     trained = set(seen.labels.tolist())
-    for first in range(0, len(chosen), _BLOCK):
-        part = slice(first, first + _BLOCK)
-        block = X[chosen[part]]
-        (best_seen, seen_score), (best_unseen, unseen_score) = seen.top_k(block, 1), unseen.top_k(block, 1)
-        gaps[part] = seen_score[:, 0].astype(np.float64) - unseen_score[:, 0]
-        named = (seen.labels[best_seen[:, 0]].tolist(), unseen.labels[best_unseen[:, 0]].tolist())
-        truth = [labels[row] for row in chosen[part]]
-        is_seen[part] = [label in trained for label in truth]
-        right[part] = [(a if label in trained else b) == label for a, b, label in zip(*named, truth, strict=True)]
-    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    return SeenUnseenCurve.of(gaps, right, [number[labels[row]] for row in chosen], is_seen)
+    numbers: dict[Label, int] = {}
+    gaps, right, classes, is_seen = [], [], [], []
+    for X, y in chunks:
+        (best_seen, seen_score), (best_unseen, unseen_score) = seen.top_k(X, 1), unseen.top_k(X, 1)
+        gaps.append(seen_score[:, 0].astype(np.float64) - unseen_score[:, 0])
+        named = zip(
+            seen.labels[best_seen[:, 0]].tolist(),
+            unseen.labels[best_unseen[:, 0]].tolist(),
+            as_label_list(y),
+            strict=True,
+        )
+        for as_seen, as_unseen, label in named:
+            is_seen.append(label in trained)
+            right.append((as_seen if is_seen[-1] else as_unseen) == label)
+            classes.append(numbers.setdefault(label, len(numbers)))
+    return SeenUnseenCurve.of(np.concatenate(gaps) if gaps else [], right, classes, is_seen)
 
 
 class CalibrationMixin:
@@ -144,7 +150,8 @@ class CalibrationMixin:
     classes_: LabelArray
     class_table_: ClassTable
     feature_normalisation_: Normalisation
-    seen_bias_: float
+    calibration_: dict[tuple[str, Any], float]
+    metric: Any
     _table: ClassTable | None
 
     def calibrate(
@@ -154,7 +161,8 @@ class CalibrationMixin:
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
-        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_.
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
+        for the metric of the model.
 
         Parameters
         ----------
@@ -165,7 +173,7 @@ class CalibrationMixin:
             among those that the model knows; 4 if it knows none.
         held_out : float, default 0.2
             The share of the samples of the other classes that is kept for testing.
-        random_state : int, RandomState or None, default 0
+        random_state : int, Generator, RandomState or None, default 0
 
         Returns
         -------
@@ -179,50 +187,85 @@ class CalibrationMixin:
         samples, labels = self._samples(X), as_label_list(y)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
-        strangers = [label for label in dict.fromkeys(labels) if label not in set(self.classes_.tolist())]
+        trained = set(self.classes_.tolist())
+        strangers = [label for label in dict.fromkeys(labels) if label not in trained]
         if strangers:
             raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
-        rng = check_random_state(random_state)
+        rng = as_random_state(random_state)
         present = sorted_labels(dict.fromkeys(labels))
+        splits = ClassKFold(self._n_splits(n_splits, len(present)), random_state=rng).split_classes(len(present))
+        folds = [[present[i] for i in fold] for fold in splits]
+        testing = _held_out_rows(labels, held_out, rng)
+        if not testing.any():
+            raise ValueError("every class in y has one sample only: calibrate needs others to test on")
+        curves = self._curves_of_folds(samples, labels, folds, testing)
+        found = {(space, self.metric): best_bias([fold[space] for fold in curves]) for space in SPACES}
+        self.calibration_ = {**self.calibration_, **found}
+        return self
+
+    def _n_splits(self, n_splits: int | None, n_present: int) -> int:
+        """Return the number of folds; whichever is held out, two classes at least must be left to train on."""
         if n_splits is None:
             n_unseen = self.class_table_.n_classes - len(self.classes_)
             share = self.class_table_.n_classes / n_unseen if n_unseen else 4
-            n_splits = int(np.clip(round(share), 2, min(10, len(present))))
-        splits = ClassKFold(n_splits, random_state=rng).split_classes(len(present))
-        folds = [[present[i] for i in fold] for fold in splits]
-        testing = rng.random_sample(len(labels)) < held_out
-        self.seen_bias_ = best_bias(self._curves_of_folds(samples, labels, folds, testing))
-        return self
+            n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present))))
+        if n_present - -(-n_present // n_splits) < 2:
+            raise ValueError(
+                f"y holds {n_present} classes, too few to hold some out in {n_splits} folds and train on two at least"
+            )
+        return n_splits
 
     def _curves_of_folds(
         self, samples: npt.NDArray[Any], labels: list[Label], folds: list[list[Label]], testing: npt.NDArray[np.bool_]
-    ) -> list[SeenUnseenCurve]:
-        """Return the curve of each fold. The statistics of each are collected once; models are fitted to their sums."""
+    ) -> list[dict[str, SeenUnseenCurve]]:
+        """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
         fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
         fold = np.array([fold_of[label] for label in labels])
-        unit_rows = self.feature_normalisation_.unit_rows
-        parts = []
-        for number in range(len(folds)):
-            collector = Collector(self.class_table_, unit_rows=unit_rows, progress=False)
-            rows = np.flatnonzero((fold == number) & ~testing)
-            collector.add_chunks(
-                ((samples[block], [labels[row] for row in block]) for block in _blocks(rows)), lambda X: X
-            )
-            parts.append(collector.result())
+        parts = [self._part(samples, labels, np.flatnonzero((fold == i) & ~testing)) for i in range(len(folds))]
+        table = self.class_table_.select(fold_of)
         curves = []
         for number in range(len(folds)):
             total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
-            model = clone(self).fit_from_statistics(
-                total.statistics, total.labels, class_vectors=self.class_table_.select(fold_of)
-            )
+            model = clone(self)
+            if not isinstance(model.init, str):
+                model.set_params(init="codes")  # a given start is one for all classes
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit_from_statistics(total.statistics, total.labels, class_vectors=table)
             rows = np.flatnonzero((fold == number) | testing)
-            curves.append(generalized_curve(model, samples, labels, rows))
+            curves.append({space: _curve(model, space, samples, labels, rows) for space in SPACES})
         return curves
+
+    def _part(self, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> LabelledStatistics:
+        collector = Collector(self.class_table_, unit_rows=self.feature_normalisation_.unit_rows, progress=False)
+        collector.add_chunks(_chunks(samples, labels, rows), lambda X: X)
+        return collector.result()
 
     def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
         raise NotImplementedError
 
 
-def _blocks(rows: IntArray) -> Iterator[IntArray]:
+def _held_out_rows(labels: list[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    """Draw samples for testing, class by class, so that each class keeps one for training at least."""
+    rows_of: dict[Label, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows_of.setdefault(label, []).append(row)
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in sorted_labels(rows_of):
+        rows = rows_of[label]
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        chosen[rng.permutation(rows)[:count]] = True
+    return chosen
+
+
+def _curve(model: Any, space: str, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> SeenUnseenCurve:
+    seen, unseen = (model.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
+    return generalized_curve(seen, unseen, _chunks(samples, labels, rows))
+
+
+def _chunks(
+    samples: npt.NDArray[Any], labels: list[Label], rows: IntArray
+) -> Iterator[tuple[npt.NDArray[Any], list[Label]]]:
     for first in range(0, len(rows), _BLOCK):
-        yield rows[first : first + _BLOCK]
+        block = rows[first : first + _BLOCK]
+        yield samples[block], [labels[row] for row in block]

@@ -79,10 +79,12 @@ class ClassTable:
             return value
         if isinstance(value, Mapping):
             return cls(list(value), _stacked(value))
-        if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a DataFrame
             columns = list(value.columns)
             numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given
-            return cls(value.index, value.to_numpy(), None if numbered else columns)
+            return cls(value.index, _numbers_of(value), None if numbered else columns)
+        if isinstance(value, (list, tuple)):
+            return cls(range(len(value)), _stacked(dict(enumerate(value))))
         matrix = as_matrix(value, "class_vectors")
         return cls(np.arange(len(matrix)), matrix)
 
@@ -108,7 +110,9 @@ class ClassTable:
         return iter(self._position)
 
     def __getitem__(self, label: Label) -> Float64Array:
-        return np.array(self.vectors[self.positions([label])[0]])
+        if label not in self._position:
+            raise KeyError(f"there is no class {label!r} in the table: it has {some(list(self), 5)}")
+        return np.array(self.vectors[self._position[label]])
 
     def positions(self, labels: Iterable[Label], name: str = "the labels") -> IntArray:
         """Return the row of each label; those without a vector are refused by name."""
@@ -117,10 +121,15 @@ class ClassTable:
         if missing:
             count = len(dict.fromkeys(wanted))
             raise ValueError(
-                f"class_vectors lacks {len(missing)} of the {count} classes in {name}: {some(missing)} "
-                f"(it has {some(list(self), 5)})"
+                f"there are no class vectors for {len(missing)} of the {count} classes in {name}: {some(missing)} "
+                f"(there are for {some(list(self), 5)})"
             )
         return np.array([self._position[label] for label in wanted], dtype=np.int64)
+
+    def own_labels(self, labels: Iterable[Label]) -> list[Label]:
+        """Return the labels as this table has them: 1.0 becomes 1 if that is the name of the class."""
+        own = list(self)
+        return [own[i] for i in self.positions(labels)]
 
     def select(self, labels: Iterable[Label], name: str = "the labels") -> ClassTable:
         """Return a table of the given classes, in the given order."""
@@ -135,24 +144,32 @@ class ClassTable:
 
     def updated(self, other: ClassTable) -> ClassTable:
         """Return a table of the classes of both; where both have a class, the vector of the other table counts."""
-        if other.n_attributes != self.n_attributes:
-            raise ValueError(
-                f"the class vectors have {other.n_attributes} attributes, but the others have {self.n_attributes}"
-            )
-        if self.attributes and other.attributes and self.attributes != other.attributes:
-            if sorted(self.attributes) == sorted(other.attributes):
-                raise ValueError("the attributes of the class vectors are the same but in another order")
-            different = [b for a, b in zip(self.attributes, other.attributes, strict=True) if a != b]
-            raise ValueError(
-                f"the class vectors have other attributes: {some(different)} differ from "
-                f"{some([a for a in self.attributes if a not in other.attributes])}"
-            )
+        other = other.aligned_with(self)
         rest = self.without(other)
         if rest is None:
             return ClassTable(list(other), other.vectors, self.attributes or other.attributes)
         return ClassTable(
             [*rest, *other], np.vstack([rest.vectors, other.vectors]), self.attributes or other.attributes
         )
+
+    def aligned_with(self, other: ClassTable) -> ClassTable:
+        """Return this table with its attributes in the order of the other's; other attributes are refused."""
+        if other.n_attributes != self.n_attributes:
+            raise ValueError(
+                f"the class vectors given have {self.n_attributes} attributes, but those of the model have "
+                f"{other.n_attributes}"
+            )
+        if not self.attributes or not other.attributes or self.attributes == other.attributes:
+            return self
+        position = {name: i for i, name in enumerate(self.attributes)}
+        strangers = [name for name in self.attributes if name not in other.attributes]
+        if strangers or len(position) != self.n_attributes:
+            raise ValueError(
+                f"the class vectors given have other attributes than those of the model: {some(strangers)} in place of "
+                f"{some([name for name in other.attributes if name not in position])}"
+            )
+        order = [position[name] for name in other.attributes]
+        return ClassTable(list(self), self.vectors[:, order], other.attributes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassTable):
@@ -164,6 +181,9 @@ class ClassTable:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClassTable, (list(self), np.array(self.vectors), self.attributes)
 
     def __repr__(self) -> str:
         return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
@@ -181,10 +201,9 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
     """Return the vectors of a mapping as rows, or say which one does not fit."""
     rows: list[Float64Array] = []
     for label, vector in vectors.items():
-        try:
-            row = np.asarray(vector, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"the class vector of {label!r} does not hold real numbers") from None
+        row = np.asarray(vector)
+        if row.dtype.kind not in "fiub":
+            raise TypeError(f"the class vector of {label!r} does not hold real numbers")
         if row.ndim != 1:
             raise ValueError(f"the class vector of {label!r} must have one dimension, but its shape is {row.shape}")
         if rows and len(row) != len(rows[0]):
@@ -193,4 +212,12 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
                 f"values and that of {label!r} has {len(row)}"
             )
         rows.append(row)
-    return np.array(rows).reshape(len(rows), len(rows[0]) if rows else 0)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def _numbers_of(frame: Any) -> Float64Array:
+    """Return the values of a DataFrame, also of columns of different types."""
+    for column in frame.columns:
+        if getattr(frame[column].dtype, "kind", "O") not in "fiub":
+            raise TypeError(f"class_vectors must hold real numbers, but its column {column!r} is {frame[column].dtype}")
+    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))

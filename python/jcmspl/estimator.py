@@ -13,14 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl._fitting import FittingMixin
 from jcmspl._progress import Progress
-from jcmspl._recognising import RecognisingMixin
-from jcmspl._validation import Float64Array, FloatArray, as_count, as_weight
+from jcmspl._recognising import RecognisingMixin, as_bias
+from jcmspl._validation import Float64Array, FloatArray, as_count, as_matrix, as_weight
 from jcmspl.calibration import CalibrationMixin
 from jcmspl.normalisation import parse_normalisation
 from jcmspl.solver import Spectrum, solve
 from jcmspl.statistics import Statistics
 
 _STARTS = ("codes", "random")
+# From this number of features on the eigendecomposition, which cannot tell how far it is, takes a second or more.
+_LONG_DECOMPOSITION = 1500
 
 
 class JCMSPL(
@@ -106,7 +108,10 @@ class JCMSPL(
         The mean sample of each training class (of samples scaled to length one, if they are).
     statistics_ : Statistics
         What further samples are added to by :meth:`partial_fit`.
+    calibration_ : dict
+        The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float
+        The one that holds: as calibrated for the space and metric, or else seen_bias.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in\_,), if X had names
 
@@ -230,13 +235,24 @@ class JCMSPL(
         as_count(self.max_iter, "max_iter")
         if self.n_concepts is not None:
             as_count(self.n_concepts, "n_concepts")
-        if isinstance(self.init, str) and self.init not in _STARTS:
-            raise ValueError(f"init must be 'codes', 'random' or an array, but is {self.init!r}")
-        if not np.isfinite(float(self.seen_bias)):
-            raise ValueError(f"seen_bias must be a finite number, but is {self.seen_bias}")
+        if isinstance(self.init, str):
+            if self.init not in _STARTS:
+                raise ValueError(f"init must be 'codes', 'random' or an array, but is {self.init!r}")
+        else:
+            as_matrix(self.init, "init")
+        as_bias(self.seen_bias)
 
     def _learn(self, statistics: Statistics, class_vectors: Float64Array) -> dict[str, float]:
-        spectrum = Spectrum(statistics, class_vectors)
+        k = self.n_concepts or len(class_vectors)
+        if not isinstance(self.init, str) and np.shape(self.init) != (k, len(class_vectors)):
+            expected = (k, len(class_vectors))
+            raise ValueError(
+                f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
+            )
+        with Progress("decomposing", statistics.n_features, "features", enabled=bool(self.progress)) as progress:
+            if statistics.n_features >= _LONG_DECOMPOSITION:
+                progress.announce()
+            spectrum = Spectrum(statistics, class_vectors)
         with Progress("fitting", self.max_iter, "iterations", enabled=bool(self.progress)) as progress:
             solution = solve(
                 spectrum,

@@ -14,7 +14,7 @@ from jcmspl.classes import ClassTable
 from jcmspl.labels import Label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Why a sample was named as it was.
 

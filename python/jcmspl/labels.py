@@ -9,23 +9,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
 
 Label = Hashable
 LabelArray = npt.NDArray[Any]
 
-#: Types of which NumPy makes arrays that give every label back as it was.
-_UNIFORM_TYPES = (str, int, float, bool)
+#: Types of which NumPy makes arrays, by the kinds of dtype that give every label back as it was.
+_UNIFORM_KINDS = {str: "U", int: "iu", float: "f", bool: "b"}
 
 
 def as_label_list(labels: Any, name: str = "y") -> list[Label]:
     """Return labels as Python objects, one for each sample or class; missing or unhashable ones are refused."""
+    values: list[Any]
     # A list is not made an array first: NumPy would turn [1, "a"] into two strings and tuples into a matrix.
-    values = list(labels) if isinstance(labels, (list, tuple)) else _flat(labels, name).tolist()
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if isinstance(labels, (list, tuple)):
+        values = [value.item() if isinstance(value, np.generic) else value for value in labels]
+    else:
+        array = _flat(labels, name)
+        values = array.tolist()
+        if array.dtype.kind in "iubU":
+            return values  # can be neither missing nor unhashable
     for position, value in enumerate(values):
-        if value is None or value != value:
-            raise ValueError(f"{name} has a missing label at position {position}: Input contains NaN or None")
         try:
             hash(value)
         except TypeError:
@@ -33,10 +36,34 @@ def as_label_list(labels: Any, name: str = "y") -> list[Label]:
                 f"{name} holds {value!r} at position {position}, which cannot be a label: "
                 "labels are strings, numbers or other hashable values"
             ) from None
+        if _is_missing(value):
+            raise ValueError(f"{name} has a missing label at position {position}: Input contains NaN or None")
     return values
 
 
+def as_targets(y: Any) -> list[Label]:
+    """Return the labels of samples; numbers with a fraction are refused, for they are no labels but measurements."""
+    labels = as_label_list(y)
+    for label in dict.fromkeys(labels):
+        if isinstance(label, float) and not label.is_integer():
+            raise ValueError(
+                f"Unknown label type: continuous. y holds {label!r}: labels are whole numbers, strings or other names"
+            )
+    return labels
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # how pandas' NA answers
+        return True
+
+
 def _flat(labels: Any, name: str) -> npt.NDArray[Any]:
+    if isinstance(labels, np.ma.MaskedArray) and np.ma.is_masked(labels):
+        raise ValueError(f"{name} has masked values: fill or remove them")
     array = np.asarray(labels)
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
@@ -49,30 +76,37 @@ def _flat(labels: Any, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} should be a 1d array of labels, but its shape is {array.shape}")
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers, which cannot be labels")
-    if array.dtype.kind == "f" and np.isfinite(array).all():
-        check_classification_targets(array)
+    if array.dtype.kind in "mM":
+        return array.astype(f"{array.dtype.kind}8[us]")  # what Python has types for
     return array
 
 
 def label_array(labels: Iterable[Label]) -> LabelArray:
     """Return an array that holds the labels unchanged: of their own type if they share one, else of objects."""
-    values = list(labels)
+    values: list[Any] = list(labels)
     types = {type(value) for value in values}
-    if len(types) == 1 and types.pop() in _UNIFORM_TYPES:
-        return np.array(values)
-    array = np.empty(len(values), dtype=object)
+    if len(types) == 1:
+        kinds = _UNIFORM_KINDS.get(types.pop(), "")
+        array = np.array(values) if kinds else np.empty(0)
+        # integers may be too long for any dtype, and strings may end with characters that NumPy drops
+        if kinds and array.dtype.kind in kinds and array.tolist() == values:
+            return array
+    objects: npt.NDArray[Any] = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
-        array[position] = value
-    return array
+        objects[position] = value
+    return objects
 
 
 def sorted_labels(labels: Iterable[Label]) -> list[Label]:
     """Return the labels in an order that depends on them alone, also where they cannot be compared."""
     values: list[Any] = list(labels)
-    try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
+    # sets compare as subsets, which is no order
+    if not any(isinstance(value, (set, frozenset)) for value in values):
+        try:
+            return sorted(values)
+        except TypeError:
+            pass
+    return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
 
 
 def some(labels: Sequence[Label], most: int = 3) -> str:

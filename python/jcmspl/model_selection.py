@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from jcmspl._validation import IntArray, as_count
+from jcmspl._validation import IntArray, as_count, as_random_state
 from jcmspl.labels import as_label_list, sorted_labels
 
 
@@ -23,7 +22,7 @@ class ClassKFold:
         How often to split the classes anew.
     shuffle : bool, default True
         Whether to shuffle the classes before they are dealt out.
-    random_state : int, RandomState or None, default 0
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the shuffling. The folds depend on it and on the labels, not on the order of the samples.
 
     Examples
@@ -70,7 +69,7 @@ class ClassKFold:
         """Give the numbers of the classes that each fold holds out, sorted."""
         if n_classes < self.n_splits:
             raise ValueError(f"there are {n_classes} classes, too few for {self.n_splits} folds: lower n_splits")
-        rng = check_random_state(self.random_state)
+        rng = as_random_state(self.random_state)
         for _ in range(self.n_repeats):
             order = rng.permutation(n_classes) if self.shuffle else np.arange(n_classes)
             for fold in range(self.n_splits):

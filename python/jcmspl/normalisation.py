@@ -42,7 +42,7 @@ def parse_normalisation(name: Any, parameter: str) -> tuple[bool, str]:
     return (True, rest or "none") if first == "sample_l2" else (False, first)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Normalisation:
     """A fitted normalisation: ``z = (x / |x| - shift) / scale``.
 

@@ -17,14 +17,32 @@ from safetensors.numpy import save
 
 from jcmspl._atomic import write_atomically
 from jcmspl._collect import LabelledStatistics
+from jcmspl._recognising import as_bias
+from jcmspl._validation import one_of
 from jcmspl.classes import ClassTable
 from jcmspl.labels import Label, label_array
 from jcmspl.normalisation import Normalisation, parse_normalisation
+from jcmspl.recognition import METRICS, SPACES
 from jcmspl.statistics import Statistics
 
 #: The version of the format. Files of every version so far can be read.
 FORMAT_VERSION = 1
 _FORMAT = "jcmspl model"
+_TENSORS = (
+    "visual_projection",
+    "semantic_projection",
+    "class_vectors",
+    "class_means",
+    "objective_terms",
+    "feature_shift",
+    "feature_scale",
+    "class_shift",
+    "class_scale",
+    "init",
+    "gram",
+    "class_sums",
+    "counts",
+)
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
@@ -39,9 +57,13 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
     import jcmspl
 
     check_is_fitted(model, "visual_projection_")
+    if _model_class(type(model).__name__) is not type(model):
+        raise ValueError(f"a {type(model).__name__} of another module cannot be saved: pickle it")
+    model._check_parameters()
     parameters = model.get_params(deep=False)
     if callable(parameters["metric"]):
         raise ValueError("a model whose metric is a function cannot be saved: use a metric by name, or pickle")
+    sampled: list[Label] = []
     tensors: dict[str, npt.NDArray[Any]] = {
         "visual_projection": model.visual_projection_,
         "semantic_projection": model.semantic_projection_,
@@ -55,6 +77,7 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
     if statistics:
         raw = model.statistics_
         tensors |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
+        sampled = model._samples_so_far.labels  # more than classes_, if some have not been solved for
     if not isinstance(parameters["init"], str):
         tensors["init"] = np.asarray(parameters["init"], dtype=np.float64)
         parameters["init"] = None
@@ -64,11 +87,12 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "labels": [_encoded(label) for label in model.class_table_],
         "n_seen": len(model.classes_),
         "attributes": model.class_table_.attributes,
+        "sampled_labels": [_encoded(label) for label in sampled],
         "one_hot": model._table is None,
         "feature_names": _feature_names(model),
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
-        "seen_bias": model.seen_bias_,
+        "calibration": [[*key, bias] for key, bias in model.calibration_.items() if isinstance(key[1], str)],
         "converged": bool(model.converged_),
         "stationarity": model.stationarity_,
         "timings": model.timings_,
@@ -104,13 +128,18 @@ def load(path: str | Path) -> Any:
 
 def load_model(path: Path) -> Any:
     """Read a fitted estimator, or raise ModelFileError (OSError if the file cannot be read at all)."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a model file")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             _check_format(metadata, path)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            present = set(file.keys())
+            tensors = {name: file.get_tensor(name) for name in _TENSORS if name in present}
     except SafetensorError as error:
         raise ModelFileError(f"{path} is not a whole safetensors file ({error})") from None
+    except (TypeError, AttributeError) as error:
+        raise ModelFileError(f"{path} is damaged: a tensor is of a type that NumPy does not have ({error})") from None
     try:
         return _restored(json.loads(metadata["content"]), tensors)
     except ModelFileError as error:
@@ -123,9 +152,9 @@ def _check_format(metadata: dict[str, str], path: Path) -> None:
     if metadata.get("format") != _FORMAT:
         raise ModelFileError(f"{path} is a safetensors file, but not a model of jcmspl")
     version = metadata.get("format_version", "")
-    if not version.isdecimal() or not 1 <= int(version) <= FORMAT_VERSION:
+    if version not in {str(number) for number in range(1, FORMAT_VERSION + 1)}:
         raise ModelFileError(
-            f"{path} has format version {version!r}, written by jcmspl {metadata.get('jcmspl_version', '?')}: "
+            f"{path} has format version {version[:20]!r}, written by jcmspl {metadata.get('jcmspl_version', '?')}: "
             f"this version of jcmspl reads up to {FORMAT_VERSION}, so a newer one is needed"
         )
     if "content" not in metadata:
@@ -138,7 +167,7 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     unknown = set(parameters) - set(inspect.signature(model_class).parameters)
     if unknown:
         raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
-    if parameters.get("init") is None and "init" in tensors:
+    if parameters.get("init") is None:
         parameters["init"] = _tensor(tensors, "init")
     model = model_class(**parameters)
     model._check_parameters()
@@ -160,16 +189,20 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
     model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
-    model.seen_bias_ = float(content["seen_bias"])
-    if not np.isfinite(model.seen_bias_):
-        raise ModelFileError("its seen_bias is not a finite number")
+    model.calibration_ = {
+        (one_of(space, "space", SPACES), one_of(metric, "metric", METRICS)): as_bias(bias)
+        for space, metric, bias in content["calibration"]
+    }
     model.n_features_in_ = m
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
         if len(model.feature_names_in_) != m:
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
-    model._samples_so_far = _statistics(tensors, list(table)[:n_seen], m, model.feature_normalisation_.unit_rows)
+    sampled = [_decoded(item) for item in content["sampled_labels"]]
+    model._samples_so_far = _statistics(tensors, sampled, m, model.feature_normalisation_.unit_rows)
+    if sampled and not content["one_hot"]:
+        table.positions(sampled, "the statistics")
     return model
 
 
@@ -178,7 +211,7 @@ def _model_class(name: Any) -> Any:
 
     known = {"JCMSPL": JCMSPL}
     if name not in known:
-        raise ModelFileError(f"it holds a model of the kind {name!r}, which this version of jcmspl does not know")
+        raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load")
     return known[name]
 
 
@@ -241,7 +274,7 @@ def _plain(value: Any, name: str) -> Any:
 
 def _encoded(label: Label) -> list[Any]:
     kind = type(label).__name__
-    if _LABEL_TYPES.get(kind) is not type(label):
+    if _LABEL_TYPES.get(kind) is not type(label) or label in (float("inf"), float("-inf")):
         raise ValueError(
             f"the label {label!r} cannot be saved: labels in files are strings, numbers or booleans (or use pickle)"
         )
@@ -252,4 +285,5 @@ def _decoded(item: Any) -> Label:
     kind, value = item
     if _LABEL_TYPES.get(kind) is not type(value):
         raise ModelFileError(f"the label {value!r} is not of the type {kind!r}")
-    return value
+    label: Label = value
+    return label

@@ -38,7 +38,7 @@ class Recogniser(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearRecogniser:
     """A plain linear layer that recognises: the score of a candidate c is ``x @ weights[c] + bias[c]``.
 
@@ -87,7 +87,7 @@ class LinearRecogniser:
         write_onnx(self, Path(path), overwrite=overwrite)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DistanceRecogniser:
     """Recognition with a distance of the user's own: the paper's arbitrary D.
 

@@ -18,9 +18,13 @@ from jcmspl._validation import (
     as_real_array,
     as_samples,
     one_of,
+    readable_in_place,
     require_finite,
     working_dtype,
 )
+
+# Samples that the core cannot read in place are converted this many at a time.
+_CONVERSION_ROWS = 4096
 
 SPACES = ("visual", "semantic", "concept")
 METRICS = ("cosine", "euclidean", "dot")
@@ -144,15 +148,25 @@ class AffineScorer:
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
-        X, weights, bias = self._prepare(X)
-        with _overflow_as_advice():
-            return _core.top_k(X, weights, bias, k, self.unit_rows)
+        parts = []
+        for block in _readable_blocks(X):
+            X, weights, bias = self._prepare(block)
+            with _overflow_as_advice():
+                parts.append(_core.top_k(X, weights, bias, k, self.unit_rows))
+        return (
+            parts[0]
+            if len(parts) == 1
+            else (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        )
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        X, weights, bias = self._prepare(X)
-        with _overflow_as_advice():
-            return _core.affine_scores(X, weights, bias, self.unit_rows)
+        parts = []
+        for block in _readable_blocks(X):
+            X, weights, bias = self._prepare(block)
+            with _overflow_as_advice():
+                parts.append(_core.affine_scores(X, weights, bias, self.unit_rows))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _prepare(self, X: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         # The samples decide the precision: there are more of them than of anything else.
@@ -164,6 +178,14 @@ class AffineScorer:
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
             raise ValueError("the weights are too large for float32 samples: pass X as float64")
         return X, weights, bias
+
+
+def _readable_blocks(X: npt.ArrayLike) -> Iterator[npt.NDArray[Any]]:
+    """Give the samples whole if the core can read them in place, else in blocks, so that only a block is converted."""
+    array = as_real_array(X, "X")
+    size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
+    for first in range(0, max(len(array), 1), size):
+        yield array[first : first + size]
 
 
 @contextmanager

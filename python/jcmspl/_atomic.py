@@ -12,12 +12,12 @@ from typing import BinaryIO
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
     """Write a file beside its place and move it there when it is complete; a crash leaves what was there before."""
-    with atomic_file(path, overwrite=overwrite) as file:
+    with open_atomically(path, overwrite=overwrite) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a file that takes its place only when all of it was written without an error."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")

@@ -1,0 +1,120 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jcmspl.datasets import Dataset, load_dataset
+from jcmspl.normalisation import NORMALISATIONS
+from jcmspl.recognition import METRICS, SPACES
+
+LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
+
+#: Options of the model: name on the command line, name of the parameter, help.
+_WEIGHTS = (
+    ("--semantic-match", "semantic_match", "λ1"),
+    ("--class-match", "class_match", "λ2"),
+    ("--visual-reconstruction", "visual_reconstruction", "λ3"),
+    ("--semantic-reconstruction", "semantic_reconstruction", "λ4"),
+)
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the data set and how to read it."""
+    parser.add_argument("data", metavar="DATA", help="a file or folder in a known layout, or `digits`")
+    group = parser.add_argument_group("data")
+    group.add_argument("--layout", choices=LAYOUTS, help="the layout of DATA, if it is not to be found out")
+    group.add_argument(
+        "--attributes", choices=("att", "original_att"), default=None, help="which class vectors of an xlsa17 folder"
+    )
+    group.add_argument("--labels", metavar="FILE", help="own data: the label of each sample (DATA has the features)")
+    group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
+    group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
+    group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
+    group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
+
+
+def dataset_of(arguments: argparse.Namespace) -> Dataset:
+    """Read the data set that the options name."""
+    options: dict[str, Any] = {}
+    if arguments.attributes is not None:
+        options["attributes"] = arguments.attributes
+    own = {"labels": arguments.labels, "class_vectors": arguments.classes, "split": arguments.split}
+    options |= {name: value for name, value in own.items() if value is not None}
+    if arguments.unseen is not None:
+        options |= {"unseen": arguments.unseen, "random_state": arguments.seed}
+    return load_dataset(arguments.data, arguments.layout, **options)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the parameters of the model."""
+    from jcmspl import JCMSPL
+
+    default = JCMSPL()
+    group = parser.add_argument_group("model")
+    for option, name, symbol in _WEIGHTS:
+        group.add_argument(
+            option, metavar="X", type=float, default=getattr(default, name), help=f"{symbol} (default: %(default)s)"
+        )
+    group.add_argument("--n-concepts", metavar="K", type=int, help="dimension of the concept space (default: classes)")
+    group.add_argument("--max-iter", metavar="N", type=int, default=default.max_iter, help="(default: %(default)s)")
+    group.add_argument("--tol", metavar="X", type=float, default=default.tol, help="(default: %(default)s)")
+    group.add_argument("--space", choices=SPACES, default=default.space, help="where to compare (default: %(default)s)")
+    group.add_argument("--metric", choices=METRICS, default=default.metric, help="(default: %(default)s)")
+    for kind in ("feature", "class"):
+        name = f"{kind}_normalisation"
+        group.add_argument(
+            f"--{kind}-normalisation",
+            metavar="NAME",
+            choices=NORMALISATIONS,
+            default=getattr(default, name),
+            help=f"one of {', '.join(NORMALISATIONS)} (default: %(default)s)",
+        )
+
+
+def model_of(arguments: argparse.Namespace) -> Any:
+    """Return the unfitted model that the options describe."""
+    from jcmspl import JCMSPL
+
+    names = [name for _, name, _ in _WEIGHTS]
+    names += ["n_concepts", "max_iter", "tol", "space", "metric", "feature_normalisation", "class_normalisation"]
+    return JCMSPL(**{name: getattr(arguments, name) for name in names}, progress=not arguments.quiet)
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = False) -> None:
+    """Add the output file and whether it may replace another."""
+    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=help_text)
+    parser.add_argument("--force", action="store_true", help="write over an existing file")
+
+
+def add_messages(parser: argparse.ArgumentParser) -> None:
+    """Add how much is said, and in which form."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
+
+
+def say(arguments: argparse.Namespace, text: str) -> None:
+    """Print a message for the user to stderr, unless told not to."""
+    if not arguments.quiet:
+        print(text, file=sys.stderr)
+
+
+def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None:
+    """Print a result: for machines or for people."""
+    print(json.dumps(data, ensure_ascii=False) if arguments.json else text)
+
+
+def refuse_existing(path: str | None, force: bool) -> None:
+    """Refuse an output that exists before any work is done."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+    if Path(path).exists() and not force:
+        raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")

@@ -1,0 +1,43 @@
+"""``jcmspl convert``: from one layout of data to another."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, show
+from jcmspl.datasets import save_npz, save_xlsa17
+
+_EXAMPLES = """examples:
+  jcmspl convert cub/ -o cub.npz                           one file that is read without a copy
+  jcmspl convert features.npy --labels labels.txt --classes attributes.csv --split split.csv -o mine/ --to xlsa17
+                                                           features.mat and att_splits.mat of your own data
+  jcmspl convert features.csv --classes attributes.csv --unseen 0.25 -o mine.npz
+                                                           with a split drawn at random (see --seed)
+"""
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    """Add the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "convert",
+        help="turn one layout of data into another",
+        description="Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files.",
+        epilog=_EXAMPLES,
+    )
+    add_data(parser)
+    parser.add_argument("--to", choices=("npz", "xlsa17"), help="the layout to write (default: npz for *.npz, else xlsa17)")
+    add_output(parser, "an .npz file, or a folder for xlsa17", required=True)
+    add_messages(parser)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    output = Path(arguments.output)
+    layout = arguments.to or ("npz" if output.suffix == ".npz" else "xlsa17")
+    dataset = dataset_of(arguments)
+    (save_npz if layout == "npz" else save_xlsa17)(dataset, output, overwrite=arguments.force)
+    data = {"output": str(output), "layout": layout, "samples": len(dataset.X)}
+    show(arguments, data, f"wrote {len(dataset.X):,} samples of {dataset.name} to {output} ({layout})")

@@ -1,0 +1,79 @@
+"""``jcmspl info``: what is in a model or data file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from jcmspl.cli._options import add_data, add_messages, dataset_of, show
+from jcmspl.labels import some
+from jcmspl.persistence import load
+
+_EXAMPLES = """examples:
+  jcmspl info cub.safetensors
+  jcmspl info cub/
+"""
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    """Add the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "info",
+        help="tell what is in a model or data file",
+        description="Tell what is in a model or in a data set.",
+        epilog=_EXAMPLES,
+    )
+    add_data(parser)
+    add_messages(parser)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    if Path(arguments.data).suffix == ".safetensors":
+        data = _about_model(load(arguments.data))
+    else:
+        data = _about_data(dataset_of(arguments))
+    width = max(len(name) for name in data)
+    lines = [f"{name.replace('_', ' ').ljust(width)}  {_shown(value)}" for name, value in data.items()]
+    show(arguments, data, "\n".join(lines))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)}: {some(value, 4)}" if value else "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+
+
+def _about_model(model: Any) -> dict[str, Any]:
+    return {
+        "model": type(model).__name__,
+        "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
+        "n_features": int(model.n_features_in_),
+        "n_attributes": model.class_table_.n_attributes,
+        "n_concepts": len(model.visual_projection_),
+        "seen_classes": model.classes_.tolist(),
+        "unseen_classes": model.unseen_classes_.tolist(),
+        "iterations": int(getattr(model, "n_iter_", 1)),
+        "converged": bool(getattr(model, "converged_", True)),
+        "seen_bias": float(model.seen_bias_),
+        "statistics_included": model._samples_so_far is not None,
+    }
+
+
+def _about_data(dataset: Any) -> dict[str, Any]:
+    return {
+        "data_set": dataset.name,
+        "source": dataset.source,
+        "n_samples": len(dataset.X),
+        "n_features": int(dataset.X.shape[1]),
+        "dtype": str(dataset.X.dtype),
+        "n_attributes": dataset.classes.n_attributes,
+        "attributes": list(dataset.classes.attributes or []),
+        "seen_classes": list(dataset.seen),
+        "unseen_classes": list(dataset.unseen),
+        "samples": {part: len(rows) for part, rows in dataset.parts.items()},
+    }

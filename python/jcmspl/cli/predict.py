@@ -1,0 +1,148 @@
+"""``jcmspl predict``: name samples."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from jcmspl._atomic import open_atomically
+from jcmspl._candidates import GROUPS
+from jcmspl._progress import Progress
+from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
+from jcmspl.datasets import PARTS, load_dataset
+from jcmspl.datasets.arrays import load_classes, load_features
+from jcmspl.persistence import load
+
+_CHUNK = 8192
+_EXAMPLES = """examples:
+  jcmspl predict model.safetensors features.npy                         the best class of each row, as CSV
+  jcmspl predict model.safetensors features.npy --top 5 --scores -o named.csv
+  jcmspl predict model.safetensors features.npy --classes new.csv       among classes the model has never heard of
+  jcmspl predict model.safetensors cub/ --part test_unseen --candidates unseen -o named.npz
+"""
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    """Add the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "predict",
+        help="name samples",
+        description="Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV or npz.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a file written by `jcmspl fit`")
+    parser.add_argument("samples", metavar="SAMPLES", help="features (.npy, .npz, .csv, .parquet), or a data set")
+    parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
+    parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
+    parser.add_argument(
+        "--candidates",
+        metavar="WHICH",
+        help=f"{', '.join(GROUPS)}, or labels with commas between them (default: all that are known, or those of --classes)",
+    )
+    parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
+    parser.add_argument("--scores", action="store_true", help="write the scores as well")
+    parser.add_argument("--seen-bias", metavar="X", type=float, help="taken off the scores of training classes")
+    add_output(parser, ".csv or .npz; default: CSV to standard output")
+    add_messages(parser)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    refuse_existing(arguments.output, arguments.force)
+    suffix = Path(arguments.output).suffix.lower() if arguments.output else ".csv"
+    if suffix not in (".csv", ".npz"):
+        raise ValueError(f"predictions are written as .csv or .npz, but the output is {arguments.output}")
+    model = load(arguments.model)
+    recogniser = model.recogniser(
+        class_vectors=None if arguments.classes is None else load_classes(arguments.classes),
+        candidates=_candidates(arguments.candidates, model),
+        seen_bias=arguments.seen_bias,
+    )
+    if not 1 <= arguments.top <= len(recogniser.labels):
+        raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
+    total, chunks = _samples(arguments)
+    named = _named(recogniser, chunks, total, arguments)
+    if suffix == ".npz":
+        _write_npz(named, arguments)
+    else:
+        with _text_output(arguments) as file:
+            _write_csv(named, file, arguments)
+    if arguments.output:
+        say(arguments, f"wrote {arguments.output}")
+
+
+def _candidates(text: str | None, model: Any) -> Any:
+    if text is None or text in GROUPS:
+        return text
+    by_text = {str(label): label for label in model.class_table_}
+    return [by_text.get(part.strip(), part.strip()) for part in text.split(",")]
+
+
+def _samples(arguments: argparse.Namespace) -> tuple[int, Iterator[tuple[Any, Any]]]:
+    """Return how many samples there are, and chunks of (row numbers, samples)."""
+    if arguments.part is not None:
+        dataset = load_dataset(arguments.samples)
+        X, rows = dataset.X, dataset.rows(arguments.part)
+    else:
+        X = load_features(arguments.samples)
+        rows = np.arange(len(X))
+    blocks = (rows[first : first + _CHUNK] for first in range(0, len(rows), _CHUNK))
+    return len(rows), ((block, X[block]) for block in blocks)
+
+
+def _named(
+    recogniser: Any, chunks: Iterator[tuple[Any, Any]], total: int, arguments: argparse.Namespace
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Give row numbers, labels and scores of each chunk."""
+    done = 0
+    with Progress("naming", total, "samples", enabled=not arguments.quiet) as progress:
+        for rows, X in chunks:
+            indices, scores = recogniser.top_k(X, arguments.top)
+            yield rows, recogniser.labels[indices], scores
+            done += len(rows)
+            progress.update(done)
+
+
+@contextlib.contextmanager
+def _text_output(arguments: argparse.Namespace) -> Iterator[Any]:
+    if arguments.output is None:
+        yield sys.stdout
+        return
+    with open_atomically(Path(arguments.output), overwrite=arguments.force) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
+
+
+def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        raise ValueError("predictions are written as CSV or npz, not as JSON: leave --json out")
+    ranks = range(1, arguments.top + 1)
+    names = ["label"] if arguments.top == 1 else [f"label_{rank}" for rank in ranks]
+    values = ["score"] if arguments.top == 1 else [f"score_{rank}" for rank in ranks]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["row", *names, *(values if arguments.scores else [])])
+    for rows, labels, scores in named:
+        for row, label, score in zip(rows.tolist(), labels.tolist(), scores.tolist(), strict=True):
+            writer.writerow([row, *label, *((f"{value:.9g}" for value in score) if arguments.scores else ())])
+
+
+def _write_npz(named: Iterator[tuple[Any, Any, Any]], arguments: argparse.Namespace) -> None:
+    parts = list(named)
+    rows, labels, scores = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    if labels.dtype == object:
+        labels = labels.astype(str)  # an array of objects would be a pickle
+    arrays = {"row": rows, "labels": labels, **({"scores": scores} if arguments.scores else {})}
+    with open_atomically(Path(arguments.output), overwrite=arguments.force) as file:
+        binary: BinaryIO = file
+        np.savez_compressed(binary, **arrays)

@@ -23,8 +23,6 @@ from jcmspl.statistics import Statistics
 class FittingMixin:
     """fit, partial_fit and fit_from_statistics; a class that uses it says how to learn from statistics."""
 
-    feature_normalisation: str
-    class_normalisation: str
     progress: bool
     n_features_in_: int
 
@@ -180,10 +178,14 @@ class FittingMixin:
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
     seen_bias_: float
-    seen_bias: float
     timings_: dict[str, float]
     _samples_so_far: LabelledStatistics | None
     _table: ClassTable | None
+
+    @property
+    def _settings(self) -> Any:
+        """The estimator whose parameters count: this one, unless a search has chosen another."""
+        return self
 
     def _check_parameters(self) -> None:
         """Refuse bad parameters before any data is read."""
@@ -202,7 +204,7 @@ class FittingMixin:
         return array
 
     def _collected(self, X: Any, y: Any, table: ClassTable | None, *, reset: bool) -> LabelledStatistics:
-        unit_rows, _ = parse_normalisation(self.feature_normalisation, "feature_normalisation")
+        unit_rows, _ = parse_normalisation(self._settings.feature_normalisation, "feature_normalisation")
         collector = Collector(table, unit_rows=unit_rows, progress=bool(self.progress))
         if y is None and _gives_chunks(X):
             first = [reset]
@@ -244,8 +246,8 @@ class FittingMixin:
                 f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
             )
         known = _one_hot(labels) if table is None else table.select([*labels, *_others(table, labels)], "y")
-        features = Normalisation.from_statistics(self.feature_normalisation, raw)
-        classes = Normalisation.from_rows(self.class_normalisation, known.vectors[: len(labels)])
+        features = Normalisation.from_statistics(self._settings.feature_normalisation, raw)
+        classes = Normalisation.from_rows(self._settings.class_normalisation, known.vectors[: len(labels)])
         statistics = features.of_statistics(raw)
         _warn_of_cancellation(raw, statistics, features)
         timings |= self._learn(statistics, classes.of_rows(known.vectors[: len(labels)]))
@@ -253,7 +255,7 @@ class FittingMixin:
         self.class_table_ = known
         self.class_means_ = raw.class_sums / raw.counts[:, None]
         self.feature_normalisation_, self.class_normalisation_ = features, classes
-        self.seen_bias_ = float(self.seen_bias)
+        self.seen_bias_ = float(self._settings.seen_bias)
         self.timings_ = timings
         self._samples_so_far, self._table = collected, table
 

@@ -293,14 +293,14 @@ class RecognisingMixin:
         list of Explanation, one for each sample
         """
         check_is_fitted(self, "visual_projection_")
-        if callable(self.metric):
+        if callable(self._settings.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
         samples = self._samples(X)
         table, bias = self._candidates(class_vectors, candidates, seen_bias)
         recogniser = self._recogniser(table, bias, None)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
-        split = AttributeParts(A, B, vectors, space=self.space, metric=self.metric)
+        split = AttributeParts(A, B, vectors, space=self._settings.space, metric=self._settings.metric)
         readout = self._affine(B.T @ A)
         out = []
         for number in range(len(samples)):
@@ -310,6 +310,10 @@ class RecognisingMixin:
         return out
 
     def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _settings(self) -> Any:
         raise NotImplementedError
 
     def _check_recognition_parameters(self) -> None:
@@ -332,14 +336,14 @@ class RecognisingMixin:
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
     def _recogniser(self, table: ClassTable, bias: Float64Array, space: str | None) -> Recogniser:
-        space = self.space if space is None else space
+        metric, space = self._settings.metric, self._settings.space if space is None else space
         one_of(space, "space", SPACES)
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         A, B = self.visual_projection_, self.semantic_projection_
-        if callable(self.metric):
+        if callable(metric):
             left, prototypes = self._in_space(vectors, space)
-            return DistanceRecogniser(self.metric, left.scores, prototypes, bias, label_array(table))
-        folded = AffineScorer.fold(A, B, vectors, space=space, metric=one_of(self.metric, "metric", METRICS))  # type: ignore[arg-type]
+            return DistanceRecogniser(metric, left.scores, prototypes, bias, label_array(table))
+        folded = AffineScorer.fold(A, B, vectors, space=space, metric=one_of(metric, "metric", METRICS))  # type: ignore[arg-type]
         weights, offsets = self.feature_normalisation_.folded(folded.weights, folded.bias)
         return LinearRecogniser(weights, offsets + bias, label_array(table), self.feature_normalisation_.unit_rows)
 
@@ -358,7 +362,7 @@ class RecognisingMixin:
         return self._affine(A), vectors @ B.T
 
     def _temperature(self, temperature: float | None) -> float:
-        chosen = self.temperature if temperature is None else temperature
+        chosen = self._settings.temperature if temperature is None else temperature
         if chosen != "auto":
             return _positive(chosen, "temperature")
         seen = self.class_table_.select(self.classes_.tolist())

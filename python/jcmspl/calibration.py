@@ -212,7 +212,7 @@ class CalibrationMixin:
         curves = []
         for number in range(len(folds)):
             total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
-            model = clone(self).fit_from_statistics(
+            model = clone(self._settings).fit_from_statistics(
                 total.statistics, total.labels, class_vectors=self.class_table_.select(fold_of)
             )
             rows = np.flatnonzero((fold == number) | testing)
@@ -220,6 +220,10 @@ class CalibrationMixin:
         return curves
 
     def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _settings(self) -> Any:
         raise NotImplementedError
 
 

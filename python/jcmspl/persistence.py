@@ -47,7 +47,6 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "semantic_projection": model.semantic_projection_,
         "class_vectors": model.class_table_.vectors,
         "class_means": model.class_means_,
-        "objective_terms": model.objective_terms_,
     }
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
@@ -55,7 +54,7 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
     if statistics:
         raw = model.statistics_
         tensors |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
-    if not isinstance(parameters["init"], str):
+    if not isinstance(parameters.get("init", ""), str):
         tensors["init"] = np.asarray(parameters["init"], dtype=np.float64)
         parameters["init"] = None
     content = {
@@ -69,10 +68,11 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
         "seen_bias": model.seen_bias_,
-        "converged": bool(model.converged_),
-        "stationarity": model.stationarity_,
         "timings": model.timings_,
     }
+    if hasattr(model, "objective_terms_"):  # the result of iterations
+        tensors["objective_terms"] = model.objective_terms_
+        content |= {"converged": bool(model.converged_), "stationarity": model.stationarity_}
     metadata = {
         "format": _FORMAT,
         "format_version": str(FORMAT_VERSION),
@@ -133,6 +133,8 @@ def _check_format(metadata: dict[str, str], path: Path) -> None:
 
 
 def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> Any:
+    from jcmspl.estimator import JCMSPL
+
     model_class = _model_class(content["model"])
     parameters = dict(content["parameters"])
     unknown = set(parameters) - set(inspect.signature(model_class).parameters)
@@ -155,14 +157,12 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     model.class_means_ = _tensor(tensors, "class_means", (n_seen, m))
     model.feature_normalisation_ = _normalisation(content, tensors, "feature", m)
     model.class_normalisation_ = _normalisation(content, tensors, "class", d)
-    model.objective_terms_ = _tensor(tensors, "objective_terms")
-    model.objective_ = model.objective_terms_.sum(axis=1)
-    model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
-    model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.seen_bias_ = float(content["seen_bias"])
     if not np.isfinite(model.seen_bias_):
         raise ModelFileError("its seen_bias is not a finite number")
+    if isinstance(model, JCMSPL):
+        _restore_iterations(model, content, tensors)
     model.n_features_in_ = m
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
@@ -173,10 +173,18 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     return model
 
 
+def _restore_iterations(model: Any, content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> None:
+    model.objective_terms_ = _tensor(tensors, "objective_terms")
+    model.objective_ = model.objective_terms_.sum(axis=1)
+    model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
+    model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
+
+
 def _model_class(name: Any) -> Any:
     from jcmspl.estimator import JCMSPL
+    from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
 
-    known = {"JCMSPL": JCMSPL}
+    known = {model.__name__: model for model in (JCMSPL, RidgeVS, FPL, RPL, SAE, ESZSL)}
     if name not in known:
         raise ModelFileError(f"it holds a model of the kind {name!r}, which this version of jcmspl does not know")
     return known[name]

@@ -2,6 +2,8 @@
 
 =========================  =====================================================================
 :class:`JCMSPL`            the estimator: fit on some classes, recognise others by their vectors
+:class:`RidgeVS`, ...      linear peers with the same methods: RidgeVS, FPL, RPL, SAE, ESZSL
+:func:`IPL`, ...           the ablations of the paper: IPL, JCMSPL0, JCMSPL1
 :class:`ClassTable`        class vectors under the names of their classes
 :class:`ClassKFold`        cross-validation over classes
 :func:`load`               reads a model that was saved
@@ -23,7 +25,9 @@ from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularE
 from jcmspl.classes import ClassTable
 from jcmspl.estimator import JCMSPL
 from jcmspl.model_selection import ClassKFold
+from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.persistence import ModelFileError, load
+from jcmspl.presets import IPL, JCMSPL0, JCMSPL1
 from jcmspl.recognition import AffineScorer, nearest
 from jcmspl.solver import Solution, Spectrum, solve
 from jcmspl.statistics import StartStatistics, Statistics
@@ -32,13 +36,21 @@ from jcmspl.sylvester import solve_sylvester, sylvester_residual
 __version__ = "0.1.0"
 
 __all__ = [
+    "ESZSL",
+    "FPL",
+    "IPL",
     "JCMSPL",
+    "JCMSPL0",
+    "JCMSPL1",
+    "RPL",
+    "SAE",
     "AffineScorer",
     "ClassKFold",
     "ClassTable",
     "DivergenceError",
     "ModelFileError",
     "NearlySingularWarning",
+    "RidgeVS",
     "SingularEquationError",
     "Solution",
     "Spectrum",

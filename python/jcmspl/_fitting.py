@@ -23,8 +23,6 @@ from jcmspl.statistics import Statistics
 class FittingMixin:
     """fit, partial_fit and fit_from_statistics; a class that uses it says how to learn from statistics."""
 
-    feature_normalisation: str
-    class_normalisation: str
     progress: bool
     n_features_in_: int
 
@@ -85,7 +83,7 @@ class FittingMixin:
                 )
             if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
                 raise ValueError(
-                    f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples so far in "
+                    f"feature_normalisation={self._settings.feature_normalisation!r} differs from that of the samples so far in "
                     "whether samples are scaled: start anew with fit"
                 )
             table = self._table_so_far(class_vectors, so_far)
@@ -199,6 +197,11 @@ class FittingMixin:
     _samples_so_far: LabelledStatistics | None
     _table: ClassTable | None
 
+    @property
+    def _settings(self) -> Any:
+        """The estimator whose parameters count: this one, unless a search has chosen another."""
+        return self
+
     def _check_parameters(self) -> None:
         """Refuse bad parameters before any data is read."""
         raise NotImplementedError
@@ -223,7 +226,7 @@ class FittingMixin:
         return array
 
     def _unit_rows(self) -> bool:
-        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+        return parse_normalisation(self._settings.feature_normalisation, "feature_normalisation")[0]
 
     def _collected(
         self,
@@ -287,8 +290,8 @@ class FittingMixin:
                 f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
             )
         known = _one_hot(labels) if table is None else table.select([*labels, *_others(table, labels)], "y")
-        features = Normalisation.from_statistics(self.feature_normalisation, raw)
-        classes = Normalisation.from_rows(self.class_normalisation, known.vectors[: len(labels)])
+        features = Normalisation.from_statistics(self._settings.feature_normalisation, raw)
+        classes = Normalisation.from_rows(self._settings.class_normalisation, known.vectors[: len(labels)])
         statistics = features.of_statistics(raw)
         _warn_of_lost_digits(raw, statistics, features)
         _warn_of_equal_vectors(known, classes)

@@ -57,7 +57,7 @@ class RecognisingMixin:
         LinearRecogniser
             A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
         """
-        one_of(self.space if space is None else space, "space", SPACES)
+        one_of(self._settings.space if space is None else space, "space", SPACES)
         table, bias = self._candidates(class_vectors, candidates, seen_bias, space)
         return self._recogniser(table, bias, space)
 
@@ -315,14 +315,14 @@ class RecognisingMixin:
         list of Explanation, one for each sample
         """
         check_is_fitted(self, "visual_projection_")
-        if callable(self.metric):
+        if callable(self._settings.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
         samples = self._samples(X)
         table, bias = self._candidates(class_vectors, candidates, seen_bias)
         recogniser = self._recogniser(table, bias, None)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
-        split = AttributeParts(A, B, vectors, space=self.space, metric=self.metric)
+        split = AttributeParts(A, B, vectors, space=self._settings.space, metric=self._settings.metric)
         readout = self._affine(B.T @ A)
         out = []
         for number in range(len(samples)):
@@ -332,6 +332,10 @@ class RecognisingMixin:
         return out
 
     def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _settings(self) -> Any:
         raise NotImplementedError
 
     def _check_recognition_parameters(self) -> None:
@@ -344,12 +348,12 @@ class RecognisingMixin:
     @property
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
-        return self._bias_in(self.space)
+        return self._bias_in(self._settings.space)
 
     def _bias_in(self, space: str) -> float:
         if getattr(self, "calibration_", None) is None:
             raise AttributeError("the model is not fitted yet")
-        return float(self.calibration_.get((space, self.metric), self.seen_bias))
+        return float(self.calibration_.get((space, self._settings.metric), self._settings.seen_bias))
 
     def _candidates(
         self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str | None = None
@@ -361,7 +365,7 @@ class RecognisingMixin:
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
-        handicap = as_bias(self._bias_in(space or self.space) if seen_bias is None else seen_bias)
+        handicap = as_bias(self._bias_in(space or self._settings.space) if seen_bias is None else seen_bias)
         mixed = is_seen.any() and not is_seen.all()
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
@@ -369,15 +373,15 @@ class RecognisingMixin:
         self, table: ClassTable, bias: Float64Array, space: str | None, *, unit_rows: bool | None = None
     ) -> Recogniser:
         """Return the recogniser of raw samples; unit_rows=False: of samples that have been scaled already."""
-        space = self.space if space is None else space
+        metric, space = self._settings.metric, self._settings.space if space is None else space
         one_of(space, "space", SPACES)
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         scale = self.feature_normalisation_.unit_rows if unit_rows is None else unit_rows
-        if callable(self.metric):
+        if callable(metric):
             left, prototypes = self._in_space(vectors, space)
             left.unit_rows = scale
-            return DistanceRecogniser(self.metric, left.scores, prototypes, bias, label_array(table))
-        metric: Any = one_of(self.metric, "metric", METRICS)
+            return DistanceRecogniser(metric, left.scores, prototypes, bias, label_array(table))
+        one_of(metric, "metric", METRICS)
         A, B = self.visual_projection_, self.semantic_projection_
         folded = AffineScorer.fold(A, B, vectors, space=space, metric=metric)  # type: ignore[arg-type]
         weights, offsets = self.feature_normalisation_.folded(folded.weights, folded.bias)
@@ -398,7 +402,7 @@ class RecognisingMixin:
         return self._affine(A), vectors @ B.T
 
     def _temperature(self, temperature: float | None) -> float:
-        chosen = self.temperature if temperature is None else temperature
+        chosen = self._settings.temperature if temperature is None else temperature
         if chosen != "auto":
             return _positive(chosen, "temperature")
         seen = self.class_table_.select(self.classes_.tolist())

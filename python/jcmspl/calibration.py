@@ -199,7 +199,7 @@ class CalibrationMixin:
         if not testing.any():
             raise ValueError("every class in y has one sample only: calibrate needs others to test on")
         curves = self._curves_of_folds(samples, labels, folds, testing)
-        found = {(space, self.metric): best_bias([fold[space] for fold in curves]) for space in SPACES}
+        found = {(space, self._settings.metric): best_bias([fold[space] for fold in curves]) for space in SPACES}
         self.calibration_ = {**self.calibration_, **found}
         return self
 
@@ -226,8 +226,8 @@ class CalibrationMixin:
         curves = []
         for number in range(len(folds)):
             total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
-            model = clone(self)
-            if not isinstance(model.init, str):
+            model = clone(self._settings)
+            if not isinstance(getattr(model, "init", ""), str):
                 model.set_params(init="codes")  # a given start is one for all classes
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -242,6 +242,10 @@ class CalibrationMixin:
         return collector.result()
 
     def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _settings(self) -> Any:
         raise NotImplementedError
 
 

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from jcmspl._fitting import FittingMixin
+from jcmspl._model import OnIteration, ZeroShotModel
 from jcmspl._progress import Progress
-from jcmspl._recognising import RecognisingMixin, as_bias
-from jcmspl._validation import Float64Array, FloatArray, as_count, as_matrix, as_weight
-from jcmspl.calibration import CalibrationMixin
-from jcmspl.normalisation import parse_normalisation
-from jcmspl.solver import Spectrum, solve
+from jcmspl._validation import Float64Array, as_count, as_matrix, as_weight
+from jcmspl.solver import Solution, Spectrum, solve
 from jcmspl.statistics import Statistics
 
+#: The parameters of the estimator that are the paper's λ1 to λ4.
+WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
 _STARTS = ("codes", "random")
 # From this number of features on the eigendecomposition, which cannot tell how far it is, takes a second or more.
 _LONG_DECOMPOSITION = 1500
 
 
-class JCMSPL(
-    FittingMixin,
-    CalibrationMixin,
-    RecognisingMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClassifierMixin,
-    BaseEstimator,
-):
+class JCMSPL(ZeroShotModel):
     r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
 
     Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
@@ -135,14 +123,14 @@ class JCMSPL(
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
-    # With metadata routing enabled: class vectors belong to fit and to the predictions they are given for. The score of
-    # a fold in cross-validation is not to take them for its candidates.
-    __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
-    __metadata_request__partial_fit = {"class_vectors": True}  # noqa: RUF012
-    __metadata_request__predict = {"class_vectors": True, "candidates": True}  # noqa: RUF012
-    __metadata_request__predict_proba = {"class_vectors": True, "candidates": True}  # noqa: RUF012
-    __metadata_request__decision_function = {"class_vectors": True, "candidates": True}  # noqa: RUF012
-    __metadata_request__score = {"class_vectors": False}  # noqa: RUF012
+    _PENALTIES = WEIGHTS
+    _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "semantic_match": (1e-2, 1.0, 1e2),
+        "class_match": (1e-2, 1.0, 1e2),
+        "visual_reconstruction": (1e-1, 1e1, 1e3),
+        "semantic_reconstruction": (1e-2, 1.0, 1e2),
+        "space": ("semantic", "concept", "visual"),
+    }
 
     def __init__(
         self,
@@ -181,57 +169,9 @@ class JCMSPL(
         self.random_state = random_state
         self.progress = progress
 
-    def transform(self, X: Any) -> FloatArray:
-        """Project samples into the concept space.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        codes : ndarray of shape (n_samples, n_concepts)
-            The paper's Ax, a row for each sample.
-        """
-        check_is_fitted(self, "visual_projection_")
-        return self._affine(self.visual_projection_).scores(self._samples(X))
-
-    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
-        """Write the fitted model to a safetensors file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-        statistics : bool, default False
-            Whether to include the statistics of the samples, (n_features, n_features), which :meth:`partial_fit` needs
-            to go on.
-        overwrite : bool, default False
-            Whether an existing file may be replaced.
-        """
-        from jcmspl.persistence import save_model
-
-        save_model(self, Path(path), statistics=statistics, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | Path) -> JCMSPL:
-        """Read a model that was written by :meth:`save`. No code in the file is ever run."""
-        from jcmspl.persistence import load_model
-
-        model = load_model(Path(path))
-        if not isinstance(model, cls):
-            raise ValueError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}: use jcmspl.load")
-        return model
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.visual_projection_)
-
     def _check_parameters(self) -> None:
-        self._check_recognition_parameters()
-        parse_normalisation(self.feature_normalisation, "feature_normalisation")
-        parse_normalisation(self.class_normalisation, "class_normalisation")
-        for name in ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction", "tol"):
-            as_weight(getattr(self, name), name)
+        super()._check_parameters()
+        as_weight(self.tol, "tol")
         as_count(self.max_iter, "max_iter")
         if self.n_concepts is not None:
             as_count(self.n_concepts, "n_concepts")
@@ -240,42 +180,58 @@ class JCMSPL(
                 raise ValueError(f"init must be 'codes', 'random' or an array, but is {self.init!r}")
         else:
             as_matrix(self.init, "init")
-        as_bias(self.seen_bias)
 
-    def _learn(self, statistics: Statistics, class_vectors: Float64Array) -> dict[str, float]:
-        k = self.n_concepts or len(class_vectors)
-        if not isinstance(self.init, str) and np.shape(self.init) != (k, len(class_vectors)):
-            expected = (k, len(class_vectors))
+    def _shared(self, statistics: Statistics, class_vectors: Float64Array) -> Spectrum:
+        return Spectrum(statistics, class_vectors)
+
+    def _learnt(self, shared: Spectrum, on_iteration: OnIteration | None = None) -> dict[str, Any]:
+        return _attributes(self._solution(shared, on_iteration))
+
+    def _solution(self, spectrum: Spectrum, on_iteration: OnIteration | None) -> Solution:
+        k = self.n_concepts or spectrum.n_classes
+        if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
+            expected = (k, spectrum.n_classes)
             raise ValueError(
                 f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
             )
+        return solve(
+            spectrum,
+            l1=self.semantic_match,
+            l2=self.class_match,
+            l3=self.visual_reconstruction,
+            l4=self.semantic_reconstruction,
+            n_concepts=self.n_concepts,
+            start=self.init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=_generator(self.random_state),
+            on_iteration=on_iteration,
+        )
+
+    def _learn(self, statistics: Statistics, class_vectors: Float64Array) -> dict[str, float]:
         with Progress("decomposing", statistics.n_features, "features", enabled=bool(self.progress)) as progress:
             if statistics.n_features >= _LONG_DECOMPOSITION:
                 progress.announce()
-            spectrum = Spectrum(statistics, class_vectors)
+            spectrum = self._shared(statistics, class_vectors)
         with Progress("fitting", self.max_iter, "iterations", enabled=bool(self.progress)) as progress:
-            solution = solve(
-                spectrum,
-                l1=self.semantic_match,
-                l2=self.class_match,
-                l3=self.visual_reconstruction,
-                l4=self.semantic_reconstruction,
-                n_concepts=self.n_concepts,
-                start=self.init,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random_state=_generator(self.random_state),
-                on_iteration=lambda done, value: progress.update(done, f"objective {value:.6g}"),
-            )
-        self.visual_projection_ = solution.visual_projection
-        self.semantic_projection_ = solution.semantic_projection
-        self.objective_, self.objective_terms_ = solution.objective, solution.terms
-        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        self.stationarity_ = solution.stationarity
+            solution = self._solution(spectrum, lambda done, value: progress.update(done, f"objective {value:.6g}"))
+        self.__dict__.update(_attributes(solution))
         if not solution.converged and self.tol > 0:
             _warn_of_early_stop(solution.objective, self.max_iter, self.tol)
         basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
         return basis | solution.timings
+
+
+def _attributes(solution: Solution) -> dict[str, Any]:
+    return {
+        "visual_projection_": solution.visual_projection,
+        "semantic_projection_": solution.semantic_projection,
+        "objective_": solution.objective,
+        "objective_terms_": solution.terms,
+        "n_iter_": solution.n_iter,
+        "converged_": solution.converged,
+        "stationarity_": solution.stationarity,
+    }
 
 
 def _generator(random_state: Any) -> Any:

@@ -69,7 +69,6 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "semantic_projection": model.semantic_projection_,
         "class_vectors": model.class_table_.vectors,
         "class_means": model.class_means_,
-        "objective_terms": model.objective_terms_,
     }
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
@@ -78,7 +77,7 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         raw = model.statistics_
         tensors |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
         sampled = model._samples_so_far.labels  # more than classes_, if some have not been solved for
-    if not isinstance(parameters["init"], str):
+    if not isinstance(parameters.get("init", ""), str):
         tensors["init"] = np.asarray(parameters["init"], dtype=np.float64)
         parameters["init"] = None
     content = {
@@ -93,10 +92,11 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
         "calibration": [[*key, bias] for key, bias in model.calibration_.items() if isinstance(key[1], str)],
-        "converged": bool(model.converged_),
-        "stationarity": model.stationarity_,
         "timings": model.timings_,
     }
+    if hasattr(model, "objective_terms_"):  # the result of iterations
+        tensors["objective_terms"] = model.objective_terms_
+        content |= {"converged": bool(model.converged_), "stationarity": model.stationarity_}
     metadata = {
         "format": _FORMAT,
         "format_version": str(FORMAT_VERSION),
@@ -162,12 +162,14 @@ def _check_format(metadata: dict[str, str], path: Path) -> None:
 
 
 def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> Any:
+    from jcmspl.estimator import JCMSPL
+
     model_class = _model_class(content["model"])
     parameters = dict(content["parameters"])
     unknown = set(parameters) - set(inspect.signature(model_class).parameters)
     if unknown:
         raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
-    if parameters.get("init") is None:
+    if "init" in inspect.signature(model_class).parameters and parameters.get("init") is None:
         parameters["init"] = _tensor(tensors, "init")
     model = model_class(**parameters)
     model._check_parameters()
@@ -184,15 +186,13 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     model.class_means_ = _tensor(tensors, "class_means", (n_seen, m))
     model.feature_normalisation_ = _normalisation(content, tensors, "feature", m)
     model.class_normalisation_ = _normalisation(content, tensors, "class", d)
-    model.objective_terms_ = _tensor(tensors, "objective_terms")
-    model.objective_ = model.objective_terms_.sum(axis=1)
-    model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
-    model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
         (one_of(space, "space", SPACES), one_of(metric, "metric", METRICS)): as_bias(bias)
         for space, metric, bias in content["calibration"]
     }
+    if isinstance(model, JCMSPL):
+        _restore_iterations(model, content, tensors)
     model.n_features_in_ = m
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
@@ -206,10 +206,18 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
     return model
 
 
+def _restore_iterations(model: Any, content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> None:
+    model.objective_terms_ = _tensor(tensors, "objective_terms")
+    model.objective_ = model.objective_terms_.sum(axis=1)
+    model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
+    model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
+
+
 def _model_class(name: Any) -> Any:
     from jcmspl.estimator import JCMSPL
+    from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
 
-    known = {"JCMSPL": JCMSPL}
+    known = {model.__name__: model for model in (JCMSPL, RidgeVS, FPL, RPL, SAE, ESZSL)}
     if name not in known:
         raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load")
     return known[name]

@@ -24,6 +24,7 @@ The kernels of the compiled core, each usable on its own:
 from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 from jcmspl.classes import ClassTable
 from jcmspl.estimator import JCMSPL
+from jcmspl.evaluation import evaluate
 from jcmspl.model_selection import ClassKFold
 from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.persistence import ModelFileError, load
@@ -57,6 +58,7 @@ __all__ = [
     "StartStatistics",
     "Statistics",
     "__version__",
+    "evaluate",
     "load",
     "nearest",
     "solve",

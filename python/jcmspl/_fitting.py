@@ -83,8 +83,8 @@ class FittingMixin:
                 )
             if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
                 raise ValueError(
-                    f"feature_normalisation={self._settings.feature_normalisation!r} differs from that of the samples so far in "
-                    "whether samples are scaled: start anew with fit"
+                    f"feature_normalisation={self._settings.feature_normalisation!r} differs from that of the samples "
+                    "so far in whether samples are scaled: start anew with fit"
                 )
             table = self._table_so_far(class_vectors, so_far)
             declared = (

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from jcmspl._tables import numeric_columns
 from jcmspl._svg import Mark, Series, bar_chart, heat_map, line_chart
 from jcmspl.report import (
     SPACE_NAMES,
     class_table,
     confusion_table,
     generalized_table,
-    numeric_columns,
     percent,
     standard_table,
     title_of,

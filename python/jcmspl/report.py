@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jcmspl._atomic import write_atomically
+from jcmspl._tables import aligned, markdown_table
 
 #: How the three directions of recognition are called in print; the first two are the paper's.
 SPACE_NAMES = {
@@ -16,7 +15,6 @@ SPACE_NAMES = {
     "visual": "visual (S→V)",
     "concept": "concept",
 }
-_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?")
 # Classes that the plain text lists; the other forms have all.
 _MOST_IN_TEXT = 10
 _SUFFIXES = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": "to_html", ".txt": "to_text"}
@@ -64,14 +62,14 @@ class Report:
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
                 unseen = [row for row in rows if row[1] == "unseen"]
                 title, rows = f"The {_MOST_IN_TEXT} hardest unseen {title.lower()}", unseen[-_MOST_IN_TEXT:]
-            parts += ["", title, _aligned(header, rows)]
+            parts += ["", title, aligned(header, rows)]
         return "\n".join([*parts, "", _footer(self.data)]) + "\n"
 
     def to_markdown(self) -> str:
         """Return the report as Markdown."""
         parts = [f"# {title_of(self.data)}", "", _heading(self.data, lines=False)]
         for title, header, rows in tables(self.data):
-            parts += ["", f"## {title}", "", *_markdown(header, rows)]
+            parts += ["", f"## {title}", "", *markdown_table(header, rows)]
         return "\n".join([*parts, "", _footer(self.data)]) + "\n"
 
     def to_html(self) -> str:
@@ -199,32 +197,3 @@ def _footer(data: dict[str, Any]) -> str:
     fit = sum(seconds for name, seconds in data["timings"].items() if name != "evaluation")
     named = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
     return f"Fitted in {fit:.2f} s, evaluated in {data['timings']['evaluation']:.2f} s. {named}."
-
-
-def numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
-    """Return which columns hold numbers, perhaps with a unit, and nothing else."""
-    return [
-        any(row[i] for row in rows) and all(not row[i] or _NUMBER.fullmatch(row[i]) for row in rows)
-        for i in range(len(header))
-    ]
-
-
-def _aligned(header: list[str], rows: list[list[str]]) -> str:
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    numeric = numeric_columns(header, rows)
-
-    def line(row: list[str]) -> str:
-        cells = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        ]
-        return ("  " + "  ".join(cells)).rstrip()
-
-    return "\n".join([line(header), "  " + "  ".join("-" * width for width in widths), *map(line, rows)])
-
-
-def _markdown(header: list[str], rows: list[list[str]]) -> list[str]:
-    def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    return [line(header), "|" + "---|" * len(header), *map(line, rows)]

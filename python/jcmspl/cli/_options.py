@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jcmspl.datasets import Dataset, load_dataset
+from jcmspl.datasets import LAYOUTS, Dataset, load_arrays, load_dataset
 from jcmspl.normalisation import NORMALISATIONS
 from jcmspl.recognition import METRICS, SPACES
-
-LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 
 #: Options of the model: name on the command line, name of the parameter, help.
 _WEIGHTS = (
@@ -47,6 +45,8 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     options |= {name: value for name, value in own.items() if value is not None}
     if arguments.unseen is not None:
         options |= {"unseen": arguments.unseen, "random_state": arguments.seed}
+    if arguments.classes is not None and Path(arguments.data).is_file() and arguments.layout in (None, "arrays"):
+        return load_arrays(arguments.data, **options)
     return load_dataset(arguments.data, arguments.layout, **options)
 
 

@@ -27,9 +27,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
     )
     add_data(parser)
-    parser.add_argument(
-        "--to", choices=("npz", "xlsa17"), help="the layout to write (default: npz for *.npz, else xlsa17)"
-    )
+    parser.add_argument("--to", choices=("npz", "xlsa17"), help="the layout (default: npz for *.npz, else xlsa17)")
     add_output(parser, "an .npz file, or a folder for xlsa17", required=True)
     add_messages(parser)
     return parser

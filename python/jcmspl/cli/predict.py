@@ -9,7 +9,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--candidates",
         metavar="WHICH",
-        help=f"{', '.join(GROUPS)}, or labels with commas between them (default: all that are known, or those of --classes)",
+        help=f"{', '.join(GROUPS)}, or labels with commas between (default: all known ones, or those of --classes)",
     )
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")
@@ -144,5 +144,4 @@ def _write_npz(named: Iterator[tuple[Any, Any, Any]], arguments: argparse.Namesp
         labels = labels.astype(str)  # an array of objects would be a pickle
     arrays = {"row": rows, "labels": labels, **({"scores": scores} if arguments.scores else {})}
     with open_atomically(Path(arguments.output), overwrite=arguments.force) as file:
-        binary: BinaryIO = file
-        np.savez_compressed(binary, **arrays)
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]

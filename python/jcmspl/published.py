@@ -1,0 +1,144 @@
+"""The figures that the paper publishes, as data, so that one's own can be read beside them.
+
+Source: Q. Tang, A. Panahi, H. Krim, "Joint Concept Matching based Learning for Zero-Shot Recognition": Tables 2 to 5
+(standard recognition, generalized recognition, ablations, settings). Accuracies are in per cent; features are GoogLeNet
+(G), VGG19 (V) or ResNet101 (R). ImNet: hit@5. A missing figure is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SOURCE = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
+
+#: The data sets of the paper (Table 1): images, kind and dimension of the class vectors, seen and unseen classes.
+DATASETS = {
+    "AwA": {"images": 30475, "semantics": "attributes", "n_attributes": 85, "n_seen": 40, "n_unseen": 10},
+    "CUB": {"images": 11788, "semantics": "attributes", "n_attributes": 312, "n_seen": 150, "n_unseen": 50},
+    "SUN": {"images": 14340, "semantics": "attributes", "n_attributes": 64, "n_seen": 645, "n_unseen": 72},
+    "ImNet": {"images": 218000, "semantics": "word vectors", "n_attributes": 1000, "n_seen": 1000, "n_unseen": 360},
+}
+
+_WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
+
+#: The weights λ1 to λ4 of the paper (Table 5), as parameters of JCMSPL.
+SETTINGS: dict[str, dict[str, float]] = {
+    name: dict(zip(_WEIGHTS, values, strict=True))
+    for name, values in {
+        "AwA": (1e-3, 1e3, 1e7, 1e2),
+        "CUB": (1.0, 1e-3, 1e4, 1e-1),
+        "SUN": (1e-4, 1e-2, 1e-4, 1e-4),
+        "ImNet": (1e-5, 1e-5, 1e1, 1e-4),
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A row of Table 2: accuracy on unseen classes."""
+
+    method: str
+    features: str
+    AwA: float | None = None
+    CUB: float | None = None
+    SUN: float | None = None
+    ImNet: float | None = None
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """An entry of Table 3: accuracy on seen and unseen classes among all, and their harmonic mean."""
+
+    method: str
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A row of Table 4: accuracy of reduced forms of the model."""
+
+    method: str
+    AwA: float
+    CUB: float
+
+
+#: Table 2.
+STANDARD = (
+    Standard("RPL", "G", 80.4, 52.4),
+    Standard("SSE", "V", 76.3, 30.4),
+    Standard("SJE", "G", 73.9, 51.7, 56.1),
+    Standard("JLSE", "V", 80.5, 42.1),
+    Standard("SynC", "G", 72.9, 54.7, 62.7),
+    Standard("SAE", "G", 84.7, 61.4, 65.2, 27.2),
+    Standard("LAD", "V", 82.5, 56.6),
+    Standard("SCoRe", "V", 73.9, 51.7),
+    Standard("LESD", "V/G", 82.8, 56.2),
+    Standard("CVA", "V/R", 71.4, 52.1, 61.7, 24.7),
+    Standard("f-CLSWGAN", "R", 69.9, 61.5, 64.5),
+    Standard("VSZL", "V", 85.3, 57.4, None, 23.1),
+    Standard("LESAE", "R", 66.1, 53.9, 60.0),
+    Standard("LESAE", "G", ImNet=27.6),
+    Standard("AAW", "V", 83.3, 38.4),
+    Standard("LSD", "V", 82.7, 58.5),
+    Standard("BZSL", "V/G", 80.5, 56.3),
+    Standard("DeViSE", "G", ImNet=12.8),
+    Standard("ConSE", "G", ImNet=15.5),
+    Standard("AMP", "G", ImNet=13.1),
+    Standard("SS-Voc", "G", ImNet=16.8),
+    Standard("JCMSPL (V→S)", "G", 77.5, 60.0, 66.3, 26.0),
+    Standard("JCMSPL (S→V)", "G", 86.2, 62.6, 54.1, 27.5),
+)
+
+#: Table 3.
+GENERALIZED = {
+    "AwA": (
+        Generalized("DAP", 77.9, 2.4, 4.7),
+        Generalized("IAP", 76.8, 1.7, 3.3),
+        Generalized("ConSE", 75.9, 9.5, 16.9),
+        Generalized("APD", 43.2, 61.7, 50.8),
+        Generalized("GAN", 81.3, 32.3, 46.2),
+        Generalized("SAE", 67.6, 43.3, 52.8),
+        Generalized("JCMSPL", 48.3, 56.4, 52.1),
+    ),
+    "CUB": (
+        Generalized("DAP", 55.1, 4.0, 7.5),
+        Generalized("IAP", 69.4, 1.0, 2.0),
+        Generalized("ConSE", 69.9, 1.8, 2.5),
+        Generalized("APD", 23.4, 39.9, 29.5),
+        Generalized("GAN", 72.0, 26.9, 39.2),
+        Generalized("SAE", 36.1, 28.0, 31.5),
+        Generalized("JCMSPL", 54.2, 50.7, 52.4),
+    ),
+}
+
+#: Table 4.
+ABLATIONS = (
+    Ablation("FPL", 72.7, 40.2),
+    Ablation("IPL", 77.1, 46.5),
+    Ablation("JCMSPL0", 82.4, 60.3),
+    Ablation("JCMSPL1", 84.7, 61.6),
+    Ablation("JCMSPL", 86.2, 62.6),
+)
+
+#: The ranges over which the paper varies each weight, as far as its text tells: powers of ten, from and to.
+RANGES = {
+    "semantic_match": (-5, 1),
+    "class_match": (-5, 6),
+    "visual_reconstruction": (-5, 8),
+    "semantic_reconstruction": (-5, 3),
+}
+
+#: The paper: converged after at most so many iterations.
+ITERATIONS = 35
+
+
+def data_set_like(name: str, n_seen: int, n_unseen: int, n_attributes: int) -> str | None:
+    """Return which of the paper's data sets this is, by its name or its numbers of classes and attributes."""
+    for known, about in DATASETS.items():
+        if known.lower() == name.lower():
+            return known
+        if (n_seen, n_unseen, n_attributes) == (about["n_seen"], about["n_unseen"], about["n_attributes"]):
+            return known
+    return None

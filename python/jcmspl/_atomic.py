@@ -5,11 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
     """Write a file beside its place and move it there when it is complete; a crash leaves what was there before."""
+    with open_atomically(path, overwrite=overwrite) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a file beside its place for writing; it is moved there when the block ends without an error."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
@@ -20,7 +29,7 @@ def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read

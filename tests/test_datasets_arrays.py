@@ -197,6 +197,16 @@ def test_parquet_keeps_single_precision(tmp_path):
     assert_array_equal(data.X, X)
 
 
+def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
+    frame = frame_of_samples().astype({"label": "category"}).sample(frac=1, random_state=0)
+    frame.to_parquet(tmp_path / "x.parquet")
+    data = load_arrays(tmp_path / "x.parquet", class_vectors=VECTORS)
+    assert_array_equal(data.X, frame[["a", "b", "c"]])
+    assert data.y.tolist() == frame["label"].tolist()
+    with pytest.raises(DatasetError, match="the columns 'label' do not hold numbers"):
+        load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS)
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     path, _ = write_features(tmp_path, ".parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

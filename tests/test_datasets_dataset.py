@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn.exceptions import DataConversionWarning
 
 from jcmspl import JCMSPL, ClassTable
 from jcmspl.datasets import PARTS, Dataset, DatasetError, make_zsl
@@ -33,6 +34,12 @@ def test_parts():
     assert_array_equal(data.class_numbers, [1, 0, 1, 2, 0, 1, 2, 0])
     with pytest.raises(ValueError, match=r"part must be one of 'train', 'val', .* but is 'test'"):
         data.rows("test")
+
+
+def test_a_column_of_labels_is_read_as_one_label_per_row():
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        data = animals(y=np.array(Y)[:, None])
+    assert data.part("test_seen")[1].tolist() == ["horse", "zebra"]
 
 
 def test_missing_parts_are_empty():

@@ -1,11 +1,14 @@
 """The embedded data set."""
 
+import dataclasses
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits as scikit_learn_digits
 
 from jcmspl import JCMSPL
-from jcmspl.datasets import load_digits
+from jcmspl.datasets import load_digits, make_split
 from jcmspl.datasets.digits import stroke_table
 
 
@@ -36,6 +39,19 @@ def test_descriptions():
     assert len(np.unique(table.vectors, axis=0)) == 10
     loops = dict(zip(table.attributes, table.vectors.T, strict=True))
     assert [name for name, value in zip(table, loops["loop in upper half"], strict=True) if value] == ["eight", "nine"]
+
+
+def test_the_choice_of_unseen_digits_is_in_the_middle(digits):
+    accuracies = {}
+    for unseen in itertools.combinations(digits.classes, 3):
+        data = dataclasses.replace(digits, parts=make_split(digits.y, unseen=unseen, val=0))
+        model = JCMSPL().fit(*data.part("train"), class_vectors=data.classes)
+        accuracies[unseen] = model.score(*data.part("test_unseen"))  # per class, among the classes in y
+    values = list(accuracies.values())
+    low, high = np.quantile(values, [0.4, 0.6])
+    assert low <= accuracies[tuple(digits.unseen)] <= high
+    assert np.mean(values) == pytest.approx(0.62, abs=0.02)  # as digits.py says
+    assert np.mean(np.array(values) > 1 / 3) > 0.95
 
 
 @pytest.mark.parametrize("space", ["semantic", "visual", "concept"])

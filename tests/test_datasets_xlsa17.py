@@ -3,6 +3,7 @@
 import pickle
 import sys
 
+import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -90,6 +91,15 @@ def test_matlab_73_without_h5py(tmp_path, monkeypatch):
         load_xlsa17(folder)
 
 
+def test_a_cell_that_refers_to_itself(tmp_path):
+    folder = write_benchmark(tmp_path, "7.3")
+    with h5py.File(folder / "att_splits.mat", "r+") as file:
+        names = file["allclasses_names"]
+        names[0, 0] = names.ref
+    with pytest.raises(DatasetError, match=r"att_splits.mat is not a MATLAB file, or it is damaged"):
+        load_xlsa17(folder)
+
+
 def test_several_files_of_features(tmp_path):
     write_benchmark(tmp_path, features_name="res101.mat")
     write_benchmark(tmp_path, features_name="vit.mat", features=np.ones((3, 36)))
@@ -132,6 +142,7 @@ NAN[2, 1] = np.nan
         ({"att": None, "test_unseen_loc": None}, r"att_splits.mat lacks att, test_unseen_loc: it holds allclasses_nam"),
         ({"test_unseen_loc": np.array([[37]])}, r"test_unseen_loc holds 37, but must be 1 to 36, .* count from 1"),
         ({"trainval_loc": np.array([[0], [3]])}, r"trainval_loc holds 0, but must be 1 to 36"),
+        ({"trainval_loc": np.array([[np.inf], [3]])}, r"trainval_loc must hold whole numbers"),
         ({"trainval_loc": np.array([[1.5], [3]])}, r"trainval_loc must hold whole numbers"),
         ({"trainval_loc": np.ones((2, 3))}, r"trainval_loc must be a vector, but its shape is \(2, 3\)"),
         ({"trainval_loc": np.array([[3], [3]])}, r"part 'train' holds the row 2 more than once"),

@@ -22,6 +22,7 @@ _KIND = "a MATLAB file"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Rows closer than this are read in one go: a seek costs about as much as a few rows.
 _LARGEST_GAP = 8
+_DEEPEST_CELL = 8  # in a damaged file, a cell may even refer to itself
 
 
 class MatFile(Protocol):
@@ -62,7 +63,7 @@ def integers(file: MatFile, name: str) -> IntArray:
     if values.size and max(values.shape) != values.size:
         raise DatasetError(f"{file.path}: {name} must be a vector, but its shape is {values.shape}")
     values = values.ravel()
-    if values.dtype.kind not in "iufb" or not np.all(values == np.floor(values)):
+    if values.dtype.kind not in "iufb" or not np.all(np.isfinite(values) & (values == np.floor(values))):
         raise DatasetError(f"{file.path}: {name} must hold whole numbers")
     return values.astype(np.int64)
 
@@ -146,7 +147,9 @@ class _Hdf5Mat:
 
     def _text(self, file: Any, reference: Any) -> str:
         dataset = file[reference]
-        while self._h5py.check_ref_dtype(dataset.dtype) is not None:  # a cell in a cell
+        for _ in range(_DEEPEST_CELL):
+            if self._h5py.check_ref_dtype(dataset.dtype) is None:
+                break
             dataset = file[np.asarray(dataset[()]).ravel()[0]]
         return "" if dataset.attrs.get("MATLAB_empty", 0) else _decoded(np.asarray(dataset[()]).T.ravel())
 
@@ -190,7 +193,7 @@ class Hdf5Rows:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> npt.NDArray[Any]:
-        numbers = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
+        numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise TypeError(f"rows must be a slice or a list of row numbers, but are {rows!r}")
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self)):

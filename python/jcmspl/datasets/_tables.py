@@ -83,8 +83,9 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
         columns = [str(name) for name in file.schema_arrow.names]
         position = _position(path, columns, len(columns), text_column)
         texts: list[Any] = []
-        kept = [name for i, name in enumerate(columns) if i != position]
-        types = [np.dtype(file.schema_arrow.field(name).type.to_pandas_dtype()) for name in kept]
+        # pandas stores the index of a table as if it were a column
+        kept = [name for i, name in enumerate(columns) if i != position and not name.startswith("__index_level_")]
+        types = [_numpy_type(file.schema_arrow.field(name).type) for name in kept]
         not_numbers = [name for name, type_ in zip(kept, types, strict=True) if type_.kind not in "fiub"]
         if not_numbers:
             raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
@@ -98,6 +99,14 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
                 texts += batch.column(columns[position]).to_pylist()
             done += batch.num_rows
     return Table(kept, numbers, None if position is None else texts)
+
+
+def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
+    try:
+        numpy_type: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
+    except NotImplementedError:  # categories and the like
+        numpy_type = np.dtype(object)
+    return numpy_type
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

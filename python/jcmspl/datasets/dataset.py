@@ -77,7 +77,9 @@ class Dataset:
         parts = _checks.checked_parts(self.parts, len(self.X), PARTS)
         _checks.check_protocol(parts, numbers, self.classes)
         # frozen means that nobody changes it later
-        object.__setattr__(self, "y", self.y if isinstance(self.y, np.ndarray) else label_array(labels))
+        object.__setattr__(
+            self, "y", self.y if isinstance(self.y, np.ndarray) and self.y.ndim == 1 else label_array(labels)
+        )
         object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "class_numbers", numbers)
 

@@ -36,10 +36,10 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     Returns
     -------
     Dataset
-        Labels are the names of the classes. "train" and "val" are those of ``trainval_loc`` that are in ``train_loc``
-        and ``val_loc``: in published files, the latter two take in samples of ``test_seen_loc`` as well, which
-        must not be trained on. ``attribute_names``, which :func:`save_xlsa17` adds to the layout, is read if it is
-        there.
+        Labels are the names of the classes. "val" are those samples of ``trainval_loc`` that are in ``val_loc``, and
+        "train" are the others: in published files, ``train_loc`` and ``val_loc`` take in samples of ``test_seen_loc``
+        as well, which must not be trained on. ``attribute_names``, which :func:`save_xlsa17` adds to the layout, is
+        read if it is there.
 
     Examples
     --------

@@ -47,7 +47,6 @@ def test_the_wheel_is_portable():
     assert "fast-math" not in (ROOT / "CMakeLists.txt").read_text()
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(jcmspl.__path__)])
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.walk_packages(jcmspl.__path__, "jcmspl.")])
 def test_examples_of_docstrings(name):
-    module = importlib.import_module(f"jcmspl.{name}")
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -7,6 +7,7 @@
 :class:`ClassTable`        class vectors under the names of their classes
 :class:`ClassKFold`        cross-validation over classes
 :func:`load`               reads a model that was saved
+:mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
 =========================  =====================================================================
 
 The kernels of the compiled core, each usable on its own:

@@ -18,7 +18,8 @@ def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open a file that takes its place only when all of it was written without an error."""
+    """Open a file beside its place for writing; it is moved there when the block ends without an error."""
+    path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
     if os.path.lexists(path) and not overwrite:

@@ -1,0 +1,45 @@
+"""Data sets for zero-shot learning: loaders of the field's files and of your own, and data that needs no files.
+
+=========================  =====================================================================
+:class:`Dataset`           samples, labels, class vectors and parts, in memory or not
+:func:`load_dataset`       any data set by its path
+:func:`load_xlsa17`        the layout of the "xlsa17" benchmark files
+:func:`load_sae`           the layout of the SAE demonstration files
+:func:`load_arrays`        your own features, labels and class vectors
+:func:`load_npz`           the project's own file
+:func:`load_digits`        handwritten digits described by their strokes, without a download
+:func:`make_zsl`           made-up data of any size
+:func:`make_split`         which classes and samples are for training and for testing
+:func:`save_npz`           writes the project's own file
+:func:`save_xlsa17`        writes the layout of the "xlsa17" benchmark files
+=========================  =====================================================================
+"""
+
+from jcmspl.datasets._write_xlsa17 import save_xlsa17
+from jcmspl.datasets.arrays import load_arrays
+from jcmspl.datasets.dataset import PARTS, Dataset
+from jcmspl.datasets.digits import load_digits
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.loading import LAYOUTS, load_dataset
+from jcmspl.datasets.npz import load_npz, save_npz
+from jcmspl.datasets.sae import load_sae
+from jcmspl.datasets.splits import make_split
+from jcmspl.datasets.synthetic import make_zsl
+from jcmspl.datasets.xlsa17 import load_xlsa17
+
+__all__ = [
+    "LAYOUTS",
+    "PARTS",
+    "Dataset",
+    "DatasetError",
+    "load_arrays",
+    "load_dataset",
+    "load_digits",
+    "load_npz",
+    "load_sae",
+    "load_xlsa17",
+    "make_split",
+    "make_zsl",
+    "save_npz",
+    "save_xlsa17",
+]

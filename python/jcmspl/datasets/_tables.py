@@ -1,0 +1,158 @@
+"""Tables of text: CSV files, read a block of lines at a time, and parquet files."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.datasets.errors import DatasetError, decoding, require_file
+from jcmspl.labels import some
+
+_BLOCK = 4096  # lines
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers in columns, beside them the texts of one more column, if that was asked for."""
+
+    columns: list[str] | None
+    numbers: npt.NDArray[Any]
+    texts: list[Any] | None
+
+
+#: The position of a column, or names of which the first that exists is meant.
+Column = int | Sequence[str]
+
+
+def read_csv(path: Path, text_column: Column | None = None) -> Table:
+    """Read a CSV file of numbers, with or without a header; one column, by name or position, may hold texts.
+
+    The first line is a header if nothing in it is a number, or if its numbers count the columns, as pandas has it.
+    """
+    blocks: list[npt.NDArray[np.float64]] = []
+    texts: list[str] = []
+    with decoding(path, "a CSV file"):
+        lines = (line for line in _lines(path) if any(cell.strip() for cell in line[1]))
+        first_number, first = next(lines, (1, []))
+        if not first:
+            raise DatasetError(f"{path} is empty")
+        columns = [cell.strip() for cell in first] if _is_header(first, text_column) else None
+        position = _position(path, columns, len(first), text_column)
+        rest: Iterator[tuple[int, list[str]]] = lines
+        if columns is None:
+            rest = itertools.chain([(first_number, first)], lines)
+        while block := list(itertools.islice(rest, _BLOCK)):
+            for number, cells in block:
+                if len(cells) != len(first):
+                    raise DatasetError(f"{path}: line {number} has {len(cells)} cells, but line 1 has {len(first)}")
+            if position is not None:
+                texts += [cells.pop(position).strip() for _, cells in block]
+            blocks.append(_numbers(path, block))
+    if not blocks:
+        raise DatasetError(f"{path} holds no lines but its header")
+    if columns is not None and position is not None:
+        del columns[position]
+    return Table(columns, np.concatenate(blocks), None if position is None else texts)
+
+
+def read_text_rows(path: Path) -> list[list[str]]:
+    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out."""
+    with decoding(path, "a text file"):
+        rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
+    while rows and rows[-1] == [""]:
+        rows.pop()
+    return rows
+
+
+def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
+    """Read a parquet file of numbers, a batch at a time; one column may hold texts."""
+    require_file(path)
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+    with decoding(path, "a parquet file"):
+        file = parquet.ParquetFile(path)
+        columns = [str(name) for name in file.schema_arrow.names]
+        position = _position(path, columns, len(columns), text_column)
+        texts: list[Any] = []
+        # pandas stores the index of a table as if it were a column
+        kept = [name for i, name in enumerate(columns) if i != position and not name.startswith("__index_level_")]
+        types = [_numpy_type(file.schema_arrow.field(name).type) for name in kept]
+        not_numbers = [name for name, type_ in zip(kept, types, strict=True) if type_.kind not in "fiub"]
+        if not_numbers:
+            raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
+        single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
+        numbers = np.empty((file.metadata.num_rows, len(kept)), dtype=np.float32 if single else np.float64)
+        done = 0
+        for batch in file.iter_batches(batch_size=_BLOCK):
+            for i, name in enumerate(kept):
+                numbers[done : done + batch.num_rows, i] = batch.column(name).to_numpy(zero_copy_only=False)
+            if position is not None:
+                texts += batch.column(columns[position]).to_pylist()
+            done += batch.num_rows
+    return Table(kept, numbers, None if position is None else texts)
+
+
+def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
+    try:
+        numpy_type: np.dtype[Any] = np.dtype(arrow_type.to_pandas_dtype())
+    except NotImplementedError:  # categories and the like
+        numpy_type = np.dtype(object)
+    return numpy_type
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Give the number and the cells of each line."""
+    require_file(path)
+    with path.open(newline="", encoding="utf-8-sig") as file:  # Excel starts files with a byte order mark
+        reader = csv.reader(file)
+        for cells in reader:
+            yield reader.line_num, cells
+
+
+def _is_header(cells: Sequence[str], text_column: Column | None) -> bool:
+    others = [cell for i, cell in enumerate(cells) if i != text_column]
+    numeric = [cell for cell in others if _is_number(cell)]
+    if not numeric:
+        return bool(others)
+    counted = [cell.strip() for cell in numeric] == [str(i) for i in range(len(numeric))]
+    return counted and (len(numeric) < len(others) or len(numeric) > 3)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _position(path: Path, columns: list[str] | None, width: int, column: Column | None) -> int | None:
+    if column is None or isinstance(column, int):
+        return column
+    wanted = " or ".join(map(repr, column))
+    if columns is None:
+        raise DatasetError(f"{path} has no header line, so it has no column named {wanted}")
+    position = next((columns.index(name) for name in column if name in columns), None)
+    if position is None:
+        raise DatasetError(f"{path} has no column named {wanted}: its {width} columns are {some(columns, 6)}")
+    return position
+
+
+def _numbers(path: Path, block: list[tuple[int, list[str]]]) -> npt.NDArray[np.float64]:
+    try:
+        return np.array([cells for _, cells in block], dtype=np.float64).reshape(len(block), -1)
+    except ValueError:
+        for number, cells in block:
+            bad = [cell for cell in cells if not _is_number(cell)]
+            if bad:
+                raise DatasetError(f"{path}: line {number} holds {bad[0]!r} where a number is expected") from None
+        raise

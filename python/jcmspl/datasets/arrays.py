@@ -1,0 +1,238 @@
+"""Own data: features, labels, class vectors and splits in files of any common kind, or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jcmspl._validation import IntArray, as_real_array
+from jcmspl.classes import ClassTable
+from jcmspl.datasets._classes import class_table, same_labels
+from jcmspl.datasets._numpy_files import NpzReader, open_npy
+from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
+from jcmspl.datasets.dataset import PARTS, Dataset
+from jcmspl.datasets.errors import DatasetError, about, require_file
+from jcmspl.datasets.samples import Samples
+from jcmspl.datasets.splits import make_split
+from jcmspl.labels import Label
+
+FEATURE_SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
+LABEL_SUFFIXES = (".npy", ".txt", ".csv")
+CLASS_SUFFIXES = (".csv", ".npy", ".npz")
+SPLIT_SUFFIXES = (".csv", ".txt")
+_LABEL_COLUMNS = ("label", "labels", "class", "y")
+_UNUSED = "unused"
+
+
+def load_arrays(
+    features: Any,
+    labels: Any = None,
+    *,
+    class_vectors: Any,
+    split: Any = None,
+    unseen: float | Iterable[Label] = 0.2,
+    test_seen: float = 0.2,
+    val: float | Iterable[Label] = 0.2,
+    random_state: int = 0,
+    name: str | None = None,
+) -> Dataset:
+    """Make a data set of your own files or arrays.
+
+    Parameters
+    ----------
+    features : path or array of shape (n_samples, n_features)
+        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv`` or
+        ``.parquet`` (one column for each feature, and perhaps one of labels; read into memory).
+    labels : path, column name or array_like of shape (n_samples,), optional
+        A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample, or the column (of a ``.npz``: the array) of
+        the features that holds them; by default the one named "label", "labels", "class" or "y".
+    class_vectors : path, ClassTable, dict, DataFrame or array_like
+        A ``.csv`` file, where the first column is the name of the class and a header has those of the attributes; an
+        ``.npz`` file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
+    split : path or dict of str to row numbers, optional
+        A ``.csv`` or ``.txt`` file with the part of each sample, in its order, or with the columns "row" (from 0) and
+        "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out. By default a
+        split is made.
+    unseen, test_seen, val, random_state
+        How a split is made: see :func:`make_split`. Without effect if there is one.
+    name : str, optional
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl.datasets import load_arrays
+    >>> animals = {"zebra": [1, 1], "horse": [0, 1], "otter": [0, 0], "tiger": [1, 0]}
+    >>> load_arrays(np.ones((40, 5)), list(animals) * 10, class_vectors=animals, unseen=["tiger"], name="animals")
+    Dataset 'animals': 40 samples x 5 features, 3 seen and 1 unseen classes
+    """
+    X, y = _features_and_labels(features, labels)
+    classes = _classes(class_vectors)
+    path = Path(features) if _is_path(features) else None
+    with nullcontext() if path is None else about(path):
+        y = same_labels(y, classes)
+        if len(y) != len(X):
+            raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
+        if split is None:
+            split = make_split(y, classes, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
+        parts = split if isinstance(split, Mapping) else read_split(Path(split), len(X))
+        title = name or ("arrays" if path is None else path.stem)
+        return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
+
+
+def load_features(path: str | Path) -> Samples:
+    """Open a file of features without labels, or with labels that are passed over.
+
+    Parameters
+    ----------
+    path : str or Path
+        As ``features`` of :func:`load_arrays`.
+    """
+    path = Path(path)
+    require_file(path)
+    if path.suffix == ".npy":
+        return open_npy(path)
+    if path.suffix == ".npz":
+        reader = NpzReader(path)
+        return reader.mapped(_feature_key(path, reader.names()))
+    if path.suffix not in (".csv", ".parquet"):
+        raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(FEATURE_SUFFIXES)} files")
+    read = read_csv if path.suffix == ".csv" else read_parquet
+    try:
+        return read(path, _LABEL_COLUMNS).numbers
+    except DatasetError:
+        return read(path).numbers  # no column of labels
+
+
+def load_classes(value: Any) -> ClassTable:
+    """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
+    return _classes(value)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, Path))
+
+
+def _features_and_labels(features: Any, labels: Any) -> tuple[Samples, Any]:
+    if not _is_path(features):
+        X: Samples = features if hasattr(features, "dtype") else as_real_array(features, "features")
+        return X, _labels(labels, "labels must come with features in memory")
+    path = Path(features)
+    require_file(path)
+    # a file of labels, or a column of the features?
+    column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
+    if path.suffix == ".npy":
+        return open_npy(path), _labels(None if column else labels, f"{path} has no labels: name the file that has them")
+    if path.suffix == ".npz":
+        return _from_npz(path, labels, column)
+    if path.suffix in (".csv", ".parquet"):
+        return _from_table(path, labels, column)
+    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(FEATURE_SUFFIXES)} files")
+
+
+def _is_label_file(labels: str) -> bool:
+    return Path(labels).suffix in LABEL_SUFFIXES or Path(labels).is_file()
+
+
+def _from_npz(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
+    reader = NpzReader(path)
+    there = reader.names()
+    key = _feature_key(path, there)
+    if labels is not None and column is None:
+        return reader.mapped(key), _labels(labels, "")
+    column = column or next((key for key in _LABEL_COLUMNS if key in there), None)
+    if column not in there:
+        raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
+    return reader.mapped(key), reader.array(column)
+
+
+def _feature_key(path: Path, there: list[str]) -> str:
+    key = next((key for key in ("features", "X") if key in there), there[0] if len(there) == 1 else None)
+    if key is None:
+        raise DatasetError(f"{path} has no array 'features': it holds {', '.join(there) or 'nothing'}")
+    return key
+
+
+def _from_table(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
+    read = read_csv if path.suffix == ".csv" else read_parquet
+    if labels is not None and column is None:
+        return read(path).numbers, _labels(labels, "")
+    table = read(path, _LABEL_COLUMNS if column is None else (column,))
+    return table.numbers, table.texts
+
+
+def _labels(labels: Any, otherwise: str) -> Any:
+    if labels is None:
+        raise DatasetError(otherwise)
+    if not _is_path(labels):
+        return labels
+    path = Path(labels)
+    if path.suffix == ".npy":
+        return np.array(open_npy(path))
+    require_file(path)
+    rows = read_text_rows(path)
+    wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)
+    if wide is not None:
+        raise DatasetError(f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected")
+    texts = [cells[0] for cells in rows]
+    return texts[1:] if texts and texts[0].lower() in _LABEL_COLUMNS else texts
+
+
+def _classes(value: Any) -> ClassTable:
+    if not _is_path(value):
+        return ClassTable.of(value)
+    path = Path(value)
+    require_file(path)
+    with about(path):
+        if path.suffix == ".csv":
+            table = read_csv(path, 0)
+            return class_table(table.texts, table.numbers, table.columns, "the table")
+        if path.suffix == ".npy":
+            vectors = np.array(open_npy(path))
+            return class_table(np.arange(len(vectors)), vectors, None, "the array")
+        if path.suffix == ".npz":
+            reader = NpzReader(path)
+            missing = [key for key in ("class_names", "class_vectors") if key not in reader.names()]
+            if missing:
+                raise DatasetError(f"{' and '.join(missing)} missing: it holds {', '.join(reader.names())}")
+            attributes = reader.array("attribute_names").tolist() if "attribute_names" in reader.names() else None
+            return class_table(reader.array("class_names"), reader.array("class_vectors"), attributes, "class_vectors")
+        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(CLASS_SUFFIXES)} files")
+
+
+def read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
+    """Read the part of each sample from a CSV or text file."""
+    rows = read_text_rows(path)
+    if not rows:
+        raise DatasetError(f"{path} is empty")
+    header = [cell.lower() for cell in rows[0]]
+    if "row" in header and "part" in header:
+        row, part = header.index("row"), header.index("part")
+        entries = [(cells[row], cells[part]) for cells in rows[1:] if len(cells) == len(header)]
+        if len(entries) != len(rows) - 1:
+            raise DatasetError(f"{path} has lines without {len(header)} cells, as its header has")
+    elif len(header) == 1:
+        named = header[0] in ("part", "split")
+        entries = [(str(i), cells[0]) for i, cells in enumerate(rows[named:])]
+        if len(entries) != n_samples:
+            raise DatasetError(f"{path} names the parts of {len(entries)} samples, but there are {n_samples}")
+    else:
+        raise DatasetError(f"{path} must have one column, or the columns 'row' and 'part', but starts with {rows[0]}")
+    parts: dict[str, list[int]] = {name: [] for name in PARTS}
+    for row_text, name in entries:
+        if name == _UNUSED:
+            continue
+        if name not in parts or not row_text.isdecimal():
+            raise DatasetError(
+                f"{path} holds {name!r} for row {row_text!r}, but a row is a number from 0 and a part one of "
+                f"{', '.join(PARTS)} or {_UNUSED}"
+            )
+        parts[name].append(int(row_text))
+    return {name: np.array(numbers, dtype=np.int64) for name, numbers in parts.items()}

@@ -1,0 +1,180 @@
+"""One object for a zero-shot data set, whatever files it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from jcmspl._validation import FloatArray, IntArray, as_count, one_of
+from jcmspl.classes import ClassTable
+from jcmspl.datasets import _checks
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.samples import Samples, read_rows, row_chunks
+from jcmspl.datasets.splits import draw_per_class
+from jcmspl.labels import Label, LabelArray, label_array, some
+
+#: The parts of a data set, in the order in which they are listed.
+PARTS = ("train", "val", "test_seen", "test_unseen")
+_ALL_PARTS = (*PARTS, "trainval")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Samples, their labels, the vectors of all classes, and which samples are for training and for testing.
+
+    Parameters
+    ----------
+    name : str
+    X : array of shape (n_samples, n_features)
+        An array, a memory map, or an object that reads rows when asked (``shape``, ``dtype``, ``len`` and indexing by
+        slices and integer arrays). Rows are samples. NaN is not looked for here: the fit does that as it reads.
+    y : array_like of shape (n_samples,)
+        The label of each sample, as in ``classes``.
+    classes : ClassTable
+        The vectors of all classes, seen and unseen.
+    parts : mapping of str to int array
+        The row numbers, from 0, of the samples in "train", "val", "test_seen" and "test_unseen"; no row is in two
+        parts, and a row may be in none. Missing parts are empty. "val" are samples of seen classes that are set aside
+        to choose settings; in the files of the field they are of other classes than "train".
+    source : str, optional
+        Where the data came from.
+
+    Attributes
+    ----------
+    class_numbers : ndarray of shape (n_samples,)
+        The row of ``classes`` that each sample belongs to.
+
+    Examples
+    --------
+    >>> from jcmspl import JCMSPL
+    >>> from jcmspl.datasets import load_digits
+    >>> digits = load_digits()
+    >>> digits.unseen
+    ['two', 'four', 'six']
+    >>> X, y = digits.part("test_unseen")
+    >>> model = JCMSPL().fit(digits.chunks("trainval"), class_vectors=digits.classes)
+    >>> model.score(X, y) > 1 / 3
+    True
+    """
+
+    name: str
+    X: Samples
+    y: LabelArray
+    classes: ClassTable
+    parts: Mapping[str, IntArray]
+    source: str = ""
+    class_numbers: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        _checks.check_samples(self.X)
+        if not isinstance(self.classes, ClassTable):
+            raise DatasetError(f"classes must be a ClassTable, but is a {type(self.classes).__name__}")
+        labels = _checks.labels_of(self.y, len(self.X))
+        numbers = _checks.class_numbers(labels, self.classes)
+        parts = _checks.checked_parts(self.parts, len(self.X), PARTS)
+        _checks.check_protocol(parts, numbers, self.classes)
+        # frozen means that nobody changes it later
+        object.__setattr__(
+            self, "y", self.y if isinstance(self.y, np.ndarray) and self.y.ndim == 1 else label_array(labels)
+        )
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "class_numbers", numbers)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples, also of those that are in no part."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of a sample."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def seen(self) -> list[Label]:
+        """The classes that have samples in "train" or "val", in the order of ``classes``."""
+        return self._labels_in("trainval")
+
+    @cached_property
+    def unseen(self) -> list[Label]:
+        """The classes that have samples in "test_unseen", in the order of ``classes``."""
+        return self._labels_in("test_unseen")
+
+    def rows(self, part: str) -> IntArray:
+        """Return the row numbers of a part, ascending; "trainval" is "train" and "val" together."""
+        if one_of(part, "part", _ALL_PARTS) == "trainval":
+            return np.sort(np.concatenate([self.parts["train"], self.parts["val"]]))
+        return self.parts[part]
+
+    def part(self, name: str) -> tuple[FloatArray, LabelArray]:
+        """Return the samples and labels of a part, in memory."""
+        rows = self.rows(name)
+        X = read_rows(self.X, rows)
+        in_file = isinstance(self.X, np.memmap) and np.may_share_memory(X, self.X)
+        return np.array(X) if in_file else X, self.y[rows]
+
+    def chunks(self, name: str, size: int = 8192) -> Iterator[tuple[FloatArray, LabelArray]]:
+        """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream."""
+        rows, size = self.rows(name), as_count(size, "size")
+        starts = range(0, len(rows), size)
+        return (
+            (X, self.y[rows[first : first + size]])
+            for first, X in zip(starts, row_chunks(self.X, rows, size), strict=True)
+        )
+
+    def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
+        """Return the data set with some training samples of each class set aside as "test_seen".
+
+        This is the generalized protocol for data that has no such part.
+
+        Parameters
+        ----------
+        share : float, default 0.2
+            Of the samples of each seen class; one of them always stays for training.
+        random_state : int, default 0
+            Which samples of a class are drawn depends on this, on the name of the class and on how many samples it
+            has, not on the other classes.
+
+        Returns
+        -------
+        Dataset
+            On the same samples, which are not copied.
+        """
+        if len(self.parts["test_seen"]):
+            raise ValueError(
+                f"{self.name} has {len(self.parts['test_seen'])} samples in the part 'test_seen' already: use those"
+            )
+        drawn = draw_per_class(self.rows("trainval"), self.class_numbers, list(self.classes), share, random_state)
+        left = {name: np.setdiff1d(self.parts[name], drawn) for name in ("train", "val")}
+        return replace(self, parts={**self.parts, **left, "test_seen": drawn})
+
+    def describe(self) -> str:
+        """Return a few lines on what is in the data set."""
+        lines = [
+            f"{self.name}: {self.n_samples:,} samples x {self.n_features:,} features ({self.X.dtype}), "
+            f"{self.classes.n_classes} classes x {self.classes.n_attributes} attributes",
+        ]
+        for part in PARTS:
+            rows = self.parts[part]
+            count = len(np.unique(self.class_numbers[rows]))
+            lines.append(f"  {part:12}{len(rows):>10,} samples of {count:>5} classes" if len(rows) else f"  {part:12}-")
+        rest = self.n_samples - sum(len(rows) for rows in self.parts.values())
+        if rest:
+            lines.append(f"  {'in no part':12}{rest:>10,} samples")
+        lines.append(f"  unseen classes: {some(self.unseen, 5) or '-'}")
+        if self.source:
+            lines.append(f"  source: {self.source}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset {self.name!r}: {self.n_samples:,} samples x {self.n_features:,} features, "
+            f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
+        )
+
+    def _labels_in(self, part: str) -> list[Label]:
+        labels = list(self.classes)
+        return [labels[number] for number in np.unique(self.class_numbers[self.rows(part)])]

@@ -1,0 +1,58 @@
+"""The embedded data set: handwritten digits, described by their strokes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from jcmspl._validation import Float64Array
+from jcmspl.classes import ClassTable
+from jcmspl.datasets._digit_strokes import STROKES
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.splits import make_split
+
+# Of the 120 choices of three digits, one in the middle: the untuned model names 29 % to 89 % of the samples of unseen
+# digits, 62 % in the mean of all choices and 62 % in this one. Chance is 33 %.
+UNSEEN = ("two", "four", "six")
+VALIDATION = ("seven", "eight")
+
+
+def load_digits() -> Dataset:
+    """Return scikit-learn's 1,797 handwritten digits with descriptions of how each digit looks.
+
+    A real zero-shot problem in seconds and without a download: seven digits are seen, three are recognised by which
+    strokes, loops and openings they have. Two of the seven are set aside to choose settings, and a fifth of the samples
+    of the seven for testing.
+
+    Returns
+    -------
+    Dataset
+        Labels are "zero" to "nine". Rows of X are the 64 pixels of an image, 0 (no ink) to 16.
+
+    Examples
+    --------
+    >>> from jcmspl.datasets import load_digits
+    >>> digits = load_digits()
+    >>> digits.classes["seven"][:3]
+    array([1. , 0. , 0.8])
+    >>> digits.classes.attributes[:3]
+    ('horizontal stroke at top', 'stroke at upper left', 'stroke at upper right')
+    """
+    from sklearn import datasets
+
+    images = datasets.load_digits()
+    classes = stroke_table()
+    y = classes.labels[images.target]
+    X: Float64Array = np.asarray(images.data, dtype=np.float64)
+    parts = make_split(y, unseen=UNSEEN, val=VALIDATION, test_seen=0.2, random_state=0)
+    source = "scikit-learn's handwritten digits (UCI, 8 x 8 pixels), described by strokes"
+    return Dataset("digits", X, y, classes, parts, source)
+
+
+def stroke_table() -> ClassTable:
+    """Return the descriptions of the ten digits, in the order of their values."""
+    header, *lines = STROKES.strip().splitlines()
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    vectors = np.array([row[1:] for row in rows], dtype=np.float64).T
+    return ClassTable(header.split(), vectors, [row[0] for row in rows])

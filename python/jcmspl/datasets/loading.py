@@ -1,0 +1,121 @@
+"""Any data set by its path: what layout it has is found out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jcmspl._validation import one_of
+from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets.arrays import CLASS_SUFFIXES, FEATURE_SUFFIXES, LABEL_SUFFIXES, SPLIT_SUFFIXES, load_arrays
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.digits import load_digits
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.npz import load_npz
+from jcmspl.datasets.sae import load_sae
+from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
+
+LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
+_ACCEPTED = (
+    f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* and classes.* (arrays), "
+    "a .mat file with X_tr and X_te (sae), an .npz file of save_npz, or 'digits'"
+)
+
+
+def load_dataset(path: str | Path, layout: str | None = None, **options: Any) -> Dataset:
+    """Read a data set of any layout.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder or file; ``"digits"`` is the data set that comes with the package.
+    layout : {"xlsa17", "sae", "npz", "arrays", "digits"}, optional
+        By default it is found out. "arrays" is a folder with ``features`` (.npy, .npz, .csv or .parquet), ``labels``
+        (.npy, .txt or .csv; not needed if they are with the features), ``classes`` (.csv, .npy or .npz) and, if there
+        is a split, ``split`` (.csv or .txt): see :func:`load_arrays`.
+    **options
+        For the loader of that layout, for example ``attributes="original_att"`` for xlsa17.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from jcmspl.datasets import load_dataset
+    >>> print(load_dataset("digits").describe())
+    digits: 1,797 samples x 64 features (float64), 10 classes x 24 attributes
+      train              724 samples of     5 classes
+      val                282 samples of     2 classes
+      test_seen          252 samples of     7 classes
+      test_unseen        539 samples of     3 classes
+      unseen classes: 'two', 'four', 'six'
+      source: scikit-learn's handwritten digits (UCI, 8 x 8 pixels), described by strokes
+    """
+    if layout is not None:
+        one_of(layout, "layout", LAYOUTS)
+    if layout == "digits" or (layout is None and str(path) == "digits"):
+        return load_digits(**options)
+    place = Path(path)
+    if not place.exists():
+        raise FileNotFoundError(f"{place} does not exist")
+    layout = layout or _layout_of(place)
+    if layout == "xlsa17" and place.is_file():
+        return load_xlsa17(place.parent, **_without_splits(place), **options)
+    if layout == "xlsa17":
+        return load_xlsa17(place, **options)
+    if layout == "sae":
+        return load_sae(place, **options)
+    if layout == "npz":
+        return load_npz(place, **options)
+    return _load_folder(place, **options)
+
+
+def _without_splits(file: Path) -> dict[str, str]:
+    return {} if file.name == SPLITS else {"features": file.name}
+
+
+def _layout_of(place: Path) -> str:
+    if place.is_dir():
+        if (place / SPLITS).exists():
+            return "xlsa17"
+        if _find(place, "features", FEATURE_SUFFIXES) and _find(place, "classes", CLASS_SUFFIXES):
+            return "arrays"
+        found = sorted(item.name for item in place.iterdir())
+        listed = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
+        raise DatasetError(f"{place} has no known layout: it holds {listed or 'nothing'}, but wanted is {_ACCEPTED}")
+    if place.suffix == ".npz":
+        return "npz"
+    if place.suffix != ".mat":
+        raise DatasetError(f"{place} has no known layout: wanted is {_ACCEPTED}")
+    variables = open_mat(place).names()
+    if "X_tr" in variables:
+        return "sae"
+    if place.name == SPLITS or ("features" in variables and (place.parent / SPLITS).exists()):
+        return "xlsa17"
+    listed = ", ".join(sorted(variables)) or "nothing"
+    raise DatasetError(f"{place} has no known layout: it holds the variables {listed}, but wanted is {_ACCEPTED}")
+
+
+def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
+    found = [folder / (stem + suffix) for suffix in suffixes if (folder / (stem + suffix)).is_file()]
+    if len(found) > 1:
+        raise DatasetError(f"{folder} has both {found[0].name} and {found[1].name}: which of them is meant?")
+    return found[0] if found else None
+
+
+def _load_folder(folder: Path, **options: Any) -> Dataset:
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file: the layout 'arrays' is a folder, or use load_arrays")
+    features = _find(folder, "features", FEATURE_SUFFIXES)
+    classes = _find(folder, "classes", CLASS_SUFFIXES)
+    for stem, file, suffixes in (("features", features, FEATURE_SUFFIXES), ("classes", classes, CLASS_SUFFIXES)):
+        if file is None:
+            raise FileNotFoundError(f"{folder} has no file {stem} ({', '.join(suffixes)})")
+    files = {
+        "labels": _find(folder, "labels", LABEL_SUFFIXES),
+        "class_vectors": classes,
+        "split": _find(folder, "split", SPLIT_SUFFIXES),
+        "name": folder.resolve().name,
+    }
+    return load_arrays(features, **{**files, **options})

@@ -1,0 +1,103 @@
+"""The layout of the demonstration files of SAE (Kodirov et al., Semantic Autoencoder): one MATLAB file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl._validation import IntArray
+from jcmspl.datasets._classes import class_table
+from jcmspl.datasets._matlab import MatFile, integers, open_mat
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.errors import DatasetError, about, require_keys
+
+_WANTED = ("X_tr", "X_te", "S_tr", "param.testclasses_id", "param.test_labels")
+_TRAIN_LABELS = ("param.train_labels", "param.trainlabels", "train_labels")
+
+
+def load_sae(path: str | Path) -> Dataset:
+    """Read a data set in the layout of the SAE demonstration files.
+
+    Parameters
+    ----------
+    path : str or Path
+        A MATLAB file with the samples ``X_tr`` and ``X_te`` in rows; ``S_tr``, the class vector of each training
+        sample; ``S_te_pro``, the vectors of the unseen classes (or, if there is no such variable, ``S_te_gt``);
+        ``param.testclasses_id``, the numbers of these classes; ``param.test_labels``, the number of the class of
+        each test sample; and perhaps ``param.train_labels``.
+
+    Returns
+    -------
+    Dataset
+        Labels are the numbers in the file. Without ``param.train_labels``, training samples with the same row in
+        ``S_tr`` are a class, and such classes get the free numbers from 1 on, in the order in which they first occur.
+        There is no "test_seen": see :meth:`Dataset.held_out`.
+    """
+    file = open_mat(Path(path))
+    there = file.names()
+    vectors_name = "S_te_gt" if "S_te_gt" in there and "S_te_pro" not in there else "S_te_pro"
+    require_keys(file.path, (*_WANTED, vectors_name), there)
+    with about(file.path):
+        unseen = integers(file, "param.testclasses_id")
+        y_test = integers(file, "param.test_labels")
+        vectors = _matrix(file, vectors_name, len(unseen), "param.testclasses_id")
+        X_test = _matrix(file, "X_te", len(y_test), "param.test_labels")
+        stray = np.setdiff1d(y_test, unseen)
+        if len(stray):
+            raise DatasetError(f"param.test_labels holds {stray[0]}, which is not in param.testclasses_id")
+        S = file.array("S_tr")
+        X_train = _matrix(file, "X_tr", len(S), "S_tr")
+        if X_train.shape[1] != X_test.shape[1] or S.shape[1] != vectors.shape[1]:
+            raise DatasetError(
+                f"training and test data do not fit together: X_tr is {_shape(X_train)}, X_te {_shape(X_test)}, "
+                f"S_tr {_shape(S)}, {vectors_name} {_shape(vectors)}"
+            )
+        y_train = _train_labels(file, S, unseen)
+        seen, first = np.unique(y_train, return_index=True)
+        _require_one_vector_each(S, y_train, seen, first)
+        table = class_table(
+            np.concatenate([seen, unseen]), np.vstack([S[first], vectors]), None, f"S_tr or {vectors_name}"
+        )
+        parts = {"train": np.arange(len(S)), "test_unseen": np.arange(len(S), len(S) + len(y_test))}
+        X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
+        return Dataset(file.path.stem, X, y, table, parts, str(file.path))
+
+
+def _matrix(file: MatFile, name: str, n_rows: int, like: str) -> npt.NDArray[np.generic]:
+    matrix = file.array(name)
+    if matrix.ndim != 2 or len(matrix) != n_rows:
+        raise DatasetError(f"{name} is {_shape(matrix)}, but {like} says that there are {n_rows} rows")
+    return matrix
+
+
+def _shape(matrix: npt.NDArray[np.generic]) -> str:
+    return " x ".join(map(str, matrix.shape))
+
+
+def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -> IntArray:
+    given = next((name for name in _TRAIN_LABELS if name in file.names()), None)
+    if given is not None:
+        labels = integers(file, given)
+        if len(labels) != len(S):
+            raise DatasetError(f"{given} has {len(labels)} labels, but S_tr has {len(S)} rows")
+        both = np.intersect1d(labels, unseen)
+        if len(both):
+            raise DatasetError(
+                f"seen and unseen classes overlap: {both[0]} is in both {given} and param.testclasses_id "
+                f"({len(both)} such classes in all)"
+            )
+        return labels
+    _, first, inverse = np.unique(S, axis=0, return_index=True, return_inverse=True)
+    by_occurrence = np.empty(len(first), dtype=np.int64)
+    by_occurrence[np.argsort(first)] = np.arange(len(first))
+    free = np.setdiff1d(np.arange(1, len(first) + len(unseen) + 1), unseen)[: len(first)]
+    return np.asarray(free[by_occurrence[inverse.ravel()]], dtype=np.int64)
+
+
+def _require_one_vector_each(S: npt.NDArray[np.generic], labels: IntArray, seen: IntArray, first: IntArray) -> None:
+    expected = S[first][np.searchsorted(seen, labels)]
+    different = np.flatnonzero(np.any((expected != S) & ~(np.isnan(S) & np.isnan(expected)), axis=1))
+    if len(different):
+        raise DatasetError(f"the rows of S_tr for the class {labels[different[0]]} differ: a class has one vector")

@@ -1,0 +1,122 @@
+"""Splits: which samples and which classes are for training and for testing."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jcmspl._validation import IntArray, as_count, as_weight
+from jcmspl.classes import ClassTable
+from jcmspl.datasets._checks import class_numbers
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.labels import Label, as_label_list, some, sorted_labels
+
+
+def make_split(
+    y: Any,
+    classes: Any = None,
+    *,
+    unseen: float | Iterable[Label] = 0.2,
+    test_seen: float = 0.2,
+    val: float | Iterable[Label] = 0.2,
+    random_state: int = 0,
+) -> dict[str, IntArray]:
+    """Split labelled samples for zero-shot learning: classes first, then samples of the seen ones.
+
+    Parameters
+    ----------
+    y : array_like of shape (n_samples,)
+        The label of each sample.
+    classes : ClassTable or what makes one, optional
+        Only to check that every label has a class vector.
+    unseen : float or labels, default 0.2
+        The classes whose samples are all for testing: a share of the classes in y, or their labels.
+    test_seen : float, default 0.2
+        The share of the samples of each other class that is set aside for testing; one always stays.
+    val : float or labels, default 0.2
+        The seen classes whose other samples are set aside to choose settings: a share of them, or their labels.
+    random_state : int, default 0
+        Classes are drawn from their sorted labels, samples class by class: the order of other samples has no effect.
+
+    Returns
+    -------
+    parts : dict of str to ndarray
+        The row numbers of "train", "val", "test_seen" and "test_unseen", for :class:`Dataset`.
+
+    Examples
+    --------
+    >>> from jcmspl.datasets import make_split
+    >>> y = ["zebra", "horse", "otter", "whale"] * 10
+    >>> parts = make_split(y, unseen=["zebra"], test_seen=0.2, val=0)
+    >>> {name: len(rows) for name, rows in parts.items()}
+    {'train': 24, 'val': 0, 'test_seen': 6, 'test_unseen': 10}
+    """
+    labels = as_label_list(y)
+    present = sorted_labels(dict.fromkeys(labels))
+    if classes is not None:
+        class_numbers(present, ClassTable.of(classes))
+    seed = as_count(random_state, "random_state", 0)
+    shuffled = [present[i] for i in np.random.default_rng(seed).permutation(len(present))]
+    tested = _chosen(unseen, shuffled, "unseen")
+    seen = [label for label in shuffled if label not in tested]
+    validated = _chosen(val, seen, "val")
+    if len(validated) == len(seen):
+        raise DatasetError(
+            f"of {len(present)} classes {len(tested)} are unseen and {len(validated)} for validation: none is left to "
+            "train on"
+        )
+    position = {label: number for number, label in enumerate(present)}
+    numbers = np.fromiter((position[label] for label in labels), dtype=np.int64, count=len(labels))
+    is_unseen, is_val = (np.isin(numbers, [position[label] for label in group]) for group in (tested, validated))
+    held_out = draw_per_class(np.flatnonzero(~is_unseen), numbers, present, test_seen, seed)
+    free = ~is_unseen
+    free[held_out] = False
+    return {
+        "train": np.flatnonzero(free & ~is_val),
+        "val": np.flatnonzero(free & is_val),
+        "test_seen": held_out,
+        "test_unseen": np.flatnonzero(is_unseen),
+    }
+
+
+def draw_per_class(
+    rows: IntArray, numbers: IntArray, labels: Sequence[Label], share: float, random_state: int
+) -> IntArray:
+    """Draw a share of the given rows from each class, but never all of one.
+
+    Each class has its own random numbers, seeded by its name: what is drawn from it does not depend on the others.
+    """
+    share, seed = _share(share, "the share of samples"), as_count(random_state, "random_state", 0)
+    by_class = rows[np.argsort(numbers[rows], kind="stable")]
+    ends = np.flatnonzero(np.diff(numbers[by_class])) + 1
+    drawn = []
+    for members in np.split(by_class, ends):
+        count = min(round(share * len(members)), len(members) - 1)
+        if count > 0:
+            rng = np.random.default_rng([seed, zlib.crc32(repr(labels[numbers[members[0]]]).encode())])
+            drawn.append(rng.permutation(members)[:count])
+    return np.sort(np.concatenate(drawn)) if drawn else np.empty(0, dtype=np.int64)
+
+
+def _share(value: Any, name: str) -> float:
+    share = as_weight(value, name)
+    if share >= 1:
+        raise ValueError(f"{name} must be at least 0 and less than 1, but is {share}")
+    return share
+
+
+def _chosen(wanted: float | Iterable[Label], labels: list[Label], name: str) -> set[Label]:
+    """Return the labels that were named, or a share of them from the front, at least one unless the share is 0."""
+    if isinstance(wanted, str):
+        raise TypeError(f"{name} must be a share or a list of labels, but is the text {wanted!r}")
+    if not isinstance(wanted, Iterable):
+        share = _share(wanted, f"the share of {name} classes")
+        return set(labels[: max(round(share * len(labels)), 1)]) if share > 0 else set()
+    chosen = set(as_label_list(list(wanted), name))
+    missing = [label for label in sorted_labels(chosen) if label not in labels]
+    if missing:
+        raise DatasetError(f"{name} names classes that have no samples to choose from: {some(missing)}")
+    return chosen

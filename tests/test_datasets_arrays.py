@@ -1,0 +1,328 @@
+"""Own data: every kind of file, columns of labels, class tables, split files."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from jcmspl import ClassTable
+from jcmspl.datasets import Dataset, DatasetError, load_arrays, load_dataset
+from jcmspl.datasets import _tables as tables
+
+NAMES = ["zebra", "horse", "otter", "tiger"]
+X = np.arange(60.0).reshape(20, 3) / 4
+Y = NAMES * 5
+VECTORS = ClassTable(NAMES, [[1, 0.5], [0, 0.5], [0, 0], [1, 0]], ["stripes", "hooves"])
+SPLIT = {"train": [0, 1, 4, 5], "val": [2, 6], "test_seen": [8, 9], "test_unseen": [3, 7]}
+
+
+def write_classes(path):
+    frame = pd.DataFrame(VECTORS.vectors, index=NAMES, columns=VECTORS.attributes)
+    frame.to_csv(path, index_label="class")
+    return path
+
+
+def frame_of_samples(names=("a", "b", "c")):
+    frame = pd.DataFrame(X, columns=list(names))
+    frame.insert(1, "label", Y)
+    return frame
+
+
+def write_features(folder, kind):
+    """Write samples and labels; return the arguments that name them."""
+    path = folder / f"samples{kind}"
+    if kind == ".npy":
+        np.save(path, X)
+        np.save(folder / "labels.npy", np.array(Y))
+        return path, folder / "labels.npy"
+    if kind == ".npz":
+        np.savez(path, features=X, labels=np.array(Y))
+    elif kind == ".csv":
+        frame_of_samples().to_csv(path, index=False)
+    else:
+        frame_of_samples().to_parquet(path)
+    return path, None
+
+
+@pytest.mark.parametrize("kind", [".npy", ".npz", ".csv", ".parquet"])
+def test_all_kinds_of_files_give_the_same(tmp_path, kind):
+    features, labels = write_features(tmp_path, kind)
+    data = load_arrays(features, labels, class_vectors=write_classes(tmp_path / "c.csv"), split=SPLIT)
+    assert_array_equal(data.X, X)
+    assert data.y.tolist() == Y
+    assert data.classes == VECTORS
+    assert_array_equal(data.rows("test_seen"), [8, 9])
+    assert (data.name, data.source) == ("samples", str(features))
+    assert data.unseen == ["tiger"]
+
+
+def test_arrays_in_memory():
+    data = load_arrays(X.tolist(), Y, class_vectors=VECTORS, unseen=["otter"], val=0, name="mine")
+    assert (data.name, data.unseen) == ("mine", ["otter"])
+    assert load_arrays(X, Y, class_vectors=VECTORS, split=SPLIT).X is X
+    assert_array_equal(load_arrays(pd.DataFrame(X), pd.Series(Y), class_vectors=VECTORS).X, X)
+    with pytest.raises(DatasetError, match="labels must come with features in memory"):
+        load_arrays(X, class_vectors=VECTORS)
+
+
+def test_a_split_is_made_by_shares(tmp_path):
+    features, labels = write_features(tmp_path, ".npy")
+    data = load_arrays(features, labels, class_vectors=VECTORS, unseen=0.25, test_seen=0.4, val=0, random_state=3)
+    assert len(data.unseen) == 1
+    assert len(data.rows("test_seen")) == 3 * 2
+    assert len(data.rows("val")) == 0
+
+
+def test_a_large_file_is_not_read(tmp_path):
+    n, m = 200_000, 20_000  # 16 GB, of which the disk holds nothing
+    path = tmp_path / "big.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n, m)})
+        file.truncate(file.tell() + 4 * n * m)
+    labels = np.repeat(NAMES, n // 4)
+    before = resident_memory()
+    data = load_arrays(path, labels, class_vectors=VECTORS, unseen=["tiger"])
+    assert isinstance(data.X, np.memmap)
+    assert data.X.shape == (n, m)
+    chunk, y = next(data.chunks("test_unseen", 16))
+    assert chunk.shape == (16, m)
+    assert not chunk.any()
+    assert set(y) == {"tiger"}
+    assert resident_memory() - before < 2**30
+
+
+def resident_memory():
+    status = Path("/proc/self/status")
+    return 1024 * int(re.search(r"VmRSS:\s+(\d+) kB", status.read_text()).group(1)) if status.exists() else 0
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".npz"])
+def test_labels_in_a_named_column(tmp_path, kind):
+    path = tmp_path / f"s{kind}"
+    if kind == ".npz":
+        np.savez(path, X=X, animal=np.array(Y))
+    else:
+        frame = frame_of_samples().rename(columns={"label": "animal"})
+        frame.to_csv(path, index=False) if kind == ".csv" else frame.to_parquet(path)
+    data = load_arrays(path, "animal", class_vectors=VECTORS, split=SPLIT)
+    assert data.y.tolist() == Y
+    assert_array_equal(data.X, X)
+    with pytest.raises(DatasetError, match=r"has no (column named|array) 'beast'"):
+        load_arrays(path, "beast", class_vectors=VECTORS)
+    with pytest.raises(DatasetError, match=r"has no (column named 'label' or 'labels'|array 'labels')"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
+@pytest.mark.parametrize("kind", [".txt", ".csv", ".npy"])
+@pytest.mark.parametrize("header", [False, True])
+def test_files_of_labels(tmp_path, kind, header):
+    path = tmp_path / f"labels{kind}"
+    if kind == ".npy":
+        np.save(path, np.array(Y))
+    else:
+        path.write_text("\n".join(["label"] * header + Y) + "\n\n")
+    for features in (X, *(write_features(tmp_path, kind)[0] for kind in (".npy", ".npz"))):
+        assert load_arrays(features, path, class_vectors=VECTORS).y.tolist() == Y
+        assert load_arrays(features, str(path), class_vectors=VECTORS).y.tolist() == Y
+    np.savetxt(tmp_path / "plain.csv", X, delimiter=",")
+    assert_array_equal(load_arrays(tmp_path / "plain.csv", path, class_vectors=VECTORS).X, X)
+
+
+def test_numbers_and_text_stand_for_the_same_class(tmp_path):
+    (tmp_path / "c.csv").write_text("class,p,q\n3,1,0\n1,0,1\n12,1,1\n")
+    labels = [3, 1, 12, 3, 1, 12]
+    data = load_arrays(X[:6], labels, class_vectors=tmp_path / "c.csv")
+    assert data.y.tolist() == ["3", "1", "12"] * 2
+    np.save(tmp_path / "c.npy", np.eye(3))
+    (tmp_path / "labels.txt").write_text("0\n2\n1\n0\n2\n1\n")
+    data = load_arrays(X[:6], tmp_path / "labels.txt", class_vectors=tmp_path / "c.npy")
+    assert data.y.tolist() == [0, 2, 1] * 2
+    with pytest.raises(ValueError, match="lacks 1 of the 3 classes in y: 3"):  # counted from 1
+        load_arrays(X[:6], [1, 2, 3] * 2, class_vectors=tmp_path / "c.npy")
+
+
+def test_class_vectors_in_npz(tmp_path):
+    np.savez(tmp_path / "c.npz", class_names=NAMES, class_vectors=VECTORS.vectors, attribute_names=VECTORS.attributes)
+    assert load_arrays(X, Y, class_vectors=tmp_path / "c.npz").classes == VECTORS
+    np.savez(tmp_path / "d.npz", class_names=NAMES, vectors=VECTORS.vectors)
+    with pytest.raises(DatasetError, match=r"d.npz: class_vectors missing: it holds class_names, vectors"):
+        load_arrays(X, Y, class_vectors=tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "attributes"),
+    [
+        ("class,stripes,hooves\nzebra,1,0.5\nhorse,0,0.5\notter,0,0\ntiger,1,0\n", ("stripes", "hooves")),
+        (
+            "\ufeffclass, stripes ,hooves\r\n zebra,1, 0.5\r\nhorse,0,.5\r\n\r\notter,0,0\r\ntiger,1,0",
+            ("stripes", "hooves"),
+        ),
+        ("zebra,1,0.5\nhorse,0,5e-1\notter,0,0\ntiger,1,0\n", None),
+        (
+            '"class","stripes, black","hooves"\nzebra,1,0.5\nhorse,0,0.5\notter,0,0\ntiger,1,0',
+            ("stripes, black", "hooves"),
+        ),
+    ],
+)
+def test_ways_to_write_a_class_table(tmp_path, text, attributes):
+    (tmp_path / "c.csv").write_text(text, encoding="utf-8")
+    assert load_arrays(X, Y, class_vectors=tmp_path / "c.csv").classes == ClassTable(NAMES, VECTORS.vectors, attributes)
+
+
+@pytest.mark.parametrize("names", [("a", "b", "c"), (0, 1, 2)])
+def test_headers_that_count_the_columns(tmp_path, names):
+    frame_of_samples(names).to_csv(tmp_path / "x.csv", index=False)
+    assert_array_equal(load_arrays(tmp_path / "x.csv", class_vectors=VECTORS).X, X)
+    wide = pd.DataFrame(np.tile(X, 2))
+    wide.to_csv(tmp_path / "y.csv", index=False)  # 0,1,2,3,4,5
+    assert_array_equal(load_arrays(tmp_path / "y.csv", Y, class_vectors=VECTORS).X, wide)
+
+
+def test_csv_is_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_BLOCK", 3)
+    frame_of_samples().to_csv(tmp_path / "x.csv", index=False)
+    data = load_arrays(tmp_path / "x.csv", class_vectors=VECTORS)
+    assert_array_equal(data.X, X)
+    assert data.y.tolist() == Y
+
+
+def test_parquet_keeps_single_precision(tmp_path):
+    frame_of_samples().astype(dict.fromkeys("abc", "float32")).to_parquet(tmp_path / "x.parquet", row_group_size=6)
+    data = load_arrays(tmp_path / "x.parquet", class_vectors=VECTORS)
+    assert data.X.dtype == np.float32
+    assert_array_equal(data.X, X)
+
+
+def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
+    frame = frame_of_samples().astype({"label": "category"}).sample(frac=1, random_state=0)
+    frame.to_parquet(tmp_path / "x.parquet")
+    data = load_arrays(tmp_path / "x.parquet", class_vectors=VECTORS)
+    assert_array_equal(data.X, frame[["a", "b", "c"]])
+    assert data.y.tolist() == frame["label"].tolist()
+    with pytest.raises(DatasetError, match="the columns 'label' do not hold numbers"):
+        load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS)
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    path, _ = write_features(tmp_path, ".parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'jcmspl\[data\]'"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
+@pytest.mark.parametrize("form", ["column", "column with header", "rows"])
+def test_split_files(tmp_path, form):
+    part_of = {row: part for part, rows in SPLIT.items() for row in rows}
+    path = tmp_path / "split.csv"
+    if form == "rows":
+        path.write_text("row,part\n" + "".join(f"{row},{part}\n" for row, part in reversed(part_of.items())))
+    else:
+        lines = [part_of.get(row, "unused") for row in range(20)]
+        path.write_text("part\n" * (form != "column") + "\n".join(lines) + "\n")
+    data = load_arrays(X, Y, class_vectors=VECTORS, split=path)
+    assert {part: rows.tolist() for part, rows in data.parts.items()} == SPLIT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("train\n" * 19, "names the parts of 19 samples, but there are 20"),
+        ("train\n" * 10 + "\n" + "train\n" * 9, "holds '' for row '10'"),
+        ("train\n" * 19 + "test\n", "holds 'test' for row '19', but .* train, val, test_seen, test_unseen or unused"),
+        ("row,part\n-1,train\n", "holds 'train' for row '-1', but a row is a number from 0"),
+        ("row,part\n20,train\n", "part 'train' holds the row 20, but rows are 0 to 19"),
+        ("row,part\n1\n", "lines without 2 cells"),
+        ("a,b\n1,train\n", "one column, or the columns 'row' and 'part'"),
+        ("\n", "is empty"),
+    ],
+)
+def test_bad_split_files(tmp_path, text, message):
+    (tmp_path / "split.csv").write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        load_arrays(X, Y, class_vectors=VECTORS, split=tmp_path / "split.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x.csv is empty"),
+        ("a,b\n", "holds no lines but its header"),
+        ("1,2\n3\n", "line 2 has 1 cells, but line 1 has 2"),
+        ("a,b\n1,2\n3,four\n", "line 3 holds 'four' where a number is expected"),
+        ("a,b\n1,2\n3,\n", "line 3 holds '' where a number is expected"),
+        ("zebra,1\nhorse,2\n", "line 1 holds 'zebra' where a number is expected"),
+        ("1,2\n3,4\n", "there are 2 samples but 20 labels"),
+        (b"\xff\xfe1\x00", "is not a CSV file, or it is damaged"),
+    ],
+)
+def test_bad_csv_files(tmp_path, text, message):
+    (tmp_path / "x.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DatasetError, match=message) as caught:
+        load_arrays(tmp_path / "x.csv", Y, class_vectors=VECTORS)
+    assert str(tmp_path / "x.csv") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class,p\nzebra,1\nzebra,2\n", "two vectors for the class 'zebra'"),
+        ("class,p\nzebra,1\nhorse,nan\notter,inf\n", "in the vectors of 2 classes: 'horse', 'otter'"),
+        ("class,p\nzebra,1\nhorse,x\n", "line 3 holds 'x'"),
+        ("class,p\nzebra,1\nhorse,2\n", "lacks 2 of the 4 classes in y: 'otter', 'tiger'"),
+        ("class\nzebra\n", "class_vectors is empty|holds no lines"),
+    ],
+)
+def test_bad_class_tables(tmp_path, text, message):
+    (tmp_path / "c.csv").write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        load_arrays(X, Y, class_vectors=tmp_path / "c.csv")
+
+
+def test_bad_files_of_other_kinds(tmp_path):
+    for name in ("x.npy", "x.npz", "x.parquet"):
+        (tmp_path / name).write_bytes(b"no such thing" * 20)
+        with pytest.raises(DatasetError, match=rf"{name} is not a .* file, or it is damaged"):
+            load_arrays(tmp_path / name, Y, class_vectors=VECTORS)
+    (tmp_path / "x.xls").write_text("")
+    with pytest.raises(DatasetError, match=r"unknown kind: features are in .npy, .npz, .csv, .parquet files"):
+        load_arrays(tmp_path / "x.xls", Y, class_vectors=VECTORS)
+    with pytest.raises(DatasetError, match=r"unknown kind: class vectors are in .csv, .npy, .npz files"):
+        load_arrays(X, Y, class_vectors=tmp_path / "x.xls")
+    with pytest.raises(FileNotFoundError, match=r"y.npy does not exist"):
+        load_arrays(tmp_path / "y.npy", Y, class_vectors=VECTORS)
+    with pytest.raises(FileNotFoundError, match=r"labels.txt does not exist"):
+        load_arrays(X, "labels.txt", class_vectors=VECTORS)
+    np.save(tmp_path / "o.npy", np.array([1, "a"], dtype=object))
+    with pytest.raises(DatasetError, match=r"o.npy is not a NumPy .npy file"):
+        load_arrays(tmp_path / "o.npy", Y, class_vectors=VECTORS)
+    np.save(tmp_path / "cut.npy", X)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-1])
+    with pytest.raises(DatasetError, match="cut short"):
+        load_arrays(tmp_path / "cut.npy", Y, class_vectors=VECTORS)
+    pd.DataFrame({"a": ["x"] * 20, "b": 1.0}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DatasetError, match="the columns 'a' do not hold numbers"):
+        load_arrays(tmp_path / "t.parquet", Y, class_vectors=VECTORS)
+
+
+def test_a_folder(tmp_path):
+    folder = tmp_path / "animals"
+    folder.mkdir()
+    np.save(folder / "features.npy", X.astype(np.float32))
+    (folder / "labels.txt").write_text("\n".join(Y))
+    write_classes(folder / "classes.csv")
+    data = load_dataset(folder, unseen=["otter"])
+    assert isinstance(data, Dataset)
+    assert (data.name, data.unseen, data.X.dtype) == ("animals", ["otter"], np.float32)
+    (folder / "split.csv").write_text("row,part\n0,train\n1,train\n3,test_unseen\n")
+    assert load_dataset(folder).unseen == ["tiger"]
+    (folder / "classes.npy").touch()
+    with pytest.raises(DatasetError, match=r"has both classes.csv and classes.npy"):
+        load_dataset(folder)
+    (folder / "classes.npy").unlink()
+    (folder / "classes.csv").unlink()
+    with pytest.raises(FileNotFoundError, match=r"has no file classes \(.csv, .npy, .npz\)"):
+        load_dataset(folder, layout="arrays")

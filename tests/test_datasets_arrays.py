@@ -141,7 +141,7 @@ def test_numbers_and_text_stand_for_the_same_class(tmp_path):
     (tmp_path / "labels.txt").write_text("0\n2\n1\n0\n2\n1\n")
     data = load_arrays(X[:6], tmp_path / "labels.txt", class_vectors=tmp_path / "c.npy")
     assert data.y.tolist() == [0, 2, 1] * 2
-    with pytest.raises(ValueError, match="lacks 1 of the 3 classes in y: 3"):  # counted from 1
+    with pytest.raises(ValueError, match="no class vectors for 1 of the 3 classes in y: 3"):  # counted from 1
         load_arrays(X[:6], [1, 2, 3] * 2, class_vectors=tmp_path / "c.npy")
 
 
@@ -272,7 +272,7 @@ def test_bad_csv_files(tmp_path, text, message):
         ("class,p\nzebra,1\nzebra,2\n", "two vectors for the class 'zebra'"),
         ("class,p\nzebra,1\nhorse,nan\notter,inf\n", "in the vectors of 2 classes: 'horse', 'otter'"),
         ("class,p\nzebra,1\nhorse,x\n", "line 3 holds 'x'"),
-        ("class,p\nzebra,1\nhorse,2\n", "lacks 2 of the 4 classes in y: 'otter', 'tiger'"),
+        ("class,p\nzebra,1\nhorse,2\n", "no class vectors for 2 of the 4 classes in y: 'otter', 'tiger'"),
         ("class\nzebra\n", "class_vectors is empty|holds no lines"),
     ],
 )

@@ -80,7 +80,7 @@ def test_text():
         ({"y": Y[:-1]}, "8 samples in X but 7 labels in y"),
         ({"y": np.ones((8, 2))}, "1d array of labels"),
         ({"y": [*Y[:-1], None]}, "missing label at position 7"),
-        ({"y": [*Y[:-1], "yak"]}, "class_vectors lacks 1 of the 4 classes in y: 'yak'"),
+        ({"y": [*Y[:-1], "yak"]}, "no class vectors for 1 of the 4 classes in y: 'yak'"),
         ({"classes": {"zebra": [1]}}, "must be a ClassTable, but is a dict"),
         ({"parts": {**SPLIT, "test": [1]}}, "no part named 'test': parts are train, val, test_seen, test_unseen"),
         ({"parts": {**SPLIT, "train": [8]}}, "part 'train' holds the row 8, but rows are 0 to 7 .* count from 1"),

@@ -81,7 +81,7 @@ def test_any_split_makes_a_data_set_or_says_why_not(y, unseen, test_seen, val, s
         ({"unseen": "c1"}, TypeError, "unseen must be a share or a list of labels"),
         ({"unseen": 1.0}, ValueError, "the share of unseen classes must be at least 0 and less than 1"),
         ({"test_seen": -1}, ValueError, "the share of samples must be"),
-        ({"classes": {"c1": [1.0]}}, DatasetError, "lacks 9 of the 10 classes in y"),
+        ({"classes": {"c1": [1.0]}}, DatasetError, "no class vectors for 9 of the 10 classes in y"),
         ({"random_state": -1}, ValueError, "random_state must be from 0"),
     ],
 )

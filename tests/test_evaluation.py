@@ -147,8 +147,8 @@ PROBE = """<script>
 window.onload = () => {
   const wide = [...document.querySelectorAll('body > *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1);
   const empty = [...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().height < 50);
-  document.title = JSON.stringify({wide: wide.length, empty: empty.length, tables: document.querySelectorAll('td').length,
-    bars: document.querySelectorAll('svg rect').length});
+  document.title = JSON.stringify({wide: wide.length, empty: empty.length,
+    tables: document.querySelectorAll('td').length, bars: document.querySelectorAll('svg rect').length});
 };
 </script></body>"""
 
@@ -160,7 +160,15 @@ def test_the_page_in_a_browser(report, tmp_path, width):
     page = tmp_path / "page.html"
     page.write_text(report.to_html().replace("</body>", PROBE))
     result = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom", page.as_uri()],
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--window-size={width},900",
+            "--dump-dom",
+            page.as_uri(),
+        ],
         capture_output=True,
         text=True,
         timeout=300,

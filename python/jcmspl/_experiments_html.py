@@ -35,8 +35,8 @@ def page(experiments: Experiments) -> str:
     parts = [
         f"<h1>The experiments of the JCMSPL paper on {escape(about['name'])}</h1>",
         f'<p class="lead">{counts["trainval"]:,} training samples of {about["n_seen"]} classes, '
-        f"{counts['test_unseen']:,} test samples of {about['n_unseen']} unseen classes and {counts['test_seen']:,} of seen "
-        f"ones; {about['n_features']:,} features, {about['n_attributes']} attributes.</p>",
+        f"{counts['test_unseen']:,} test samples of {about['n_unseen']} unseen classes and {counts['test_seen']:,} of "
+        f"seen ones; {about['n_features']:,} features, {about['n_attributes']} attributes.</p>",
         f"<p>{escape(context)}</p>",
         *_standard(experiments),
         *_generalized(experiments),
@@ -70,8 +70,8 @@ def _standard(experiments: Experiments) -> list[str]:
     tuned = experiments.tuned
     parts = [
         "<h2>Standard recognition</h2>",
-        f"<p>Unseen samples among unseen classes. “Tuned” weights were chosen by cross-validation over training classes "
-        f"({percent(tuned['cv_score'])} ± {100 * tuned['cv_error']:.1f} on held-out ones).</p>",
+        f"<p>Unseen samples among unseen classes. “Tuned” weights were chosen by cross-validation over training "
+        f"classes ({percent(tuned['cv_score'])} ± {100 * tuned['cv_error']:.1f} on held-out ones).</p>",
         html_table(header, rows),
     ]
     paper = experiments.dataset["paper"]
@@ -101,8 +101,8 @@ def _generalized(experiments: Experiments) -> list[str]:
     ]
     parts = [
         "<h2>Generalized recognition</h2>",
-        "<p>Seen and unseen samples among all classes, per class. Calibrated: a bias, chosen on training classes, is taken "
-        "off the scores of seen classes.</p>",
+        "<p>Seen and unseen samples among all classes, per class. Calibrated: a bias, chosen on training classes, is "
+        "taken off the scores of seen classes.</p>",
         html_table(header, rows),
     ]
     known = published.GENERALIZED.get(experiments.dataset["paper"] or "")
@@ -120,9 +120,9 @@ def _ablations(experiments: Experiments) -> list[str]:
     names = ["here", "published (other features)"] if known else ["here"]
     return [
         "<h2>Ablations</h2>",
-        "<p>Reduced forms of the model, each tuned alike: FPL is least squares without a concept space, IPL has neither "
-        "codes nor reconstruction, JCMSPL0 no reconstruction, JCMSPL1 no codes. Per-class accuracy on unseen classes, in "
-        "the space that was best on held-out training classes.</p>",
+        "<p>Reduced forms of the model, each tuned alike: FPL is least squares without a concept space, IPL has "
+        "neither codes nor reconstruction, JCMSPL0 no reconstruction, JCMSPL1 no codes. Per-class accuracy on unseen "
+        "classes, in the space that was best on held-out training classes.</p>",
         bar_chart(
             [row["method"] for row in rows],
             [[row["per_class"], known[row["method"]]] if known else [row["per_class"]] for row in rows],
@@ -142,8 +142,8 @@ def _ablations(experiments: Experiments) -> list[str]:
 def _sensitivity(experiments: Experiments) -> list[str]:
     parts = [
         "<h2>Sensitivity to each weight</h2>",
-        "<p>Per-class accuracy on unseen classes as one weight varies over the range of the paper and the others stay as "
-        "tuned.</p>",
+        "<p>Per-class accuracy on unseen classes as one weight varies over the range of the paper and the others stay "
+        "as tuned.</p>",
     ]
     for name, curve in experiments.sensitivity.items():
         series = [
@@ -173,8 +173,8 @@ def _sensitivity(experiments: Experiments) -> list[str]:
 def _convergence(experiments: Experiments) -> list[str]:
     parts = [
         "<h2>Convergence</h2>",
-        f"<p>The objective after each iteration from a random start. The paper reports {published.ITERATIONS} iterations "
-        "for all of its data sets; “settles” is where the objective stays within 0.1 % of its last value.</p>",
+        f"<p>The objective after each iteration from a random start. The paper reports {published.ITERATIONS} "
+        "iterations for all of its data sets; “settles” is where it stays within 0.1 % of its last value.</p>",
     ]
     for run in experiments.convergence:
         points = [(float(i + 1), value) for i, value in enumerate(run["objective"])]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from jcmspl._tables import numeric_columns
 from jcmspl._svg import Mark, Series, bar_chart, heat_map, line_chart
+from jcmspl._tables import numeric_columns
 from jcmspl.report import (
     SPACE_NAMES,
     class_table,

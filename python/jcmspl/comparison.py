@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl._progress import Progress
 from jcmspl._tables import aligned, markdown_table
-from jcmspl.cross_validation import ClassSearchCV, JCMSPLCV
+from jcmspl.cross_validation import JCMSPLCV, ClassSearchCV
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation import evaluate, versions
 from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
@@ -24,9 +24,7 @@ METHODS: dict[str, Any] = {
     "JCMSPL": lambda **search: JCMSPLCV(**search),
     "JCMSPL1": lambda **search: JCMSPLCV(class_match=0.0, **search),
     "JCMSPL0": lambda **search: JCMSPLCV(visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
-    "IPL": lambda **search: JCMSPLCV(
-        class_match=0.0, visual_reconstruction=0.0, semantic_reconstruction=0.0, **search
-    ),
+    "IPL": lambda **search: JCMSPLCV(class_match=0.0, visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
     "ESZSL": lambda **search: ClassSearchCV(ESZSL(), **search),
     "SAE": lambda **search: ClassSearchCV(SAE(), **search),
     "RPL": lambda **search: ClassSearchCV(RPL(), **search),
@@ -97,7 +95,9 @@ class Comparison:
             columns += [[f"{one['ausuc']:.3f}" if one else "" for one in found]]
         if repeated:
             header += ["random splits"]
-            columns += [[f"{percent(float(np.mean(row.repeats)))} ± {100 * _spread(row.repeats):.1f}" for row in self.rows]]
+            columns += [
+                [f"{percent(float(np.mean(row.repeats)))} ± {100 * _spread(row.repeats):.1f}" for row in self.rows]
+            ]
         return header, [[row.method, *cells] for row, cells in zip(self.rows, zip(*columns, strict=True), strict=True)]
 
     def notes(self) -> list[str]:
@@ -111,8 +111,8 @@ class Comparison:
         if any(row.repeats for row in self.rows):
             n = max(len(row.repeats) for row in self.rows)
             notes.append(
-                f"Random splits: unseen classes drawn {n} times from all classes, everything tuned anew; mean ± standard "
-                "deviation. A lead smaller than that is noise."
+                f"Random splits: unseen classes drawn {n} times from all classes, everything tuned anew; mean ± "
+                "standard deviation. A lead smaller than that is noise."
             )
         return notes
 
@@ -210,7 +210,7 @@ def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:
     keys = ("acc_seen", "acc_unseen", "harmonic_mean", "ausuc")
     return Row(
         method=name,
-        parameters={key: _plain(value) for key, value in model.best_params_.items()},
+        parameters={key: plain(value) for key, value in model.best_params_.items()},
         cv_score=float(model.best_score_),
         cv_error=float(model.best_score_std_),
         unseen=float(result["standard"]["per_class"]),
@@ -220,7 +220,8 @@ def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a Python number for one of NumPy's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 

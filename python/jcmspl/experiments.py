@@ -22,7 +22,7 @@ from jcmspl import published
 from jcmspl._atomic import write_atomically
 from jcmspl._exceptions import DivergenceError
 from jcmspl._progress import Progress
-from jcmspl.comparison import METHODS
+from jcmspl.comparison import METHODS, plain
 from jcmspl.cross_validation import JCMSPLCV
 from jcmspl.datasets import Dataset
 from jcmspl.estimator import JCMSPL, WEIGHTS
@@ -143,9 +143,7 @@ def reproduce(
     if not len(dataset.rows("test_seen")):
         dataset = dataset.held_out(0.2, random_state)
     search = {"random_state": random_state, "progress": False, "max_iter": max_iter, **search}
-    paper = published.data_set_like(
-        dataset.name, len(dataset.seen), len(dataset.unseen), dataset.classes.n_attributes
-    )
+    paper = published.data_set_like(dataset.name, len(dataset.seen), len(dataset.unseen), dataset.classes.n_attributes)
     out = Experiments(_about(dataset, paper))
     X, y = dataset.part("trainval")
     steps = len(ABLATIONS) + len(WEIGHTS) + 3
@@ -155,14 +153,15 @@ def reproduce(
         tuned = JCMSPLCV(**search).fit(X, y, class_vectors=dataset.classes)
         best = tuned.best_estimator_
         out.tuned = {
-            "parameters": {name: _plain(value) for name, value in tuned.best_params_.items()},
+            "parameters": {name: plain(value) for name, value in tuned.best_params_.items()},
             "cv_score": tuned.best_score_,
             "cv_error": tuned.best_score_std_,
         }
         line.update(1, "tuned")
         settings = {"tuned": best, "default": JCMSPL(max_iter=max_iter).fit(X, y, class_vectors=dataset.classes)}
         if paper is not None:
-            at_paper = JCMSPL(**published.SETTINGS[paper], max_iter=max_iter, init="random", random_state=random_state)
+            weights: dict[str, Any] = dict(published.SETTINGS[paper])
+            at_paper = JCMSPL(**weights, max_iter=max_iter, init="random", random_state=random_state)
             settings["paper's weights"] = at_paper.fit(X, y, class_vectors=dataset.classes)
         for name, model in settings.items():
             _standard_and_generalized(out, name, model.calibrate(X, y), dataset)
@@ -210,8 +209,13 @@ def _ablations(
         options = {key: value for key, value in search.items() if key != "max_iter"} if method == "FPL" else search
         model = tuned if method == "JCMSPL" else METHODS[method](**options).fit(X, y, class_vectors=dataset.classes)
         found = _accuracy(model.best_estimator_, model.best_estimator_.space, dataset)
-        parameters = {name: _plain(value) for name, value in model.best_params_.items()}
-        row = {"method": method, "space": model.best_estimator_.space, "cv_score": model.best_score_, "per_class": found}
+        parameters = {name: plain(value) for name, value in model.best_params_.items()}
+        row = {
+            "method": method,
+            "space": model.best_estimator_.space,
+            "cv_score": model.best_score_,
+            "per_class": found,
+        }
         out.ablations.append({**row, "parameters": parameters})
         line.update(3 + number, f"ablation {method}")
 
@@ -247,9 +251,7 @@ def _convergence(
     """Follow the descent from a random start, as in the paper."""
     for name, model in settings.items():
         parameters = {**model.get_params(), "init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0}
-        run = JCMSPL(**parameters).fit_from_statistics(
-            model.statistics_, model.classes_, class_vectors=dataset.classes
-        )
+        run = JCMSPL(**parameters).fit_from_statistics(model.statistics_, model.classes_, class_vectors=dataset.classes)
         objective = run.objective_
         within = np.abs(objective - objective[-1]) <= _SETTLED * np.abs(objective[-1])
         settled = int(np.flatnonzero(~within)[-1]) + 2 if not within.all() else 1
@@ -269,10 +271,6 @@ def _accuracy(model: Any, space: str, dataset: Dataset) -> float:
     for X, y in dataset.chunks("test_unseen"):
         tally.update(y, recogniser.labels[recogniser.top_k(X, 1)[0]].tolist())
     return tally.per_class()
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> bytes:

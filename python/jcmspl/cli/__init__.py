@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jcmspl.cli import completion, convert, demo, evaluate, fit, info, predict
+from jcmspl.cli import compare, completion, convert, demo, evaluate, fit, info, predict, reproduce, tune
 
-_COMMANDS = (demo, fit, predict, evaluate, convert, info, completion)
+_COMMANDS = (demo, fit, predict, evaluate, tune, compare, reproduce, convert, info, completion)
 
 #: What a user can do something about: told in a sentence, without a traceback.
 _USER_ERRORS = (ValueError, TypeError, OSError, ImportError, np.linalg.LinAlgError)

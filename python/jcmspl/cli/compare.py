@@ -1,4 +1,4 @@
-"""``jcmspl compare``: is it better than what I have, on my data?"""
+"""``jcmspl compare``: methods side by side, all tuned alike."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "compare",
         help="compare methods, all tuned alike",
-        description="Tune every method on the training classes of a data set and test all on the same unseen classes; then "
-        "again on random splits of the classes, to tell a lead from noise.",
+        description="Tune every method on the training classes of a data set and test all on the same unseen classes; "
+        "then again on random splits of the classes, to tell a lead from noise.",
         epilog=_EXAMPLES,
     )
     add_data(parser)

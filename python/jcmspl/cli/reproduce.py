@@ -20,8 +20,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "reproduce",
         help="run the experiments of the paper on a data set",
-        description="Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and "
-        "convergence: an HTML report, CSV files and, with matplotlib, plots.",
+        description="Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity "
+        "and convergence: an HTML report, CSV files and, with matplotlib, plots.",
         epilog=_EXAMPLES,
     )
     add_data(parser)

@@ -10,6 +10,7 @@ from typing import Any
 
 from jcmspl._atomic import write_atomically
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say, show
+from jcmspl.comparison import plain
 from jcmspl.cross_validation import JCMSPLCV
 from jcmspl.normalisation import NORMALISATIONS
 from jcmspl.recognition import SPACES
@@ -26,8 +27,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "tune",
         help="choose the parameters by cross-validation over training classes",
-        description="Choose weights, space and normalisation by cross-validation over the training classes of a data set; "
-        "nothing of the test parts is looked at.",
+        description="Choose weights, space and normalisation by cross-validation over the training classes of a data "
+        "set; nothing of the test parts is looked at.",
         epilog=_EXAMPLES,
     )
     add_data(parser)
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         model.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
     data = {
-        "best_params": {name: getattr(value, "item", lambda value=value: value)() for name, value in model.best_params_.items()},
+        "best_params": {name: plain(value) for name, value in model.best_params_.items()},
         "best_score": model.best_score_,
         "best_score_std": model.best_score_std_,
         "n_settings": len(model.cv_results_["params"]),

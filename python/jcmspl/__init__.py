@@ -2,6 +2,8 @@
 
 =========================  =====================================================================
 :class:`JCMSPL`            the estimator: fit on some classes, recognise others by their vectors
+:class:`JCMSPLCV`          the same, with its parameters chosen by cross-validation over classes
+:class:`ClassSearchCV`     the same search for any other model
 :class:`RidgeVS`, ...      linear peers with the same methods: RidgeVS, FPL, RPL, SAE, ESZSL
 :func:`IPL`, ...           the ablations of the paper: IPL, JCMSPL0, JCMSPL1
 :class:`ClassTable`        class vectors under the names of their classes
@@ -24,6 +26,7 @@ The kernels of the compiled core, each usable on its own:
 
 from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 from jcmspl.classes import ClassTable
+from jcmspl.cross_validation import JCMSPLCV, ClassSearchCV
 from jcmspl.estimator import JCMSPL
 from jcmspl.evaluation import evaluate
 from jcmspl.model_selection import ClassKFold
@@ -44,10 +47,12 @@ __all__ = [
     "JCMSPL",
     "JCMSPL0",
     "JCMSPL1",
+    "JCMSPLCV",
     "RPL",
     "SAE",
     "AffineScorer",
     "ClassKFold",
+    "ClassSearchCV",
     "ClassTable",
     "DivergenceError",
     "ModelFileError",

@@ -47,6 +47,8 @@ class ZeroShotModel(
 
     #: Parameters that are weights: numbers of at least 0, sensibly varied by factors.
     _PENALTIES: ClassVar[tuple[str, ...]] = ()
+    #: Whether large weights make the simpler model, as penalties do, or small ones, as those of further terms do.
+    _HEAVY_IS_SIMPLE: ClassVar[bool] = True
     #: What a search tries where it is not told: a few values of each parameter.
     _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {}
 

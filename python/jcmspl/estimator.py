@@ -124,6 +124,7 @@ class JCMSPL(ZeroShotModel):
     """
 
     _PENALTIES = WEIGHTS
+    _HEAVY_IS_SIMPLE = False
     _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "semantic_match": (1e-2, 1.0, 1e2),
         "class_match": (1e-2, 1.0, 1e2),

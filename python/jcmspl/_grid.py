@@ -1,0 +1,85 @@
+"""Grids of parameters that grow where the best value lies on their edge."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+# Beyond these no weight makes a difference that rounding errors would leave visible.
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
+#: A setting as something that can be looked up: its values in the order of the axes.
+Key = tuple[Any, ...]
+
+
+def as_values(value: Any, name: str) -> list[Any]:
+    """Return the different values of an axis; a single one may come without a list."""
+    if isinstance(value, str) or value is None or callable(value) or np.ndim(value) == 0:
+        value = [value]
+    values = [item.item() if isinstance(item, np.generic) else item for item in value]
+    if not values:
+        raise ValueError(f"there is no value of {name} to try")
+    return list(dict.fromkeys(values))
+
+
+class Grid:
+    """All combinations of some values of some parameters.
+
+    Parameters
+    ----------
+    axes : mapping of str to values
+    weights : sequence of str
+        The axes that hold weights: numbers of at least 0 that are varied by factors. They can grow.
+    """
+
+    def __init__(self, axes: Mapping[str, Any], weights: Sequence[str]) -> None:
+        self.axes = {name: as_values(value, name) for name, value in axes.items()}
+        self.weights = [name for name in self.axes if name in weights]
+        for name in self.weights:
+            self.axes[name] = sorted(_tidy(value) for value in self.axes[name])
+
+    def keys(self) -> list[Key]:
+        """Return the settings of the whole grid, in order."""
+        return list(itertools.product(*self.axes.values()))
+
+    def setting(self, key: Key) -> dict[str, Any]:
+        """Return a setting as parameters."""
+        return dict(zip(self.axes, key, strict=True))
+
+    def middle(self) -> Key:
+        """Return the setting in the middle of all weights, and the first value of everything else."""
+        return tuple(
+            values[len(values) // 2] if name in self.weights else values[0] for name, values in self.axes.items()
+        )
+
+    def beyond(self, key: Key) -> list[Key]:
+        """Return the settings one step further out than a setting, on each axis on whose edge it lies and on several.
+
+        The axes grow to hold them. A step is the factor between the two outermost values.
+        """
+        steps = [
+            [value, *self._outwards(name, value)] if name in self.weights else [value]
+            for name, value in zip(self.axes, key, strict=True)
+        ]
+        return list(itertools.product(*steps))[1:]
+
+    def _outwards(self, name: str, value: float) -> list[float]:
+        values = self.axes[name]
+        if len(values) < 2:
+            return []
+        new = []
+        if value == values[0] > 0:
+            new.append(_tidy(value * value / values[1]))
+        if value == values[-1] and values[-2] > 0:
+            new.append(_tidy(value * value / values[-2]))
+        new = [step for step in new if _SMALLEST <= step <= _LARGEST]
+        self.axes[name] = sorted({*values, *new})
+        return new
+
+
+def _tidy(value: Any) -> float:
+    """Return a number without the dust of repeated divisions, which would make one setting look like two."""
+    return float(f"{float(value):.12g}")

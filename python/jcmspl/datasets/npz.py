@@ -89,6 +89,6 @@ def load_npz(path: str | Path) -> Dataset:
 def _plain(labels: LabelArray) -> LabelArray:
     """Return labels as an array without objects."""
     plain = label_array(labels.tolist())
-    if plain.dtype.kind not in "Uifb":
+    if plain.dtype.kind not in "Uiufb":
         raise DatasetError("labels can be saved if they are all text or all numbers, but these are of different kinds")
     return plain

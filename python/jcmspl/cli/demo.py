@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl._tables import aligned
 from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
-from jcmspl.cross_validation import JCMSPLCV, ClassSearchCV
+from jcmspl.cross_validation import ClassSearchCV
 from jcmspl.datasets import load_digits
+from jcmspl.estimator import JCMSPL
 from jcmspl.evaluation import evaluate
 from jcmspl.peers import RidgeVS
 from jcmspl.report import percent
@@ -30,8 +31,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "demo",
         help="see it work: handwritten digits that were never seen in training",
-        description="Train on images of seven handwritten digits, with settings chosen on these alone, and recognise "
-        "three others by descriptions of their strokes.",
+        description="Train on images of seven handwritten digits and recognise three others by descriptions of their "
+        "strokes.",
         epilog=_EXAMPLES,
     )
     add_output(parser, "also write a report: .html, .md, .json or .txt")
@@ -46,10 +47,9 @@ def run(arguments: argparse.Namespace) -> None:
     X, y = digits.part("trainval")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        tuned = JCMSPLCV(progress=not arguments.quiet).fit(X, y, class_vectors=digits.classes).calibrate(X, y)
+        model = JCMSPL().fit(X, y, class_vectors=digits.classes).calibrate(X, y)
         ridge = ClassSearchCV(RidgeVS(), progress=not arguments.quiet).fit(X, y, class_vectors=digits.classes)
         ridge.calibrate(X, y)
-    model = tuned.best_estimator_
     report = evaluate(model, digits, progress=not arguments.quiet)
     beside = evaluate(ridge.best_estimator_, digits, spaces=[ridge.best_estimator_.space], progress=False)
     if arguments.output is not None:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps({"jcmspl": report.data, "ridge": beside.data}, ensure_ascii=False))
         return
-    print(_text(digits, tuned, report, beside))
+    print(_text(digits, report, beside))
     print(_examples(model, digits))
     if arguments.output is not None:
         say(arguments, f"wrote {arguments.output}")
@@ -65,27 +65,32 @@ def run(arguments: argparse.Namespace) -> None:
         print("A page with plots: jcmspl demo -o digits.html. Your own data: jcmspl fit --help.")
 
 
-def _text(digits: Any, tuned: Any, report: Any, beside: Any) -> str:
+def _text(digits: Any, report: Any, beside: Any) -> str:
     seen, unseen = (", ".join(str(label) for label in labels) for labels in (digits.seen, digits.unseen))
     rows = [
-        ["JCMSPL", percent(report.accuracy), percent(report.harmonic_mean)],
-        ["ridge regression", percent(beside.accuracy), percent(beside.harmonic_mean)],
+        ["JCMSPL, default settings", percent(report.accuracy), percent(report.harmonic_mean)],
+        ["ridge regression, tuned", percent(beside.accuracy), percent(beside.harmonic_mean)],
         ["chance", percent(1 / len(digits.unseen)), ""],
     ]
     header = ["method", "three unseen digits", "all ten digits (harmonic mean)"]
-    settings = ", ".join(f"{name} {value}" for name, value in tuned.best_params_.items() if value is not None)
     return "\n".join(
         [
             f"Trained on {len(digits.rows('trainval')):,} images of {seen}; never seen: {unseen}.",
             f"A digit is described by {digits.classes.n_attributes} strokes, loops and openings, "
             f"such as “{digits.classes.attribute_names[0]}”.",
-            f"Settings, chosen on the seen digits alone: {settings}.",
             "",
             "Share recognised, mean over digits:",
             aligned(header, rows),
             "",
         ]
     )
+
+
+def _lines(explanation: Any) -> list[str]:
+    """Return an explanation with an attribute on each line, short enough to stand beside an image."""
+    head = str(explanation).splitlines()[0]
+    spoke = [f"{value:+.3f}  {name}" for name, value in [*explanation.top(2), *reversed(explanation.bottom(2))]]
+    return [head, *spoke]
 
 
 def _examples(model: Any, digits: Any) -> str:
@@ -95,10 +100,10 @@ def _examples(model: Any, digits: Any) -> str:
     for label in digits.unseen:
         row = int(np.flatnonzero(y == label)[0])
         explanation = model.explain(X[row : row + 1], candidates=list(digits.unseen))[0]
-        why = [f"{'right' if explanation.label == label else 'wrong'}: it is a {label}", *str(explanation).splitlines()]
+        why = [f"{'right' if explanation.label == label else 'wrong'}: it is a {label}", *_lines(explanation)]
         pixels = X[row].reshape(8, 8)
         for line in range(8):
             art = "".join(_SHADES[min(9, int(value / 16 * 9.99))] * 2 for value in pixels[line])
-            out.append(f"  {art}  {why[line - 2] if 2 <= line < 2 + len(why) else ''}".rstrip())
+            out.append(f"  {art}  {why[line - 1] if 0 <= line - 1 < len(why) else ''}".rstrip())
         out.append("")
     return "\n".join(out)

@@ -41,7 +41,7 @@ def line_chart(
     percent: bool = False,
 ) -> str:
     """Return a line chart."""
-    width, height, left, right, top, bottom = 560, 340, 64, 16, 16, 52
+    width, height, left, right, top, bottom = 580, 340, 84, 16, 16, 52
     points = [point for line in series for point in line.points] + [(mark.x, mark.y) for mark in marks]
     x_ticks = _log_ticks([x for x, _ in points]) if x_log else _ticks([x for x, _ in points])
     y_ticks = _ticks([y for _, y in points])

@@ -1,0 +1,312 @@
+"""The command line, run as a user runs it: in a process of its own."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from jcmspl import JCMSPL, load
+from jcmspl.datasets import load_dataset, load_digits, load_npz
+
+COMMANDS = ("demo", "fit", "predict", "evaluate", "tune", "compare", "reproduce", "convert", "info", "completion")
+
+
+def jcmspl(*arguments, cwd=None, code=0, **options):
+    result = subprocess.run(
+        [sys.executable, "-m", "jcmspl", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        **options,
+    )
+    assert result.returncode == code, result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "digits.safetensors"
+    jcmspl("fit", "digits", "-o", path, "--calibrate")
+    return path
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """Data of one's own: features, labels, class vectors and a split in files of the simplest kinds."""
+    folder = tmp_path_factory.mktemp("own")
+    digits = load_digits()
+    np.save(folder / "features.npy", np.asarray(digits.X, dtype=np.float32))
+    (folder / "labels.txt").write_text("\n".join(digits.y) + "\n")
+    with open(folder / "classes.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["name", *digits.classes.attributes])
+        for name in digits.classes:
+            writer.writerow([name, *digits.classes[name]])
+    parts = np.full(len(digits.X), "unused", dtype=object)
+    for part, rows in digits.parts.items():
+        parts[rows] = part
+    (folder / "split.csv").write_text("part\n" + "\n".join(parts) + "\n")
+    return folder
+
+
+class TestHelp:
+    def test_without_a_command(self):
+        assert "jcmspl demo" in jcmspl(code=2).stdout
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_every_command_has_examples(self, command):
+        text = jcmspl(command, "--help").stdout
+        assert f"jcmspl {command}" in text
+        assert "examples:" in text
+        assert "--debug" in text
+
+    def test_version(self):
+        import jcmspl as package
+
+        assert package.__version__ in jcmspl("--version").stdout
+
+    def test_wrong_usage(self):
+        assert "invalid choice" in jcmspl("fly", code=2).stderr
+        assert "required" in jcmspl("fit", "digits", code=2).stderr
+
+
+def test_demo(tmp_path):
+    result = jcmspl("demo", "-o", "digits.html", cwd=tmp_path)
+    assert "chance" in result.stdout
+    assert "ridge" in result.stdout
+    assert "right: it is a" in result.stdout
+    assert "<svg" in (tmp_path / "digits.html").read_text()
+    data = json.loads(jcmspl("demo", "--json", "--quiet").stdout)
+    accuracy = data["jcmspl"]["results"][0]["standard"]["per_class"]
+    assert accuracy > 0.5  # chance is a third
+    assert accuracy > data["ridge"]["results"][0]["standard"]["per_class"]
+
+
+def test_fit_is_the_fit_of_the_library(model):
+    digits = load_digits()
+    expected = JCMSPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
+    loaded = load(model)
+    np.testing.assert_allclose(loaded.visual_projection_, expected.visual_projection_, rtol=1e-8, atol=1e-12)
+    assert loaded.seen_bias_ > 0
+    X, _ = digits.part("test_unseen")
+    assert loaded.predict(X, candidates="unseen").tolist() == expected.predict(X, candidates="unseen").tolist()
+
+
+def test_fit_options(tmp_path):
+    path = tmp_path / "m.safetensors"
+    options = ["--class-match", "2", "--space", "visual", "--feature-normalisation", "zscore", "--statistics"]
+    data = json.loads(jcmspl("fit", "digits", "-o", path, "--json", *options, "--part", "train", "--quiet").stdout)
+    assert data["n_seen_classes"] == 5
+    loaded = load(path)
+    assert (loaded.class_match, loaded.space, loaded.feature_normalisation) == (2, "visual", "zscore")
+    assert loaded.statistics_.n_samples == len(load_digits().rows("train"))
+    result = jcmspl("fit", "digits", "-o", path, "--max-iter", "2", "--force")
+    assert "note: the fit stopped after max_iter=2" in result.stderr
+
+
+def test_evaluate(model, tmp_path):
+    text = jcmspl("evaluate", model, "digits", "-o", tmp_path / "report.html").stdout
+    assert "per class" in text
+    assert "harmonic mean" in text
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    data = json.loads(jcmspl("evaluate", model, "digits", "--json", "--space", "concept", "--hits", "1", "2").stdout)
+    assert [result["space"] for result in data["results"]] == ["concept"]
+    digits = load_digits()
+    expected = load(model).recogniser(candidates=digits.unseen, space="concept").predict(digits.part("test_unseen")[0])
+    right = expected == digits.part("test_unseen")[1]
+    assert data["results"][0]["standard"]["per_sample"] == pytest.approx(right.mean())
+
+
+class TestPredict:
+    def test_csv(self, model, own):
+        rows = list(csv.reader(jcmspl("predict", model, own / "features.npy").stdout.splitlines()))
+        digits = load_digits()
+        assert rows[0] == ["row", "label"]
+        assert [row[1] for row in rows[1:]] == load(model).predict(np.asarray(digits.X, dtype=np.float32)).tolist()
+
+    def test_a_part_with_scores(self, model, tmp_path):
+        options = ["--part", "test_unseen", "--candidates", "unseen", "--top", "2", "--scores"]
+        jcmspl("predict", model, "digits", *options, "-o", tmp_path / "named.csv")
+        jcmspl("predict", model, "digits", *options, "-o", tmp_path / "named.npz")
+        X, _ = load_digits().part("test_unseen")
+        labels, scores = load(model).predict_topk(X, 2, candidates="unseen", return_scores=True)
+        with np.load(tmp_path / "named.npz") as named:
+            np.testing.assert_array_equal(named["labels"], labels)
+            np.testing.assert_allclose(named["scores"], scores)
+            np.testing.assert_array_equal(named["row"], load_digits().rows("test_unseen"))
+        with open(tmp_path / "named.csv") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["label_1"] for row in rows] == labels[:, 0].tolist()
+        np.testing.assert_allclose([float(row["score_2"]) for row in rows], scores[:, 1], rtol=1e-6)
+
+    def test_other_candidates(self, model, own):
+        text = jcmspl("predict", model, own / "features.npy", "--candidates", "two, six").stdout
+        assert {line.split(",")[1] for line in text.splitlines()[1:]} == {"two", "six"}
+        text = jcmspl("predict", model, own / "features.npy", "--classes", own / "classes.csv").stdout
+        assert len({line.split(",")[1] for line in text.splitlines()[1:]}) > 5
+
+    def test_a_reader_that_has_enough(self, model, own):
+        command = f"{sys.executable} -m jcmspl predict {model} {own / 'features.npy'} | head -1"
+        result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+        assert result.stdout == "row,label\n"
+        assert result.stderr == ""
+
+
+def test_own_data_from_files_to_a_table(own, tmp_path):
+    files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", own / "classes.csv"]
+    split = ["--split", own / "split.csv"]
+    jcmspl("fit", *files, *split, "-o", tmp_path / "m.safetensors")
+    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", *files, *split, "--json").stdout)
+    assert data["results"][0]["standard"]["per_class"] > 0.5
+    # a folder with these names is a data set by itself
+    assert json.loads(jcmspl("info", own, "--json").stdout)["samples"]["test_unseen"] == 539
+    jcmspl("fit", *files, "--unseen", "0.3", "--seed", "1", "-o", tmp_path / "n.safetensors")
+    assert len(load(tmp_path / "n.safetensors").unseen_classes_) == 3
+
+
+def test_convert_there_and_back(own, tmp_path):
+    jcmspl("convert", own, "-o", tmp_path / "a.npz")
+    jcmspl("convert", tmp_path / "a.npz", "-o", tmp_path / "mat", "--to", "xlsa17")
+    jcmspl("convert", tmp_path / "mat", "-o", tmp_path / "b.npz")
+    first, last, digits = load_npz(tmp_path / "a.npz"), load_npz(tmp_path / "b.npz"), load_digits()
+    np.testing.assert_allclose(np.asarray(last.X), np.asarray(digits.X))
+    assert last.y.tolist() == first.y.tolist() == digits.y.tolist()
+    for part in ("trainval", "test_seen", "test_unseen"):
+        np.testing.assert_array_equal(last.rows(part), digits.rows(part))
+
+
+def test_info(model):
+    text = jcmspl("info", model).stdout
+    assert "'two'" in text
+    assert "JCMSPL" in text
+    assert json.loads(jcmspl("info", "digits", "--json").stdout)["n_attributes"] == 24
+
+
+def test_tune(tmp_path):
+    out, grid = tmp_path / "m.safetensors", tmp_path / "grid.csv"
+    data = json.loads(jcmspl("tune", "digits", "-o", out, "--results", grid, "--json", "--halving").stdout)
+    assert 0 < data["best_score"] <= 1
+    assert load(out).get_params()["space"] == data["best_params"]["space"]
+    with open(grid) as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == data["n_settings"] >= 81
+    assert "digits" not in jcmspl("tune", "digits", "--space", "concept", "--folds", "2", "--quiet").stderr
+
+
+def test_compare(tmp_path):
+    out = tmp_path / "table.md"
+    text = jcmspl("compare", "digits", "--methods", "RidgeVS", "ESZSL", "--repeats", "2", "-o", out).stdout
+    assert " *" in text
+    assert "random splits" in text
+    assert "ESZSL" in out.read_text()
+    data = json.loads(jcmspl("compare", "digits", "--methods", "RPL", "--repeats", "0", "--json").stdout)
+    assert data["rows"][0]["repeats"] == []
+
+
+def test_completion():
+    script = jcmspl("completion", "bash").stdout
+    check = f"{script}\nCOMP_WORDS=(jcmspl fit --calib); COMP_CWORD=2; _jcmspl; echo ${{COMPREPLY[@]}}"
+    result = subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True)
+    assert result.stdout == "--calibrate\n"
+    assert "bashcompinit" in jcmspl("completion", "zsh").stdout
+    assert "-l calibrate" in jcmspl("completion", "fish").stdout
+
+
+class TestMistakes:
+    """One sentence, exit code 1, no traceback, nothing written."""
+
+    def fails(self, tmp_path, *arguments):
+        before = sorted(tmp_path.rglob("*"))
+        result = jcmspl(*arguments, code=1)
+        assert "Traceback" not in result.stderr
+        assert result.stdout == ""
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        assert sorted(tmp_path.rglob("*")) == before
+        return result.stderr
+
+    def test_no_such_data(self, tmp_path):
+        message = self.fails(tmp_path, "fit", tmp_path / "nothing", "-o", tmp_path / "m.safetensors")
+        assert "does not exist" in message
+        assert message.startswith("jcmspl fit: ")
+
+    def test_existing_output(self, tmp_path, model):
+        (tmp_path / "m.safetensors").write_text("precious")
+        assert "--force" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "m.safetensors")
+        (tmp_path / "r.html").write_text("precious")
+        assert "--force" in self.fails(tmp_path, "evaluate", model, "digits", "-o", tmp_path / "r.html")
+        assert (tmp_path / "r.html").read_text() == "precious"
+
+    def test_output_in_no_folder(self, tmp_path):
+        assert "does not exist" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "no" / "m.safetensors")
+
+    def test_not_a_model(self, tmp_path):
+        (tmp_path / "m").write_bytes(b"hello")
+        assert "safetensors" in self.fails(tmp_path, "evaluate", tmp_path / "m", "digits")
+
+    def test_not_a_mat_file(self, tmp_path):
+        (tmp_path / "x.mat").write_bytes(b"hello " * 100)
+        assert "x.mat" in self.fails(tmp_path, "fit", tmp_path / "x.mat", "-o", tmp_path / "m.safetensors")
+
+    def test_broken_benchmark_files(self, tmp_path):
+        folder = tmp_path / "mat"
+        jcmspl("convert", "digits", "-o", folder)
+        splits = (folder / "att_splits.mat").read_bytes()
+        (folder / "att_splits.mat").write_bytes(splits[: len(splits) // 2])
+        assert "att_splits.mat" in self.fails(tmp_path, "info", folder)
+
+    def test_wrong_features(self, tmp_path, model):
+        np.save(tmp_path / "x.npy", np.ones((5, 3)))
+        assert "3 features" in self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+
+    def test_nan(self, tmp_path, model):
+        np.save(tmp_path / "x.npy", np.full((5, 64), np.nan))
+        assert "NaN" in self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+
+    def test_unknown_candidates(self, tmp_path, model):
+        message = self.fails(tmp_path, "predict", model, "digits", "--part", "train", "--candidates", "yeti")
+        assert "yeti" in message
+
+    def test_class_without_a_vector(self, tmp_path, own):
+        (tmp_path / "classes.csv").write_text("name,a\nzero,1\none,2\n")
+        files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", tmp_path / "classes.csv"]
+        assert "no class vectors for 8 of the 10" in self.fails(tmp_path, "fit", *files, "-o", tmp_path / "m")
+
+    def test_debug_shows_the_traceback(self, tmp_path):
+        result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)
+        assert "Traceback" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_writes_nothing(tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "big.npz", X=rng.random((3000, 300)), labels=np.arange(3000) % 60)
+    np.save(tmp_path / "classes.npy", rng.random((60, 20)))
+    files = ["fit", tmp_path / "big.npz", "--classes", tmp_path / "classes.npy", "--unseen", "0.2"]
+    options = ["--max-iter", "100000000", "--tol", "0", "-o", tmp_path / "m.safetensors"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jcmspl", *map(str, [*files, *options])], stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(8)  # long enough to be in the fit, which would take days
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert messages == "jcmspl: interrupted; nothing was written\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npz", "classes.npy"]
+
+
+def test_on_real_files(data_folder, tmp_path):
+    cub = data_folder / "cub"
+    if not cub.is_dir():
+        pytest.skip("no cub/ in the folder of benchmark data")
+    jcmspl("fit", cub, "-o", tmp_path / "m.safetensors")
+    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", cub, "--json").stdout)
+    assert data["results"][0]["standard"]["per_class"] > 0.62
+    assert len(load_dataset(cub).unseen) == data["dataset"]["n_unseen_classes"] == 50

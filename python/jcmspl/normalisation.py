@@ -140,7 +140,7 @@ def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: int) -
         return mean, np.full_like(mean, length if length > 0 else 1)
     spread = np.sqrt(np.where(varies, variance, 1))
     if step == "zscore_unit":
-        spread *= np.sqrt(max(np.count_nonzero(varies), 1))
+        spread *= max(float(np.count_nonzero(varies)), 1.0) ** 0.5
     return mean, spread
 
 

@@ -16,9 +16,10 @@ import bench_iterations
 import bench_neighbours
 import bench_stream
 import bench_sylvester
+import bench_tuning
 from question import THREADS, Question, Unavailable, blas_kernels
 
-MODULES = (bench_fit, bench_iterations, bench_sylvester, bench_stream, bench_neighbours)
+MODULES = (bench_fit, bench_iterations, bench_sylvester, bench_stream, bench_neighbours, bench_tuning)
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]
 PACKAGES = ("jcmspl", "numpy", "scipy", "scikit-learn", "faiss-cpu")
 LAYOUT = "{name:<29} {compares:<88} {target:<26} {measured:>9}  {verdict}"

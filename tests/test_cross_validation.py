@@ -313,7 +313,7 @@ class TestInterrupt:
     def test_the_best_so_far_is_fitted(self, monkeypatch, n_jobs):
         full = tuned()
         self.stop_after(monkeypatch, 5 * 5 + 2)
-        with pytest.warns(RuntimeWarning, match="interrupted: the choice is among the 15 settings"):
+        with pytest.warns(RuntimeWarning, match=r"interrupted: the choice is among the 5 settings \(times 3 ways"):
             model = tuned(n_jobs=n_jobs)
         n = 5 * 3
         assert model.interrupted_

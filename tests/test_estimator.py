@@ -485,3 +485,24 @@ def test_class_table_may_hold_other_classes_only_by_name():
     model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=table)
     assert_array_equal(model.unseen_classes_, ZOO.unseen)
     assert set(model.class_table_) == set(table)
+
+
+@pytest.mark.parametrize("step", ["center_unit", "zscore_unit"])
+def test_weights_mean_the_same_in_any_units(step):
+    """The number of samples, of features and of attributes does not matter either, as far as copies of them tell."""
+    X, vectors = ZOO.X + np.arange(20), ZOO.table.vectors
+
+    def scores(X, y, vectors, normalisation=step):
+        model = JCMSPL(feature_normalisation=normalisation, class_normalisation=normalisation)
+        model.fit(X, y, class_vectors=ClassTable(list(ZOO.table), vectors))
+        return model.decision_function(X[:30])
+
+    expected = scores(X, ZOO.y, vectors)
+    tolerance = 1e-7 * np.abs(expected).max()
+    assert_allclose(scores(1000 * X, ZOO.y, vectors), expected, atol=tolerance)
+    assert_allclose(scores(X, ZOO.y, 0.01 * vectors), expected, atol=tolerance)
+    assert_allclose(scores(np.tile(X, (1, 3)), ZOO.y, np.tile(vectors, (1, 2))), expected, atol=tolerance)
+    assert_allclose(scores(np.tile(X, (2, 1)), np.tile(ZOO.y, 2), vectors), expected, atol=tolerance)
+    # the names without _unit do not have that: scores differ by more than a factor
+    raw, tripled = (scores(np.tile(X, (1, n)), ZOO.y, vectors, step.removesuffix("_unit")) for n in (1, 3))
+    assert not np.allclose(tripled / np.abs(tripled).max(), raw / np.abs(raw).max(), rtol=0, atol=1e-3)

@@ -54,6 +54,25 @@ def test_on_a_terminal():
     assert shown.rstrip("\r").endswith(" ")  # the line is wiped at the end
 
 
+SEARCH = """
+import numpy as np
+from jcmspl import JCMSPLCV
+from jcmspl import _progress
+_progress._DELAY = _progress._INTERVAL = 0.0
+rng = np.random.default_rng(0)
+X, y = rng.random((80, 10)), np.arange(80) % 8
+JCMSPLCV(class_match=1, cv=2, extend=0, progress={progress}).fit(X, y, class_vectors=rng.random((8, 4)))
+"""
+
+
+def test_of_a_search():
+    shown = on_terminal(SEARCH.format(progress=True))
+    assert "tuning: 1 of 54 fits, " in shown
+    assert "tuning: 54 of 54 fits, " in shown
+    assert " left" in shown
+    assert on_terminal(SEARCH.format(progress=False)) == ""
+
+
 def test_silenced():
     assert on_terminal(SCRIPT.format(progress=False)) == ""
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, ClassTable
+from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS
 from reference import class_codes, jcmspl_iterations
 from test_normalisation import explicit
 
@@ -92,3 +92,42 @@ def test_calibration_on_training_classes_helps_with_others(cub, model):
     before = harmonic()
     model.calibrate(*cub.part("trainval"))
     assert harmonic() > max(0.5, before + 0.1)
+
+
+# A part of the default grid, around its best setting: all of it takes minutes (bench/accuracy.py).
+GRID = {"semantic_match": 0.01, "class_match": (1.0, 100.0), "visual_reconstruction": (0.1, 10.0), "extend": 0}
+
+
+@pytest.fixture(scope="module")
+def tuned(cub):
+    return JCMSPLCV(**GRID, semantic_reconstruction=0.01).fit(*cub.part("trainval"), class_vectors=cub.table)
+
+
+def test_tuned_on_training_classes(cub, tuned):
+    assert tuned.best_params_["visual_reconstruction"] == 0.1
+    assert 0.68 < tuned.best_score_ < 0.78  # of 30 classes
+    assert tuned.score(*cub.part("test_unseen")) > 0.62  # of 50
+
+
+def test_scores_of_folds_are_those_of_plain_fits(cub, tuned):
+    X, y = cub.part("trainval")
+    train, test = next(ClassKFold(5).split(X, y))
+    plain = JCMSPL(**tuned.best_params_, max_iter=35).fit(X[train], y[train], class_vectors=cub.table)
+    score = plain.score(X[test], y[test], candidates=sorted(set(y[test].tolist())))
+    assert tuned.cv_results_["split0_test_score"][tuned.best_index_] == pytest.approx(score, abs=0.002)
+
+
+# What each reaches here (bench/accuracy.py) but for a little slack.
+@pytest.mark.parametrize(
+    ("peer", "grid", "least"),
+    [
+        (RidgeVS(), {"alpha": (0.1, 1.0, 10.0)}, 0.51),
+        (RPL(), {"alpha": (1.0, 10.0, 100.0)}, 0.59),
+        (SAE(space="visual"), {"weight": (0.01, 0.1, 1.0)}, 0.58),
+        (ESZSL(), {"visual_penalty": (1.0, 10.0), "semantic_penalty": (0.1, 1.0)}, 0.57),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_tuned_peers_do_not_reach_it(cub, tuned, peer, grid, least):
+    search = ClassSearchCV(peer, grid, extend=0).fit(*cub.part("trainval"), class_vectors=cub.table)
+    assert least < search.score(*cub.part("test_unseen")) < tuned.score(*cub.part("test_unseen")) - 0.01

@@ -116,9 +116,10 @@ class Search:
             if not self._finished():
                 raise
             self.interrupted = True
+            n_settings = len({key for key, _ in self._finished()})
             warnings.warn(
-                f"interrupted: the choice is among the {len(self._finished())} settings (times {len(self.variants)} "
-                "ways to compare) that were finished on all folds",
+                f"interrupted: the choice is among the {n_settings} settings (times {len(self.variants)} ways to "
+                "compare) that were finished on all folds",
                 RuntimeWarning,
                 stacklevel=4,
             )

@@ -177,8 +177,8 @@ class ClassSearchCV(TunedModel):
     ----------
     estimator : JCMSPL, RidgeVS, FPL, RPL, SAE or ESZSL
     param_grid : dict of str to values, optional
-        The values to try of each parameter; a single value needs no list. By default decades of its weights and, for
-        JCMSPL and SAE, the spaces that the model can compare in.
+        The values to try of each parameter; a single value needs no list. By default some decades of its weights, for
+        JCMSPL and SAE the spaces that the model can compare in, and for ESZSL also the cosine.
     cv, extend, halving, n_jobs, random_state, progress
         As for :class:`JCMSPLCV`.
 

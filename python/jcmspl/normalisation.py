@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jcmspl._validation import Float64Array, FloatArray, one_of
 from jcmspl.statistics import Statistics
 
-_COLUMN_STEPS = ("none", "center", "feature_l2", "zscore")
+_COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
 #: What can be chosen. Samples are always scaled before columns are.
 NORMALISATIONS = (
     "none",
@@ -54,10 +54,13 @@ class Normalisation:
     center              the mean of each column over the training data is subtracted
     feature_l2          each column is divided by its length over the training data
     zscore              center, then each column is divided by its standard deviation
-    sample_l2+...       sample_l2 first, then one of the last three
+    center_unit         center, then all columns are divided by one number: the mean square length is 1
+    zscore_unit         zscore, then the same
+    sample_l2+...       sample_l2 first, then one of the last five
     ==================  ==============================================================================
 
-    Columns that are constant are centred and not divided.
+    Columns that are constant are centred and not divided. With the last two the weights of a model mean the same
+    whatever the unit and the number of the features are (docs/tuning.md).
     """
 
     name: str
@@ -131,7 +134,13 @@ def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: int) -
         length = np.sqrt(squares * n)
         return zero, np.where(length > 0, length, 1)
     variance = squares - mean**2
-    spread = np.sqrt(np.where(variance > _NOISE * squares, variance, 1))
+    varies = variance > _NOISE * squares
+    if step == "center_unit":
+        length = np.sqrt(variance[varies].sum())
+        return mean, np.full_like(mean, length if length > 0 else 1)
+    spread = np.sqrt(np.where(varies, variance, 1))
+    if step == "zscore_unit":
+        spread *= max(float(np.count_nonzero(varies)), 1.0) ** 0.5
     return mean, spread
 
 

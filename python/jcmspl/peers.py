@@ -308,7 +308,12 @@ class ESZSL(LinearPeer):
     """
 
     _PENALTIES = ("visual_penalty", "semantic_penalty")
-    _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"visual_penalty": _DECADES, "semantic_penalty": _DECADES}
+    _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "visual_penalty": _DECADES,
+        "semantic_penalty": _DECADES,
+        "space": ("semantic", "visual"),
+        "metric": ("dot", "cosine"),
+    }
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ from jcmspl import (
     load,
 )
 from jcmspl._grid import Grid
+from jcmspl.estimator import WEIGHTS
 from zoo import make_zoo
 
 ZOO = make_zoo(n_seen=10, noise=0.9, per_class=12)
@@ -38,7 +39,10 @@ SMALL = {
     "class_match": (0.1, 10.0),
     "visual_reconstruction": (0.01, 0.1),
     "semantic_reconstruction": (0.01,),
+    "cv": 5,
+    "choose": "best",  # what is chosen with few classes is tested on its own, below
 }
+BEST = {"cv": 5, "choose": "best"}
 
 
 def tuned(zoo=ZOO, model=None, **parameters):
@@ -216,9 +220,9 @@ class TestWhatDecides:
             p for p, m in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True) if m == 1
         ]
         assert len(ties) > 1
-        smallest = min(ties, key=lambda p: [p[name] for name in SMALL] + [p["space"] == "semantic"])
+        smallest = min(ties, key=lambda p: [p[name] for name in WEIGHTS] + [p["space"] == "semantic"])
         assert model.best_params_ == smallest
-        ridge = tuned(clear, ClassSearchCV(RidgeVS(), {"alpha": (1e-6, 1e-5, 1e-4)}))
+        ridge = tuned(clear, ClassSearchCV(RidgeVS(), {"alpha": (1e-6, 1e-5, 1e-4)}, **BEST))
         assert (ridge.best_score_, ridge.best_params_) == (1, {"alpha": 1e-4})
 
     def test_folds(self):
@@ -228,10 +232,41 @@ class TestWhatDecides:
             tuned(cv=ClassKFold(10))
 
 
+class TestFewClasses:
+    """The best of many settings on few held-out classes is mostly luck."""
+
+    def test_folds_are_drawn_several_times(self):
+        assert tuned(cv=None).n_splits_ == 25
+        many = make_zoo(n_seen=20, per_class=3)
+        assert tuned(many, cv=None).n_splits_ == 5
+
+    def test_prudent_is_nearest_to_the_defaults_of_all_within_a_standard_error(self):
+        model = tuned(choose="prudent")
+        means, scores = model.cv_results_["mean_test_score"], split_scores(model)
+        best = means.argmax()
+        good = means >= means[best] - scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
+        assert good[model.best_index_]
+        default = JCMSPL()
+
+        def distance(params):
+            weights = [abs(np.log10(params[name] / getattr(default, name))) for name in WEIGHTS]
+            return sum(weights) + (params["space"] != default.space)
+
+        distances = np.array([distance(params) for params in model.cv_results_["params"]])
+        assert distances[model.best_index_] == pytest.approx(distances[good].min())
+
+    def test_auto(self):
+        assert tuned(choose="auto").best_params_ == tuned(choose="prudent").best_params_
+        many = make_zoo(n_seen=20, per_class=3)
+        assert tuned(many, choose="auto").best_index_ == tuned(many, choose="best").best_index_
+        with pytest.raises(ValueError, match="choose must be one of"):
+            tuned(choose="lucky")
+
+
 class TestGrowing:
     # on this data the best decade is 1, and beyond 100 nothing changes any more
     def search(self, *alphas, extend):
-        return tuned(model=ClassSearchCV(RPL(metric="euclidean"), {"alpha": alphas}, extend=extend))
+        return tuned(model=ClassSearchCV(RPL(metric="euclidean"), {"alpha": alphas}, extend=extend, **BEST))
 
     def test_the_grid_grows_towards_the_best(self):
         assert self.search(10, 100, extend=0).best_params_ == {"alpha": 10}
@@ -290,7 +325,7 @@ class TestHalving:
         assert halved.n_iter_ == 50
 
     def test_makes_no_difference_without_iterations(self):
-        one, two = (tuned(model=ClassSearchCV(RPL(), halving=halving)) for halving in (False, True))
+        one, two = (tuned(model=ClassSearchCV(RPL(), halving=halving, **BEST)) for halving in (False, True))
         assert_array_equal(split_scores(one), split_scores(two))
 
 

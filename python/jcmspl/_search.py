@@ -128,6 +128,31 @@ class Search:
         """Return the best setting and variant; of equal ones the simplest of those that were tried first."""
         return min(self._finished(), key=self._preference)
 
+    def prudent(self) -> tuple[Key, int]:
+        """Return, of all that are within a standard error of the best, the one nearest to the model's own parameters.
+
+        With few classes the best of hundreds of settings is the luckiest of them: what is not clearly worse but nearer
+        to settings known to be good elsewhere recognises other classes better.
+        """
+        best = self.best()
+        scores = self.trials[best[0]].scores[best[1]]
+        enough = scores.mean() - scores.std(ddof=1) / np.sqrt(len(scores))
+        good = [
+            (key, variant) for key, variant in self._finished() if self.trials[key].scores[variant].mean() >= enough
+        ]
+        return min(good, key=lambda choice: (self._distance(choice), self._preference(choice)))
+
+    def _distance(self, choice: tuple[Key, int]) -> float:
+        """Return how far a choice is from the model's own parameters: decades of each weight, else 1 if different."""
+        own = self._model.get_params(deep=False)
+        total = 0.0
+        for name, value in self.parameters(choice).items():
+            if value == own[name]:
+                continue
+            weights = name in self.grid.weights and value > 0 and own[name] > 0
+            total += abs(math.log10(value / own[name])) if weights else 1.0
+        return round(total, _TIE_DIGITS)
+
     def parameters(self, choice: tuple[Key, int]) -> dict[str, Any]:
         """Return a choice as parameters of the model."""
         key, variant = choice

@@ -20,12 +20,17 @@ from jcmspl._grid import Grid, as_values
 from jcmspl._model import ZeroShotModel
 from jcmspl._results import results_table
 from jcmspl._search import Search
-from jcmspl._validation import Float64Array, IntArray, as_count
+from jcmspl._validation import Float64Array, IntArray, as_count, one_of
 from jcmspl.classes import ClassTable
 from jcmspl.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.model_selection import ClassKFold
 from jcmspl.normalisation import parse_normalisation
 from jcmspl.statistics import Statistics
+
+#: With less training classes than this folds hold out so few that the best setting is mostly luck: they are drawn
+#: several times, and the choice is a prudent one.
+FEW_CLASSES = 20
+_REPEATS_OF_FEW = 5
 
 
 class TunedModel(ZeroShotModel):
@@ -34,6 +39,7 @@ class TunedModel(ZeroShotModel):
     cv: Any
     extend: int
     halving: bool
+    choose: str
     n_jobs: int | None
     random_state: Any
     progress: bool
@@ -172,9 +178,10 @@ class TunedModel(ZeroShotModel):
             for value in as_values(values, name):
                 clone(template).set_params(**{name: value})._check_parameters()
         template._check_parameters()
-        if not isinstance(self.cv, ClassKFold):
+        if self.cv is not None and not isinstance(self.cv, ClassKFold):
             as_count(self.cv, "cv", minimum=2)
         as_count(self.extend, "extend", minimum=0)
+        one_of(self.choose, "choose", ("auto", "best", "prudent"))
         if self.n_jobs is not None:
             as_count(self.n_jobs, "n_jobs")
 
@@ -208,7 +215,8 @@ class TunedModel(ZeroShotModel):
             progress=bool(self.progress),
         )
         search.run()
-        best = search.best()
+        prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
+        best = search.prudent() if prudently else search.best()
         self.best_params_ = search.parameters(best)
         self._chosen = template.set_params(**self.best_params_)
         self.best_index_ = search.choices().index(best)
@@ -242,7 +250,8 @@ class TunedModel(ZeroShotModel):
         """Return the classes that each fold holds out, two at least, and the number of folds of a repeat."""
         cv = self.cv
         if not isinstance(cv, ClassKFold):
-            cv = ClassKFold(min(cv, n_classes // 2), random_state=self.random_state)
+            repeats = _REPEATS_OF_FEW if cv is None and n_classes < FEW_CLASSES else 1
+            cv = ClassKFold(min(cv or 5, n_classes // 2), n_repeats=repeats, random_state=self.random_state)
         folds = list(cv.split_classes(n_classes))
         sizes = [len(fold) for fold in folds]
         if min(sizes) < 2 or n_classes - max(sizes) < 2:

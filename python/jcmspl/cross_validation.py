@@ -18,8 +18,8 @@ class JCMSPLCV(TunedModel):
 
     For each fold of training classes and each setting a model is fitted to the other classes, and samples of the fold
     are recognised among the fold's classes. The setting with the highest mean of the per-class accuracies is fitted to
-    all samples; of equal ones that with the smallest weights, nearest to a model with fewer terms. If the best weights
-    lie on the edge of the grid, it grows.
+    all samples (but see ``choose``); of equal ones that with the smallest weights, nearest to a model with fewer terms.
+    If the best weights lie on the edge of the grid, it grows.
 
     Parameters
     ----------
@@ -32,14 +32,19 @@ class JCMSPLCV(TunedModel):
         Where to compare samples and classes.
     feature_normalisation, class_normalisation : str or sequence of str, default "sample_l2+center"
         Normalisations to try.
-    cv : int or ClassKFold, default 5
-        The number of folds of classes, less if there would not be two classes in each; or how to split the classes.
+    cv : int or ClassKFold, optional
+        The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
+        default 5 folds, which are drawn five times if there are less than 20 classes.
     extend : int, default 4
         How many times the grid may grow: each time by one step beyond the best setting, on every axis on whose edge it
         lies and on several at once. A step is the factor between the two outermost values. 0: never.
     halving : bool, default False
         Whether to try all settings with few iterations first and only the best third with more, twice. Faster, but the
         choice may be another one.
+    choose : {"auto", "best", "prudent"}, default "auto"
+        Take the setting with the highest mean accuracy; or, of all within a standard error of that, the one nearest to
+        the defaults of JCMSPL. "auto" is prudent with less than 20 classes, where the best of so many settings is
+        mostly luck.
     init : {"codes", "random"}, default "codes"
     max_iter : int, default 35
     tol : float, default 1e-6
@@ -112,9 +117,10 @@ class JCMSPLCV(TunedModel):
         space: Any = JCMSPL._GRID["space"],
         feature_normalisation: Any = "sample_l2+center",
         class_normalisation: Any = "sample_l2+center",
-        cv: Any = 5,
+        cv: Any = None,
         extend: int = 4,
         halving: bool = False,
+        choose: str = "auto",
         init: str = "codes",
         max_iter: int = 35,
         tol: float = 1e-6,
@@ -136,6 +142,7 @@ class JCMSPLCV(TunedModel):
         self.cv = cv
         self.extend = extend
         self.halving = halving
+        self.choose = choose
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -179,7 +186,7 @@ class ClassSearchCV(TunedModel):
     param_grid : dict of str to values, optional
         The values to try of each parameter; a single value needs no list. By default some decades of its weights, for
         JCMSPL and SAE the spaces that the model can compare in, and for ESZSL also the cosine.
-    cv, extend, halving, n_jobs, random_state, progress
+    cv, extend, halving, choose, n_jobs, random_state, progress
         As for :class:`JCMSPLCV`.
 
     Attributes
@@ -206,9 +213,10 @@ class ClassSearchCV(TunedModel):
         estimator: Any,
         param_grid: Any = None,
         *,
-        cv: Any = 5,
+        cv: Any = None,
         extend: int = 4,
         halving: bool = False,
+        choose: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         progress: bool = True,
@@ -218,6 +226,7 @@ class ClassSearchCV(TunedModel):
         self.cv = cv
         self.extend = extend
         self.halving = halving
+        self.choose = choose
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress

@@ -7,7 +7,7 @@
 namespace jcmspl {
 
 Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll) : dimension_(lower.rows()) {
-  reflectors_.reduce(lower);
+  reflectors_.reduce(MatrixD(lower));
   poll();
   VectorD all;
   MatrixD vectors;

@@ -36,8 +36,8 @@ void invert(View<double> a) {
 
 }  // namespace
 
-void InverseCholeskyFactor::compute(const MatrixD& lower) {
-  factor_ = lower;
+void InverseCholeskyFactor::compute(MatrixD&& lower) {
+  factor_.swap(lower);
   invert(view(factor_));
 }
 

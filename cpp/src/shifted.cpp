@@ -1,6 +1,7 @@
 #include "jcmspl/shifted.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "jcmspl/kernels.hpp"
 
@@ -32,52 +33,56 @@ void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD&
 
 }  // namespace
 
-void ShiftedSolver::solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts,
-                          const MatrixD& rhs, MatrixD& solution) {
+void ShiftedSolver::solve(MatrixD&& lower, double size, const std::array<ShiftedRows, 2>& parts, MatrixD& z,
+                          MatrixD& spare) {
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
+  const Index k = lower.rows();
+  VectorD eigenvalues = VectorD::Zero(k);
+  double noise = 0;
+  bool tridiagonal = false;
   has_rotated_ = uses_S(parts[0]) || uses_S(parts[1]);
-  if (!has_rotated_) {  // nothing but divisions
-    const VectorD zeros = VectorD::Zero(rhs.cols());
-    solution = rhs;
-    solve_diagonal(parts[0], zeros, 0, 0, solution);
-    solve_diagonal(parts[1], zeros, 0, parts[0].shifts.size(), solution);
-    return;
+  if (has_rotated_) {
+    tridiagonal_.reduce(std::move(lower));
+    // With shifts well above the errors of S, weight S + shift is safely positive definite.
+    noise = epsilon * std::max(size, static_cast<double>(k) * tridiagonal_.norm_bound());
+    const auto is_safe = [&](const ShiftedRows& part) {
+      return !uses_S(part) || part.shifts.minCoeff() > 16 * part.weight * noise;
+    };
+    tridiagonal = is_safe(parts[0]) && is_safe(parts[1]);
+    if (tridiagonal)
+      tridiagonal_.form_q(basis_);
+    else
+      eigenvalues = diagonalise(noise);
+    rotate(z, spare);
   }
-  tridiagonal_.reduce(lower);
-  basis_ = tridiagonal_.q();
-  // With shifts well above the errors of S, weight S + shift is safely positive definite.
-  const double noise = epsilon * std::max(size, static_cast<double>(lower.rows()) * tridiagonal_.norm_bound());
-  const auto is_safe = [&](const ShiftedRows& part) {
-    return !uses_S(part) || part.shifts.minCoeff() > 16 * part.weight * noise;
-  };
-  const bool tridiagonal = is_safe(parts[0]) && is_safe(parts[1]);
-  const VectorD eigenvalues = tridiagonal ? VectorD(VectorD::Zero(lower.rows())) : diagonalise(noise);
-
-  solution.resize(rhs.rows(), rhs.cols());
-  gemm(Op::none, Op::none, 1, rhs, basis_, 0, solution);
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     if (tridiagonal && uses_S(part))
-      solve_tridiagonal(part, first, solution);
+      solve_tridiagonal(part, first, z);
     else
-      solve_diagonal(part, eigenvalues, noise, first, solution);
+      solve_diagonal(part, eigenvalues, noise, first, z);
     first += part.shifts.size();
   }
 }
 
 VectorD ShiftedSolver::diagonalise(double noise) {
   VectorD values;
-  MatrixD vectors, product(basis_.rows(), basis_.cols());
-  tridiagonal_.eigen(values, vectors);
-  gemm(Op::none, Op::none, 1, basis_, vectors, 0, product);
-  basis_.swap(product);
+  tridiagonal_.eigen(values, basis_);
+  tridiagonal_.apply(Side::left, false, basis_);
   return (values.array() > noise).select(values, 0.0);
+}
+
+void ShiftedSolver::rotate(MatrixD& x, MatrixD& spare) const {
+  if (!has_rotated_) return;
+  spare.resize(x.rows(), x.cols());
+  gemm(Op::none, Op::none, 1, x, basis_, 0, spare);
+  x.swap(spare);
 }
 
 void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z) {
   const Index k = z.cols(), count = part.shifts.size();
-  // A block of rows with its pivots should stay in the cache of one core.
-  const Index step = std::clamp<Index>(32768 / k, 16, 512);
+  // A block of rows with its pivots should stay in the cache of one core, and fill whole cache lines.
+  const Index step = std::clamp<Index>(65536 / k / 16 * 16, 16, 512);
   for (Index first = 0; first < count; first += step) {
     const Index rows = std::min(step, count - first);
     pivots_.resize(rows, k);

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "jcmspl/clock.hpp"
 #include "jcmspl/inverse.hpp"
@@ -20,14 +21,15 @@ double dot(const A& a, const B& b) {
   return a.cwiseProduct(b).sum();
 }
 
-// <a, b> of two symmetric matrices given by their lower triangles.
-double symmetric_dot(const MatrixD& a, const MatrixD& b) {
-  double off_diagonal = 0;
-  for (Index j = 0; j + 1 < a.cols(); ++j) {
-    const Index below = a.rows() - j - 1;
-    off_diagonal += a.col(j).tail(below).dot(b.col(j).tail(below));
+// <a, c> and <b, c> of symmetric matrices given by their lower triangles.
+std::pair<double, double> symmetric_dots(const MatrixD& a, const MatrixD& b, const MatrixD& c) {
+  double ac = 0, bc = 0;
+  for (Index j = 0; j + 1 < c.cols(); ++j) {
+    const Index below = c.rows() - j - 1;
+    ac += a.col(j).tail(below).dot(c.col(j).tail(below));
+    bc += b.col(j).tail(below).dot(c.col(j).tail(below));
   }
-  return 2 * off_diagonal + a.diagonal().dot(b.diagonal());
+  return {2 * ac + a.diagonal().dot(c.diagonal()), 2 * bc + b.diagonal().dot(c.diagonal())};
 }
 
 MatrixD full(const MatrixD& lower) {
@@ -43,6 +45,8 @@ struct Sums {
   double DME = 0;  // <(A - P) M, E>
   double PME = 0;  // <P M, E>
   double AXC = 0;  // <A, C X'>
+  double ENE = 0;  // |E L'|^2
+  double FNF = 0;  // |(B Yc - E) L'|^2
 };
 
 // For one concept, with columns a of A', p of P' and em of M E': xc = g p + em, half = g p / 2 + em, and its
@@ -93,7 +97,7 @@ public:
   void update_concepts(const Poll& poll);
   // The terms of the objective, and a bound on the rounding errors of their sum.
   Terms objective(double& noise) const;
-  Stationarity stationarity() const;
+  Stationarity stationarity();
 
   // x' in the original basis of the concept space, for x' = A', B', P' or E'
   template <class M>
@@ -114,12 +118,10 @@ private:
   void find_code_gram();
   // |P X + E L'|^2 for any P, E of the right shape
   double squared_norm(const MatrixD& pt, const MatrixD& et) const;
-  // codes += weight Hc', in the present basis
+  void find_K();
+  // What K E is: l2 Hc' + (l1 + l4) (B Yc)'
   template <class Codes>
-  void add_class_codes(double weight, Codes&& codes) const {
-    for (Index j = 0; j < k_; ++j)
-      for (Index i = 0; i < k_; ++i) codes(class_of(i), j) += weight * basis_(i, j);
-  }
+  void find_class_side(Codes&& codes) const;
   Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
 
   const Spectrum& data_;
@@ -137,7 +139,7 @@ private:
   MatrixD CCt_;         // CC' (k x k), lower triangle
   double CC_size_ = 0;  // what was added up to it, in norm; its rounding errors are relative to that
   MatrixD AAt_, BBt_;   // AA', BB' (k x k), lower triangles
-  MatrixD K_;           // k x k, lower triangle
+  MatrixD K_;           // k x k, lower triangle; used up by its inversion
   InverseCholeskyFactor K_inverse_;
   MatrixD BYt_;        // (B Yc)'   c x k
   MatrixD half_;       // [XX'P'/2 + M E',  XY']      r x (k + q)
@@ -195,11 +197,10 @@ void Descent::begin(const Start& start) {
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
-  shifted_.solve(CCt_, CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}}, XYCt_,
-                 ABt_);
-  if (!shifted_.has_rotated()) return;
-  gemm(Op::none, Op::none, 1, basis_, shifted_.basis(), 0, K_);  // K is about to be overwritten anyway
-  basis_.swap(K_);
+  ABt_.swap(XYCt_);
+  shifted_.solve(std::move(CCt_), CC_size_, {{{set_.l3, 1 + set_.l3, g_}, {set_.l4, set_.l1 + set_.l4, set_.l1 * h_}}},
+                 ABt_, XYCt_);
+  shifted_.rotate(basis_, K_);  // K is about to be overwritten anyway
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -219,16 +220,32 @@ void Descent::update_concepts(const Poll& poll) {
 void Descent::find_codes() {
   syrk(Op::transpose, 1, At(), 0, AAt_);
   syrk(Op::transpose, 1, Bt(), 0, BBt_);
-  for (Index j = 0; j < k_; ++j)
-    K_.col(j).tail(k_ - j) = set_.l3 * AAt_.col(j).tail(k_ - j) + set_.l4 * BBt_.col(j).tail(k_ - j);
-  K_.diagonal().array() += 1 + set_.l1 + set_.l2;
-  K_inverse_.compute(K_);
+  find_K();
+  K_inverse_.compute(std::move(K_));
 
   gemm(Op::transpose, Op::none, 1, data_.vectors, Bt(), 0, BYt_);
   PEt_.topRows(r_) = (1 + set_.l3) * At();
-  PEt_.bottomRows(c_) = (set_.l1 + set_.l4) * BYt_;
-  add_class_codes(set_.l2, PEt_.bottomRows(c_));
+  find_class_side(PEt_.bottomRows(c_));
   K_inverse_.divide(PEt_);
+}
+
+void Descent::find_K() {
+  K_.resize(k_, k_);
+  for (Index j = 0; j < k_; ++j)
+    K_.col(j).tail(k_ - j) = set_.l3 * AAt_.col(j).tail(k_ - j) + set_.l4 * BBt_.col(j).tail(k_ - j);
+  K_.diagonal().array() += 1 + set_.l1 + set_.l2;
+}
+
+template <class Codes>
+void Descent::find_class_side(Codes&& codes) const {
+  for (Index j = 0; j < k_; ++j) {
+    if (k_ == c_) {  // Hc is the identity
+      codes.col(j) = (set_.l1 + set_.l4) * BYt_.col(j) + set_.l2 * basis_.col(j);
+      continue;
+    }
+    codes.col(j) = (set_.l1 + set_.l4) * BYt_.col(j);
+    for (Index i = 0; i < k_; ++i) codes(class_of(i), j) += set_.l2 * basis_(i, j);
+  }
 }
 
 // X C' = XX'P' + M E',   Y C' = Yc M'P' + Yc N E'
@@ -243,11 +260,17 @@ void Descent::find_products_with_samples() {
 
 // CC' = P XX' P' + P M E' + E M'P' + E N E': the first three are F + F' with F = P (XX'P'/2 + M E')
 void Descent::find_code_gram() {
-  CCt_ = with_P_.topRows(k_);
-  add_transpose_to_lower(CCt_);
-  weighted_.noalias() = root_counts_.asDiagonal() * Et();
+  CCt_.resize(k_, k_);
+  lower_of_sum_with_transpose(with_P_.topRows(k_), CCt_);
+  const auto N = data_.counts.array();
+  for (Index i = 0; i < k_; ++i) {
+    const auto e = PEt_.col(i).tail(c_).array();
+    weighted_.col(i) = root_counts_.array() * e;
+    sums_.ENE += (e.square() * N).sum();
+    sums_.FNF += ((BYt_.col(i).array() - e).square() * N).sum();
+  }
   syrk(Op::transpose, 1, weighted_, 1, CCt_);
-  const double PX = std::sqrt(sums_.PGP), EL = weighted_.norm();
+  const double PX = std::sqrt(sums_.PGP), EL = std::sqrt(sums_.ENE);
   CC_size_ = (PX + EL) * (PX + EL);
 }
 
@@ -261,17 +284,9 @@ double Descent::squared_norm(const MatrixD& pt, const MatrixD& et) const {
 // Each residual is written in the differences that make it small, so that little cancels.
 Terms Descent::objective(double& noise) const {
   constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
-  const auto N = data_.counts.array();
-  double ENE = 0;  // |E L'|^2
-  double FNF = 0;  // |(B Yc - E) L'|^2
-  for (Index i = 0; i < k_; ++i) {
-    const auto e = PEt_.col(i).tail(c_).array();
-    ENE += (e.square() * N).sum();
-    FNF += ((BYt_.col(i).array() - e).square() * N).sum();
-  }
   const double BMP = dot(Bt(), with_P_.bottomRows(q_));  // <P M, B Yc>
-  const double BYC = dot(Bt(), data_.semantic_rows(XYCt_)), AACC = symmetric_dot(AAt_, CCt_),
-               BBCC = symmetric_dot(BBt_, CCt_);
+  const double BYC = dot(Bt(), data_.semantic_rows(XYCt_));
+  const auto [AACC, BBCC] = symmetric_dots(AAt_, BBt_, CCt_);
   // l2 <C, H> = <C, K C> - <C, J - l2 H>, because C solves its equation
   const double CC = CCt_.trace(), KCC = (1 + set_.l1 + set_.l2) * CC + set_.l3 * AACC + set_.l4 * BBCC,
                JC = (1 + set_.l3) * sums_.AXC + (set_.l1 + set_.l4) * BYC;
@@ -284,13 +299,13 @@ Terms Descent::objective(double& noise) const {
     return 0.5 * weight * (sum < 0 ? 0 : sum);  // NaN stays
   };
   noise = 0;
-  return {term(1, {sums_.DGD, -2 * sums_.DME, ENE}), term(set_.l1, {FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
-          set_.l2 == 0 ? 0 : term(1, {set_.l2 * CC, set_.l2 * H_size_, -2 * KCC, 2 * JC}),
-          term(set_.l3, {data_.visual_trace, -2 * sums_.AXC, AACC}),
-          term(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC})};
+  return {
+      term(1, {sums_.DGD, -2 * sums_.DME, sums_.ENE}), term(set_.l1, {sums_.FNF, -2 * BMP, 2 * sums_.PME, sums_.PGP}),
+      set_.l2 == 0 ? 0 : term(1, {set_.l2 * CC, set_.l2 * H_size_, -2 * KCC, 2 * JC}),
+      term(set_.l3, {data_.visual_trace, -2 * sums_.AXC, AACC}), term(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC})};
 }
 
-Stationarity Descent::stationarity() const {
+Stationarity Descent::stationarity() {
   const MatrixD CC = full(CCt_);
   const auto relative = [&](const MatrixD& xt, const VectorD& eigenvalues, double weight, double factor,
                             const MatrixD& rhs) {
@@ -305,10 +320,10 @@ Stationarity Descent::stationarity() const {
   out.semantic = relative(Bt(), set_.l1 * h_, set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
 
   // K C - J in the form P X + E L', against J
-  const MatrixD K = full(K_);
-  const MatrixD Jp = (1 + set_.l3) * At();
-  MatrixD Je = (set_.l1 + set_.l4) * BYt_;
-  add_class_codes(set_.l2, Je);
+  find_K();
+  const MatrixD K = full(K_), Jp = (1 + set_.l3) * At();
+  MatrixD Je(c_, k_);
+  find_class_side(Je);
   MatrixD Rp = Jp, Re = Je;
   gemm(Op::none, Op::none, 1, Pt(), K, -1, Rp);
   gemm(Op::none, Op::none, 1, Et(), K, -1, Re);

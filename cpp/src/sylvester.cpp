@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "jcmspl/kernels.hpp"
 #include "jcmspl/quasi_triangular.hpp"
@@ -74,7 +75,7 @@ private:
   }
 
   void diagonalise(const Poll& poll) {
-    tridiagonal_.reduce(matrix);
+    tridiagonal_.reduce(std::move(matrix));
     poll();
     Vector<T> values;
     tridiagonal_.eigen(values, vectors_);

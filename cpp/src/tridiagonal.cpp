@@ -9,16 +9,17 @@
 namespace jcmspl {
 
 template <class T>
-void Tridiagonal<T>::reduce(const Matrix<T>& lower) {
+void Tridiagonal<T>::reduce(Matrix<T>&& lower) {
   int n = as_int(lower.rows()), info = 0;
-  vectors_ = lower;
+  vectors_.swap(lower);
   diagonal_.resize(n);
   off_diagonal_.resize(std::max(0, n - 1));
   blocks_.clear();
   if (n == 0) return;
   Vector<T> tau(std::max(1, n - 1));
   char uplo = 'L';
-  int lwork = 64 * n;  // at least LAPACK's block size for each row, so that its blocked code runs
+  // Makes LAPACK take blocks of 16: its usual 32 spend more on the panel than they save on the rest.
+  int lwork = 16 * n;
   if (work_.size() < lwork) work_.resize(lwork);
   kernels<T>().sytrd(&uplo, &n, vectors_.data(), &n, diagonal_.data(), off_diagonal_.data(), tau.data(), work_.data(),
                      &lwork, &info);
@@ -32,13 +33,13 @@ template <class T>
 void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
   const Index n = vectors_.rows(), width = n < 256 ? 48 : 96;
   for (Index first = 0; first < n - 1; first += width) {
-    const Index count = std::min(width, n - 1 - first), rows = n - 1 - first;
+    const Index count = std::min(width, n - 1 - first);
     for (Index j = first; j < first + count; ++j) {
-      vectors_.col(j).head(j + 1).setZero();
+      vectors_.col(j).segment(first, j + 1 - first).setZero();
       vectors_(j + 1, j) = 1;
       if (tau[j] == T(0)) vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
     }
-    const auto V = vectors_.block(first + 1, first, rows, count);
+    const auto V = reflectors(first, count);
     Matrix<T> inverse(count, count), factor = Matrix<T>::Identity(count, count);
     gemm(Op::transpose, Op::none, 1, V, V, 0, inverse);
     for (Index j = 0; j < count; ++j) inverse(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
@@ -64,23 +65,23 @@ template <class T>
 void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
   if (c.size() == 0) return;
   const Op factor_op = transpose ? Op::transpose : Op::none;
-  const Index n = vectors_.rows(), count = static_cast<Index>(blocks_.size());
+  const Index count = static_cast<Index>(blocks_.size());
   // Q = B1 B2 ...: c Q and Q' c meet the blocks in this order, c Q' and Q c in reverse.
   const bool forward = (side == Side::right) != transpose;
   Matrix<T> projected, scaled;
   for (Index step = 0; step < count; ++step) {
     const Block& block = blocks_[static_cast<std::size_t>(forward ? step : count - 1 - step)];
-    const Index rows = n - 1 - block.first, width = block.factor.rows();
-    const auto V = vectors_.block(block.first + 1, block.first, rows, width);
+    const Index width = block.factor.rows();
+    const auto V = reflectors(block.first, width);
     if (side == Side::left) {
-      auto part = c.bottomRows(rows);
+      auto part = c.bottomRows(V.rows());
       projected.resize(width, c.cols());
       scaled.resize(width, c.cols());
       gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
       gemm(factor_op, Op::none, 1, block.factor, projected, 0, scaled);
       gemm(Op::none, Op::none, -1, V, scaled, 1, part);
     } else {
-      auto part = c.rightCols(rows);
+      auto part = c.rightCols(V.rows());
       projected.resize(c.rows(), width);
       scaled.resize(c.rows(), width);
       gemm(Op::none, Op::none, 1, part, V, 0, projected);
@@ -91,21 +92,23 @@ void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
 }
 
 template <class T>
-Matrix<T> Tridiagonal<T>::q() const {
+void Tridiagonal<T>::form_q(Matrix<T>& q) const {
   const Index n = vectors_.rows();
-  Matrix<T> q = Matrix<T>::Identity(n, n), projected, scaled;
-  // From the last block to the first: each reaches only the rows and columns from its own first on.
+  q.setIdentity(n, n);
+  Matrix<T> projected, scaled;
+  // From the last block to the first: each reaches only the rows and columns from its own first on, and of these the
+  // first `width` are still those of the identity.
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-    const Index rows = n - 1 - block->first, width = block->factor.rows();
-    const auto V = vectors_.block(block->first + 1, block->first, rows, width);
-    auto part = q.bottomRightCorner(rows, rows);
-    projected.resize(width, rows);
-    scaled.resize(width, rows);
-    gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
+    const Index width = block->factor.rows();
+    const auto V = reflectors(block->first, width);
+    const Index rest = V.rows() - width;
+    projected.resize(width, V.rows());
+    scaled.resize(width, V.rows());
+    projected.leftCols(width) = V.topRows(width).transpose();
+    gemm(Op::transpose, Op::none, 1, V.bottomRows(rest), q.bottomRightCorner(rest, rest), 0, projected.rightCols(rest));
     gemm(Op::none, Op::none, 1, block->factor, projected, 0, scaled);
-    gemm(Op::none, Op::none, -1, V, scaled, 1, part);
+    gemm(Op::none, Op::none, -1, V, scaled, 1, q.bottomRightCorner(V.rows(), V.rows()));
   }
-  return q;
 }
 
 template <class T>

@@ -9,8 +9,8 @@ namespace jcmspl {
 // epsilon cond K, and takes no longer. A matrix that is not positive definite gives NaN.
 class InverseCholeskyFactor {
 public:
-  // Takes the lower triangle of K.
-  void compute(const MatrixD& lower);
+  // Takes the lower triangle of K, which is used up: other memory is left in its place.
+  void compute(MatrixD&& lower);
 
   // x = x K^-1
   void divide(MatrixD& x) const;

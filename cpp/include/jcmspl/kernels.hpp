@@ -138,13 +138,14 @@ void mirror_lower(C&& c) {
   for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[j + i * ld] = data[i + j * ld]; });
 }
 
-// The lower triangle of c becomes that of c + c'.
-template <class C>
-void add_transpose_to_lower(C&& c) {
-  auto* data = blas_data(c);
-  const Index ld = c.outerStride();
-  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[i + j * ld] += data[j + i * ld]; });
-  c.diagonal() *= 2;
+// The lower triangle of c = a + a'.
+template <class A, class C>
+void lower_of_sum_with_transpose(const A& a, C&& c) {
+  const auto* from = blas_data(a);
+  auto* to = blas_data(c);
+  const Index lda = a.outerStride(), ldc = c.outerStride();
+  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { to[i + j * ldc] = from[i + j * lda] + from[j + i * lda]; });
+  c.diagonal() = 2 * a.diagonal();
 }
 
 }  // namespace jcmspl

@@ -22,28 +22,26 @@ struct ShiftedRows {
 
 class ShiftedSolver {
 public:
-  // lower: the lower triangle of S. size: the norm of what was added up to S, to which its rounding errors are
-  // relative. The first rows of rhs have one weight and factor, the others another; weights and shifts are
-  // non-negative. The solution is given in a new basis of the k-dimensional space: z = solution * basis()'. Rotating
-  // back is left to the caller, who may prefer to move on in that basis.
-  void solve(const MatrixD& lower, double size, const std::array<ShiftedRows, 2>& parts, const MatrixD& rhs,
-             MatrixD& solution);
+  // lower: the lower triangle of S, which is used up. size: the norm of what was added up to S, to which its rounding
+  // errors are relative. z: the right-hand side, which becomes the solution. Its first rows have one weight and factor,
+  // the others another; weights and shifts are non-negative. The solution is given in a new basis of the k-dimensional
+  // space. Rotating back is left to the caller, who may prefer to move on in that basis. spare: memory to work in.
+  void solve(MatrixD&& lower, double size, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare);
 
-  // Whether the last solve changed the basis, and to which: an orthogonal k x k matrix.
-  bool has_rotated() const { return has_rotated_; }
-  const MatrixD& basis() const { return basis_; }
+  // Takes the rows of x to the basis of the last solution.
+  void rotate(MatrixD& x, MatrixD& spare) const;
 
 private:
   void solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z);
   // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
   void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row,
                       MatrixD& z) const;
-  // Turns the basis of the tridiagonal form into that of the eigenvectors, whose eigenvalues it returns.
+  // Makes the eigenvectors the basis, and returns their eigenvalues.
   VectorD diagonalise(double noise);
 
   Tridiagonal<double> tridiagonal_;
-  MatrixD basis_;
   bool has_rotated_ = false;
+  MatrixD basis_;  // of the last solution, if it has rotated
   Eigen::ArrayXXd pivots_;
 };
 

@@ -1,0 +1,192 @@
+"""Comparison and the paper's experiments."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jcmspl import JCMSPL, RidgeVS, published
+from jcmspl.comparison import METHODS, compare
+from jcmspl.cross_validation import ClassSearchCV
+from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
+from jcmspl.experiments import ABLATIONS, reproduce
+
+SMALL = {"cv": 2, "extend": 0, "halving": True}
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_zsl(700, 20, 10, 8, 4, noise=0.8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def result(dataset):
+    return compare(dataset, ["RidgeVS", "ESZSL", "RPL"], repeats=2, **SMALL)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return reproduce(load_digits(), max_iter=20, **SMALL)
+
+
+class TestCompare:
+    def test_figures_are_those_of_the_methods(self, result, dataset):
+        X, y = dataset.part("trainval")
+        model = ClassSearchCV(RidgeVS(), random_state=0, **SMALL).fit(X, y, class_vectors=dataset.classes)
+        row = next(row for row in result.rows if row.method == "RidgeVS")
+        assert row.parameters == model.best_params_
+        assert row.cv_score == model.best_score_
+        assert row.unseen == pytest.approx(model.score(*dataset.part("test_unseen"), candidates=dataset.unseen))
+        model.calibrate(X, y)
+        seen, unseen = (model.score(*dataset.part(part), candidates="all") for part in ("test_seen", "test_unseen"))
+        assert row.generalized["harmonic_mean"] == pytest.approx(2 * seen * unseen / (seen + unseen))
+
+    def test_table(self, result):
+        header, rows = result.table()
+        assert len(rows) == 3
+        assert all(len(row) == len(header) for row in rows)
+        column = header.index("unseen, per class")
+        marked = [row for row in rows if row[column].endswith("*")]
+        assert marked[0] == rows[0]
+        assert max(row.unseen for row in result.rows) == result.rows[0].unseen
+        for row in result.rows:
+            assert len(row.repeats) == 2
+        for form in (result.to_text(), result.to_markdown()):
+            assert "ESZSL" in form
+            assert "noise" in form
+        assert len(json.loads(result.to_json())["rows"]) == 3
+
+    def test_random_splits_differ_and_are_seeded(self, dataset):
+        one, two = (compare(dataset, ["RidgeVS"], repeats=2, **SMALL).rows[0].repeats for _ in range(2))
+        assert one == two
+        assert one[0] != one[1]
+
+    def test_a_method_of_ones_own(self, dataset):
+        result = compare(
+            dataset, {"mine": lambda **search: ClassSearchCV(RidgeVS(), {"alpha": 2.0}, **search)}, repeats=0
+        )
+        assert result.rows[0].parameters == {"alpha": 2.0}
+
+    def test_test_samples_have_no_part_in_the_choice(self, dataset):
+        rng = np.random.default_rng(0)
+        X, y = np.array(dataset.X), dataset.y.copy()
+        rows = dataset.rows("test_unseen")
+        X[rows], y[rows] = rng.standard_normal(X[rows].shape), rng.permutation(y[rows])
+        other = Dataset(dataset.name, X, y, dataset.classes, dataset.parts)
+        for name in ("RidgeVS", "JCMSPL1"):
+            one, two = (compare(data, [name], repeats=0, **SMALL).rows[0] for data in (dataset, other))
+            assert (one.parameters, one.cv_score) == (two.parameters, two.cv_score)
+            assert one.unseen != two.unseen
+
+    def test_bad_methods(self, dataset):
+        with pytest.raises(ValueError, match="no method 'CLIP': choose from JCMSPL"):
+            compare(dataset, ["CLIP"])
+        assert {"JCMSPL", "FPL", "RPL", "SAE", "ESZSL", "RidgeVS", "IPL", "JCMSPL0", "JCMSPL1"} <= set(METHODS)
+
+
+class TestReproduce:
+    def test_everything_is_there(self, results):
+        assert {row["setting"] for row in results.standard} == {"tuned", "default"}
+        assert len(results.standard) == 6
+        assert len(results.generalized) == 12
+        assert [row["method"] for row in results.ablations] == list(ABLATIONS)
+        assert set(results.sensitivity) == set(published.RANGES)
+        for name, curve in results.sensitivity.items():
+            low, high = published.RANGES[name]
+            assert len(curve["values"]) == high - low + 1
+            assert all(len(shares) == len(curve["values"]) for shares in curve["accuracies"].values())
+        for run in results.convergence:
+            assert len(run["objective"]) == 20
+            assert 1 <= run["settled"] <= 20
+            assert np.all(np.diff(run["objective"]) <= 1e-9 * run["objective"][0])
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_figures_are_those_of_the_library(self, results):
+        digits = load_digits()
+        model = JCMSPL(max_iter=20).fit(*digits.part("trainval"), class_vectors=digits.classes)
+        X, y = digits.part("test_unseen")
+        row = next(r for r in results.standard if r["setting"] == "default" and r["space"] == "semantic")
+        assert row["per_class"] == pytest.approx(model.score(X, y, candidates=digits.unseen))
+        curve = results.sensitivity["class_match"]
+        at = curve["values"].index(1.0)
+        tuned = JCMSPL(**{**results.tuned["parameters"], "class_match": 1.0, "max_iter": 20, "tol": 1e-6})
+        tuned.fit(*digits.part("trainval"), class_vectors=digits.classes)
+        recogniser = tuned.recogniser(candidates=digits.unseen, space="visual")
+        right = recogniser.predict(X) == y
+        per_class = np.mean([right[y == label].mean() for label in digits.unseen])
+        assert curve["accuracies"]["visual"][at] == pytest.approx(per_class)
+
+    def test_files(self, results, tmp_path):
+        files = results.save(tmp_path / "out")
+        names = {file.name for file in files}
+        assert {
+            "report.html",
+            "results.json",
+            "standard.csv",
+            "sensitivity.csv",
+            "ablation.png",
+            "ablation.svg",
+        } <= names
+        assert all(file.stat().st_size > 100 for file in files)
+        with open(tmp_path / "out" / "ablations.csv") as file:
+            assert [row["method"] for row in csv.DictReader(file)] == list(ABLATIONS)
+        html = (tmp_path / "out" / "report.html").read_text()
+        assert "none of the data sets of the paper" in html
+        assert html.count("<svg") == 1 + 4 + 2
+        with pytest.raises(FileExistsError, match="not empty"):
+            results.save(tmp_path / "out")
+        results.save(tmp_path / "out", plots=False, overwrite=True)
+
+    def test_published_figures_stand_beside_those_of_a_known_data_set(self, results):
+        results.dataset["paper"] = "CUB"
+        try:
+            html = results.to_html()
+        finally:
+            results.dataset["paper"] = None
+        assert "f-CLSWGAN" in html
+        assert "62.6 %" in html
+        assert "published (other features)" in html
+
+
+def test_on_real_files(data_folder, tmp_path):
+    """The whole of it on CUB, with the first 64 features, for time."""
+    if not (data_folder / "cub").is_dir():
+        pytest.skip("no cub/ in the folder of benchmark data")
+    cub = load_dataset(data_folder / "cub")
+    small = Dataset(cub.name, np.ascontiguousarray(cub.X[:, :64]), cub.y, cub.classes, cub.parts, cub.source)
+    results = reproduce(small, max_iter=5, **SMALL)
+    assert results.dataset["paper"] == "CUB"
+    assert {row["setting"] for row in results.standard} == {"tuned", "default", "paper's weights"}
+    paper = next(row for row in results.standard if row["setting"] == "paper's weights")
+    assert paper["visual_reconstruction"] == 1e4
+    assert max(row["per_class"] for row in results.standard) > 0.1
+    results.save(tmp_path / "out", plots=False)
+
+
+def test_the_published_tables():
+    """Spot checks against the paper, and that harmonic means are those of their accuracies."""
+    by_name = {(row.method, row.features): row for row in published.STANDARD}
+    assert by_name["JCMSPL (S→V)", "G"].AwA == 86.2
+    assert by_name["SAE", "G"].SUN == 65.2
+    assert by_name["LESAE", "G"].ImNet == 27.6
+    assert published.SETTINGS["AwA"]["visual_reconstruction"] == 1e7
+    for rows in published.GENERALIZED.values():
+        for row in rows:
+            harmonic = 2 * row.acc_seen * row.acc_unseen / (row.acc_seen + row.acc_unseen)
+            assert row.harmonic_mean == pytest.approx(harmonic, abs=1.1)  # ConSE on CUB is a point off in the paper
+    assert published.data_set_like("cub", 1, 1, 1) == "CUB"
+    assert published.data_set_like("birds", 150, 50, 312) == "CUB"
+    assert published.data_set_like("digits", 7, 3, 24) is None
+
+
+def test_reproduce_command(tmp_path):
+    command = [sys.executable, "-m", "jcmspl", "reproduce", "digits", "-o", str(tmp_path / "out"), "--quiet"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "report.html" in result.stdout
+    assert (tmp_path / "out" / "report.html").exists()
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "--force" in again.stderr

@@ -9,10 +9,8 @@ import os
 import time
 from pathlib import Path
 
-import numpy as np
-from scipy.io import loadmat
-
-from jcmspl import ESZSL, FPL, JCMSPLCV, RPL, SAE, ClassSearchCV, ClassTable, RidgeVS
+from jcmspl import ESZSL, FPL, JCMSPLCV, RPL, SAE, ClassSearchCV, RidgeVS
+from jcmspl.datasets import load_dataset
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -34,20 +32,12 @@ METHODS = {
 _DECADES = tuple(10.0**power for power in range(-2, 4))
 
 
-def read_cub():
-    features, splits = loadmat(DATA / "cub" / "efflite2.mat"), loadmat(DATA / "cub" / "att_splits.mat")
-    names = np.array([str(cell[0]) for cell in splits["allclasses_names"].ravel()])
-    y = names[features["labels"].ravel().astype(np.int64) - 1]  # the files count from 1
-    X = np.ascontiguousarray(features["features"].T)
-    parts = (splits[f"{name}_loc"].ravel().astype(np.int64) - 1 for name in ("trainval", "test_unseen"))
-    return [(X[rows], y[rows]) for rows in parts], ClassTable(names, splits["att"].T)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"of {', '.join(METHODS)}; default: all")
     chosen = parser.parse_args().methods or list(METHODS)
-    (train, test), table = read_cub()
+    cub = load_dataset(DATA / "cub")
+    train, test, table = cub.part("trainval"), cub.part("test_unseen"), cub.classes
     print(f"{'method':<16} {'unseen':>6}  {'training classes':>16}  {'settings':>8}  {'seconds':>7}  chosen")
     for name in chosen:
         started = time.perf_counter()

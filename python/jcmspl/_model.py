@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl._fitting import FittingMixin
+from jcmspl._insight import InsightMixin
 from jcmspl._recognising import RecognisingMixin, as_bias
 from jcmspl._validation import Float64Array, FloatArray, as_weight
 from jcmspl.calibration import CalibrationMixin
@@ -25,6 +26,7 @@ class ZeroShotModel(
     FittingMixin,
     CalibrationMixin,
     RecognisingMixin,
+    InsightMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClassifierMixin,

@@ -174,11 +174,14 @@ def _convergence(experiments: Experiments) -> list[str]:
     parts = [
         "<h2>Convergence</h2>",
         f"<p>The objective after each iteration from a random start. The paper reports {published.ITERATIONS} "
-        "iterations for all of its data sets; “settles” is where it stays within 0.1 % of its last value.</p>",
+        "iterations for all of its data sets; it has settled when no further iteration lowers it by more than 0.1 %.</p>",
     ]
     for run in experiments.convergence:
         points = [(float(i + 1), value) for i, value in enumerate(run["objective"])]
-        mark = Mark(f"settles at {run['settled']}", *points[run["settled"] - 1])
+        settled = run["settled"]
+        mark = Mark("has not settled", *points[-1])
+        if settled is not None:
+            mark = Mark(f"settles at {settled}", *points[settled - 1])
         parts.append(f"<h3>{escape(run['setting'])}</h3>")
         parts.append(
             line_chart(

@@ -63,6 +63,9 @@ def _ablation(experiments: Experiments) -> Any:
 
 def _convergence(run: dict[str, Any], name: str) -> Any:
     display = ConvergenceDisplay(run["objective"]).plot(_new_axes())
-    display.ax_.axvline(run["settled"], color="0.6", linestyle=":")
-    display.ax_.set_title(f"{name}, {run['setting']}: settles at iteration {run['settled']}")
+    told = "has not settled yet"
+    if run["settled"] is not None:
+        display.ax_.axvline(run["settled"], color="0.6", linestyle=":")
+        told = f"settles at iteration {run['settled']}"
+    display.ax_.set_title(f"{name}, {run['setting']}: {told}")
     return display.figure_

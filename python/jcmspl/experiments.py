@@ -31,7 +31,7 @@ from jcmspl.metrics import Tally
 from jcmspl.recognition import SPACES
 
 ABLATIONS = ("FPL", "IPL", "JCMSPL0", "JCMSPL1", "JCMSPL")
-# The objective has settled when it stays within this part of its last value.
+# The objective has settled when no further iteration lowers it by more than this part of it.
 _SETTLED = 1e-3
 
 
@@ -52,7 +52,8 @@ class Experiments:
     sensitivity : dict
         For each weight: values, and accuracies by space; None where a fit diverged.
     convergence : list of dict
-        setting, objective, terms, settled (the iteration from which on it stays within 0.1 % of its last value).
+        setting, objective, terms, settled (the last iteration that lowers the objective by more than 0.1 %; None if
+        that is the last one of all).
     """
 
     dataset: dict[str, Any]
@@ -253,14 +254,14 @@ def _convergence(
         parameters = {**model.get_params(), "init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0}
         run = JCMSPL(**parameters).fit_from_statistics(model.statistics_, model.classes_, class_vectors=dataset.classes)
         objective = run.objective_
-        within = np.abs(objective - objective[-1]) <= _SETTLED * np.abs(objective[-1])
-        settled = int(np.flatnonzero(~within)[-1]) + 2 if not within.all() else 1
+        moving = np.flatnonzero(-np.diff(objective) > _SETTLED * np.abs(objective[1:]))
+        settled = int(moving[-1]) + 2 if len(moving) else 1
         out.convergence.append(
             {
                 "setting": name,
                 "objective": objective.tolist(),
                 "terms": run.objective_terms_.tolist(),
-                "settled": settled,
+                "settled": settled if settled < len(objective) else None,
             }
         )
 

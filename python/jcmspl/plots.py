@@ -143,7 +143,7 @@ class AblationDisplay:
         self.ax_.set(ylabel="per-class accuracy, %")
         self.ax_.margins(y=0.12)
         if self.published is not None:
-            self.ax_.legend(loc="lower right")
+            self.ax_.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)  # above, off the bars
         return self
 
 

@@ -174,7 +174,7 @@ def _convergence(experiments: Experiments) -> list[str]:
     parts = [
         "<h2>Convergence</h2>",
         f"<p>The objective after each iteration from a random start. The paper reports {published.ITERATIONS} "
-        "iterations for all of its data sets; it has settled when no further iteration lowers it by more than 0.1 %.</p>",
+        "iterations for all of its data sets; settled: no later iteration lowers it by more than 0.1 %.</p>",
     ]
     for run in experiments.convergence:
         points = [(float(i + 1), value) for i, value in enumerate(run["objective"])]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jcmspl import JCMSPL, load
-from jcmspl.datasets import load_dataset, load_digits, load_npz
+from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
 
 COMMANDS = ("demo", "fit", "predict", "evaluate", "tune", "compare", "reproduce", "convert", "info", "completion")
 
@@ -152,6 +152,31 @@ class TestPredict:
         text = jcmspl("predict", model, own / "features.npy", "--classes", own / "classes.csv").stdout
         assert len({line.split(",")[1] for line in text.splitlines()[1:]}) > 5
 
+    def test_json(self, model, own, tmp_path):
+        lines = jcmspl("predict", model, own / "features.npy", "--json", "--top", "2", "--scores").stdout.splitlines()
+        first = json.loads(lines[0])
+        assert first["row"] == 0
+        assert len(first["labels"]) == len(first["scores"]) == 2
+        out = tmp_path / "n.csv"
+        assert json.loads(jcmspl("predict", model, own / "features.npy", "--json", "-o", out).stdout)["samples"] == 1797
+
+    def test_no_samples(self, model, tmp_path):
+        np.save(tmp_path / "empty.npy", np.empty((0, 64)))
+        jcmspl("predict", model, tmp_path / "empty.npy", "-o", tmp_path / "out.npz")
+        with np.load(tmp_path / "out.npz") as named:
+            assert named["labels"].shape == (0, 1)
+        assert jcmspl("predict", model, tmp_path / "empty.npy").stdout == "row,label\n"
+
+    def test_names_with_commas(self, own, tmp_path):
+        digits = load_digits()
+        y = np.where(digits.y == "zero", "a, b", digits.y)
+        names = ["a, b" if name == "zero" else name for name in digits.classes]
+        table = dict(zip(names, digits.classes.vectors, strict=True))
+        JCMSPL().fit(np.asarray(digits.X), y, class_vectors=table).save(tmp_path / "m.safetensors")
+        for wanted in ("a, b", '"a, b",one'):
+            result = jcmspl("predict", tmp_path / "m.safetensors", own / "features.npy", "--candidates", wanted)
+            assert list(csv.reader(result.stdout.splitlines()))[1][1] == "a, b"
+
     def test_a_reader_that_has_enough(self, model, own):
         command = f"{sys.executable} -m jcmspl predict {model} {own / 'features.npy'} | head -1"
         result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
@@ -180,6 +205,88 @@ def test_convert_there_and_back(own, tmp_path):
     assert last.y.tolist() == first.y.tolist() == digits.y.tolist()
     for part in ("trainval", "test_seen", "test_unseen"):
         np.testing.assert_array_equal(last.rows(part), digits.rows(part))
+
+
+def test_labels_in_text_files_are_those_of_a_model_with_numbers(tmp_path):
+    """ "3" in a CSV file is 3 in a model that was trained with an array of class vectors."""
+    data = make_zsl(400, 16, 8, 6, 3, noise=0.3, random_state=0)
+    numbers = data.class_numbers
+    np.save(tmp_path / "X.npy", np.asarray(data.X))
+    np.save(tmp_path / "y.npy", numbers)
+    np.save(tmp_path / "classes.npy", data.classes.vectors)
+    (tmp_path / "y.txt").write_text("\n".join(map(str, numbers)) + "\n")
+    rows = [",".join(map(str, [i, *vector])) for i, vector in enumerate(data.classes.vectors.tolist())]
+    (tmp_path / "classes.csv").write_text("name," + ",".join("abcdefgh") + "\n" + "\n".join(rows) + "\n")
+    parts = np.full(len(numbers), "unused", dtype=object)
+    for part, chosen in data.parts.items():
+        parts[chosen] = part
+    (tmp_path / "split.csv").write_text("part\n" + "\n".join(parts) + "\n")
+    split = ["--split", tmp_path / "split.csv"]
+    as_numbers = [tmp_path / "X.npy", "--labels", tmp_path / "y.npy", "--classes", tmp_path / "classes.npy", *split]
+    as_text = [tmp_path / "X.npy", "--labels", tmp_path / "y.txt", "--classes", tmp_path / "classes.csv", *split]
+    path = tmp_path / "m.safetensors"
+    jcmspl("fit", *as_numbers, "-o", path)
+    one, two = (json.loads(jcmspl("evaluate", path, *files, "--json").stdout) for files in (as_numbers, as_text))
+    assert one["results"] == two["results"]
+    named = jcmspl("predict", path, tmp_path / "X.npy", "--classes", tmp_path / "classes.csv", "--candidates", "unseen")
+    seen = {str(label) for label in load(path).classes_}
+    assert not {line.split(",")[1] for line in named.stdout.splitlines()[1:]} & seen
+    # what was trained on is no test, under whatever name
+    leak = parts.copy()
+    leak[data.rows("train")[:50]], leak[data.rows("test_unseen")] = "unused", "unused"
+    leak[numbers == numbers[data.rows("train")[0]]] = "test_unseen"
+    (tmp_path / "split.csv").write_text("part\n" + "\n".join(leak) + "\n")
+    assert "trained on" in jcmspl("evaluate", path, *as_text, code=1).stderr
+
+
+def test_a_model_of_some_of_the_seen_classes(tmp_path):
+    """Test samples of seen classes that it was not trained on are neither seen nor unseen to it."""
+    path = tmp_path / "m.safetensors"
+    jcmspl("fit", "digits", "--part", "train", "-o", path)
+    data = json.loads(jcmspl("evaluate", path, "digits", "--json").stdout)
+    assert data["dataset"]["samples"]["trainval"] == len(load_digits().rows("train"))
+    assert data["dataset"]["samples"]["test_seen"] < len(load_digits().rows("test_seen"))
+    digits, fitted = load_digits(), load(path)
+    X, y = digits.part("test_unseen")
+    named = fitted.predict(X, candidates=[*fitted.classes_, *digits.unseen])
+    expected = np.mean([np.mean(named[y == label] == label) for label in digits.unseen])
+    assert data["results"][0]["generalized"]["acc_unseen"] == pytest.approx(expected)
+
+
+def test_hold_out(tmp_path):
+    digits = load_digits()
+    parts = {name: rows for name, rows in digits.parts.items() if name != "test_seen"}
+    save_npz(Dataset("few", digits.X, digits.y, digits.classes, parts), tmp_path / "few.npz")
+    data = json.loads(jcmspl("info", tmp_path / "few.npz", "--hold-out", "0.2", "--json").stdout)
+    assert data["samples"]["test_seen"] > 150
+    compared = json.loads(
+        jcmspl("compare", tmp_path / "few.npz", "--methods", "FPL", "--repeats", "0", "--json").stdout
+    )
+    assert compared["rows"][0]["generalized"]["harmonic_mean"] > 0
+
+
+def test_three_classes_give_json(tmp_path):
+    digits = load_digits()
+    few = ["zero", "one", "three"]
+    parts = {"train": np.flatnonzero(np.isin(digits.y, few)), "test_unseen": digits.rows("test_unseen")}
+    save_npz(Dataset("three", digits.X, digits.y, digits.classes, parts), tmp_path / "three.npz")
+    result = jcmspl("tune", tmp_path / "three.npz", "--json")
+    assert json.loads(result.stdout)["best_score"] is None
+    assert json.loads(result.stdout)["best_params"]["visual_reconstruction"] == JCMSPL().visual_reconstruction
+    assert result.stderr.count("note: ") == 1
+    assert jcmspl("tune", tmp_path / "three.npz", "--quiet").stderr == ""
+    compared = jcmspl(
+        "compare", tmp_path / "three.npz", "--methods", "RPL", "JCMSPL", "--repeats", "0", "--json"
+    ).stdout
+    assert json.loads(compared)["rows"][0]["cv_score"] is None
+    assert "NaN" not in compared
+
+
+def test_tuning_few_classes_is_prudent():
+    data = json.loads(jcmspl("tune", "digits", "--json", "--quiet").stdout)
+    assert data["n_splits"] == 15
+    assert data["best_params"]["visual_reconstruction"] < 100
+    assert json.loads(jcmspl("tune", "digits", "--json", "--folds", "3", "--choose", "best").stdout)["n_splits"] == 3
 
 
 def test_info(model):
@@ -263,7 +370,9 @@ class TestMistakes:
 
     def test_wrong_features(self, tmp_path, model):
         np.save(tmp_path / "x.npy", np.ones((5, 3)))
-        assert "3 features" in self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+        assert "(5, 3), but the model expects 64" in self.fails(
+            tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv"
+        )
 
     def test_nan(self, tmp_path, model):
         np.save(tmp_path / "x.npy", np.full((5, 64), np.nan))
@@ -277,6 +386,35 @@ class TestMistakes:
         (tmp_path / "classes.csv").write_text("name,a\nzero,1\none,2\n")
         files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", tmp_path / "classes.csv"]
         assert "no class vectors for 8 of the 10" in self.fails(tmp_path, "fit", *files, "-o", tmp_path / "m")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["fit", "digits", "--unseen", "0.5", "-o", "m"], "--classes FILE"),
+            (["fit", "digits", "--attributes", "att", "-o", "m"], "--attributes is for the xlsa17 layout"),
+            (["convert", "digits", "-o", "out.csv"], "neither an .npz file nor a folder"),
+            (["tune", "digits", "-o", "same", "--results", "same"], "different names"),
+            (["compare", "digits", "-o", "table.pdf"], "is written as"),
+            (["demo", "-o", "page.pdf"], "is written as"),
+        ],
+    )
+    def test_options_that_do_not_fit(self, tmp_path, arguments, message, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert message in self.fails(tmp_path, *arguments)
+
+    def test_features_alone(self, tmp_path, own, model):
+        assert "--classes FILE" in self.fails(tmp_path, "fit", own / "features.npy", "-o", tmp_path / "m")
+        assert "--part" in self.fails(tmp_path, "predict", model, own)
+
+    def test_the_file_that_is_to_blame_is_named(self, tmp_path, own):
+        files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", own / "classes.csv"]
+        (tmp_path / "split.csv").write_text("row,part\n9999,train\n")
+        message = self.fails(tmp_path, "info", *files, "--split", tmp_path / "split.csv")
+        assert "split.csv" in message
+        assert "features.npy" not in message
+        (tmp_path / "labels.txt").write_text("martian\n" * 1797)
+        files[2] = tmp_path / "labels.txt"
+        assert "labels.txt" in self.fails(tmp_path, "info", *files)
 
     def test_debug_shows_the_traceback(self, tmp_path):
         result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)

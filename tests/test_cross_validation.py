@@ -446,10 +446,14 @@ def test_bad_values_are_found_where_they_are():
         tuned(ZOO._replace(X=X))
 
 
-def test_where_nothing_can_be_held_out_the_middle_is_fitted():
+def test_where_nothing_can_be_held_out_the_defaults_are_fitted():
     with pytest.warns(UserWarning, match="without class_vectors no classes can be held out"):
         model = JCMSPLCV().fit(ZOO.X, ZOO.y)
-    assert model.best_params_["visual_reconstruction"] == 10
+    assert all(model.best_params_[name] == getattr(JCMSPL(), name) for name in (*WEIGHTS, "space"))
+    other = JCMSPLCV(class_match=0, visual_reconstruction=(10, 1000))
+    with pytest.warns(UserWarning, match="nothing is tuned"):
+        other.fit(ZOO.X, ZOO.y)
+    assert (other.best_params_["class_match"], other.best_params_["visual_reconstruction"]) == (0, 10)
     assert np.isnan(model.best_score_)
     assert model.score(ZOO.X, ZOO.y) > 0.5
     three = np.isin(ZOO.y, ZOO.seen[:3])

@@ -81,7 +81,24 @@ class TestCompare:
             assert (one.parameters, one.cv_score) == (two.parameters, two.cv_score)
             assert one.unseen != two.unseen
 
+    def test_one_that_fails_does_not_take_the_others_along(self, dataset):
+        def bad(**search):
+            raise ValueError("no such thing")
+
+        result = compare(dataset, {"bad": bad, "RPL": METHODS["RPL"]}, repeats=0, **SMALL)
+        assert [row.method for row in result.rows] == ["RPL"]
+        assert "bad could not be fitted: no such thing" in result.to_text()
+        with pytest.raises(ValueError, match="bad failed: no such thing"):
+            compare(dataset, {"bad": bad}, repeats=0)
+
+    def test_ctrl_c_stops_it(self, dataset, monkeypatch):
+        monkeypatch.setattr(ClassSearchCV, "fit", lambda self, *_, **__: setattr(self, "interrupted_", True))
+        with pytest.raises(KeyboardInterrupt):
+            compare(dataset, ["RPL", "RidgeVS"], repeats=0)
+
     def test_bad_methods(self, dataset):
+        with pytest.raises(ValueError, match="no methods to compare"):
+            compare(dataset, [])
         with pytest.raises(ValueError, match="no method 'CLIP': choose from JCMSPL"):
             compare(dataset, ["CLIP"])
         assert {"JCMSPL", "FPL", "RPL", "SAE", "ESZSL", "RidgeVS", "IPL", "JCMSPL0", "JCMSPL1"} <= set(METHODS)

@@ -47,6 +47,7 @@ svg { display: block; width: 100%; min-width: 26rem; height: auto; margin: .6rem
 .legend i { display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem; vertical-align: -.1rem; }
 details summary { cursor: pointer; color: #1d4ed8; margin: .6rem 0; }
 pre { overflow-x: auto; background: #f4f4f5; padding: .8rem; border-radius: .4rem; font-size: .82rem; }
+@media (max-width: 30rem) { svg { min-width: 0; } }
 @media print {
   body { max-width: none; font-size: 11pt; padding: 0; }
   h2 { break-after: avoid; } svg, tr { break-inside: avoid; }

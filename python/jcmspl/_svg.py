@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from jcmspl._tables import shortened
+
 # Told apart also in grey and by most who see colours differently.
 COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#0f766e", "#be185d")
 _GRID, _TEXT = "#d4d4d8", "#3f3f46"
@@ -83,12 +85,17 @@ def line_chart(
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in line.points))
         dash = ' stroke-dasharray="5 4"' if line.dashed else ""
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-    for mark in marks:
+    for index, mark in enumerate(marks):
         x, y = place(mark.x, mark.y)
         near_right = x > width - 130
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#18181b"/>')
         # a white rim keeps the name readable where it lies on a line
-        name = _text(x + (-8 if near_right else 8), y - 7, mark.name, anchor="end" if near_right else "start")
+        name = _text(
+            x + (-8 if near_right else 8),
+            y + (-7 if index % 2 == 0 else 17),
+            mark.name,
+            anchor="end" if near_right else "start",
+        )
         out.append(name.replace("<text ", '<text paint-order="stroke" stroke="#fff" stroke-width="4" '))
     return _closed(out) + (_legend([line.name for line in series]) if len(series) > 1 else "")
 
@@ -105,7 +112,7 @@ def bar_chart(
         out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}" stroke="{_GRID}"/>')
     for row, (label, bars) in enumerate(zip(labels, values, strict=True)):
         y = 4 + row * per_row
-        out.append(_text(left - 8, y + per_row / 2 + 1, _shortened(label, 32), anchor="end", title=label))
+        out.append(_text(left - 8, y + per_row / 2 + 1, shortened(label, 32), anchor="end", title=label))
         for index, value in enumerate(bars):
             if value is None:
                 continue
@@ -132,7 +139,7 @@ def heat_map(counts: Sequence[Sequence[int]], labels: Sequence[str], *, title: s
     for i, label in enumerate(labels):
         middle = top + (i + 0.5) * cell
         if named:
-            short = _shortened(label, 24)
+            short = shortened(label, 24)
             out.append(_text(left - 5, middle + size / 3, short, anchor="end", size=size, title=label))
             out.append(
                 f'<text transform="translate({left + (i + 0.5) * cell + size / 3:.1f} {top - 5}) rotate(-90)" '
@@ -187,10 +194,6 @@ def _legend(names: Sequence[str]) -> str:
         for i, name in enumerate(names)
     )
     return f'<p class="legend">{items}</p>'
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _ticks(values: Sequence[float], about: int = 5) -> list[float]:

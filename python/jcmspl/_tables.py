@@ -31,10 +31,27 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), "  " + "  ".join("-" * width for width in widths), *map(line, rows)])
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text that is not longer than that."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def markdown_heading(text: str) -> str:
+    """Return a heading of the first level."""
+    return f"# {_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    # Markdown lets HTML through
+    for character, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+        text = text.replace(character, name)
+    return text
+
+
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.strip().replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return "| " + " | ".join(_escaped(cell.strip()) for cell in cells) + " |"
 
     return [line(header), "|" + "---|" * len(header), *map(line, rows)]

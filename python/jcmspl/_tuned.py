@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl._collect import Collector, LabelledStatistics
 from jcmspl._fitting import _gives_chunks, unchanged_on_failure
 from jcmspl._folds import FoldedData
-from jcmspl._grid import Grid, as_values
+from jcmspl._grid import as_values
 from jcmspl._model import ZeroShotModel
 from jcmspl._results import results_table
 from jcmspl._search import Search
@@ -69,7 +69,7 @@ class TunedModel(ZeroShotModel):
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
             The vector of each class in y and, if you like, of other classes, which become candidates for later. The
             choice does not depend on these. Without class_vectors, or with less than four classes, nothing can be
-            chosen: that is warned of, and the middle of the grid is fitted.
+            chosen: that is warned of, and of the values to try those nearest to the defaults are fitted.
 
         Returns
         -------
@@ -151,13 +151,15 @@ class TunedModel(ZeroShotModel):
 
     @property
     def cv_results_table_(self) -> Any:
-        """cv_results_ as a pandas DataFrame, the best setting first."""
+        """cv_results_ as a pandas DataFrame, the chosen setting first, then by rank."""
         try:
             import pandas as pd
         except ImportError:
             raise ImportError("cv_results_table_ needs the package pandas: use cv_results_, or install it") from None
         check_is_fitted(self, "cv_results_")
-        return pd.DataFrame(self.cv_results_).sort_values("rank_test_score", kind="stable")
+        table = pd.DataFrame(self.cv_results_)
+        rest = table.drop(index=self.best_index_).sort_values("rank_test_score", kind="stable")
+        return pd.concat([table.loc[[self.best_index_]], rest])
 
     # What a search is about.
     def _template(self) -> ZeroShotModel:
@@ -230,13 +232,15 @@ class TunedModel(ZeroShotModel):
     def _choose_blindly(self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None) -> LabelledStatistics:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warnings.warn(
-            f"{why} no classes can be held out, so nothing is tuned: the middle of the grid is fitted",
+            f"{why} no classes can be held out, so nothing is tuned: the values nearest to the defaults are fitted",
             UserWarning,
             stacklevel=4,
         )
         template = self._template()
-        grid = Grid(self._axes(), template._PENALTIES)
-        self.best_params_ = grid.setting(grid.middle())
+        own = template.get_params(deep=False)
+        self.best_params_ = {
+            name: _nearest(as_values(values, name), own[name]) for name, values in self._axes().items()
+        }
         self._chosen = template.set_params(**self.best_params_)
         self.best_score_ = self.best_score_std_ = float("nan")
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
@@ -260,6 +264,15 @@ class TunedModel(ZeroShotModel):
                 "be two classes at least on either side"
             )
         return folds, cv.n_splits
+
+
+def _nearest(values: list[Any], own: Any) -> Any:
+    """Return the model's own value of a parameter if it is to be tried, else the nearest one, or the first."""
+    if own in values:
+        return own
+    if not all(isinstance(value, (int, float)) and value > 0 for value in [*values, own]):
+        return values[0]
+    return min(values, key=lambda value: abs(np.log(value / own)))
 
 
 _SEARCH_ATTRIBUTES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from jcmspl._json import dumps
 from jcmspl._progress import Progress
-from jcmspl._tables import aligned, markdown_table
+from jcmspl._tables import aligned, markdown_heading, markdown_table
 from jcmspl.cross_validation import JCMSPLCV, ClassSearchCV
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation import evaluate, versions
@@ -71,10 +72,14 @@ class Comparison:
     dataset : str
     rows : list of Row
         The best on unseen classes first.
+    failures : dict
+        Why methods that are not among them could not be fitted.
     """
 
-    def __init__(self, dataset: str, n_unseen: int, rows: Sequence[Row]) -> None:
-        self.dataset, self.n_unseen = dataset, n_unseen
+    def __init__(
+        self, dataset: str, n_unseen: int, rows: Sequence[Row], failures: Mapping[str, str] | None = None
+    ) -> None:
+        self.dataset, self.n_unseen, self.failures = dataset, n_unseen, dict(failures or {})
         self.rows = sorted(rows, key=lambda row: -row.unseen)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -83,7 +88,10 @@ class Comparison:
         repeated = any(row.repeats for row in self.rows)
         header = ["method", "held-out classes", "unseen, per class", "per sample"]
         columns = [
-            [f"{percent(row.cv_score)} ± {100 * row.cv_error:.1f}" for row in self.rows],
+            [
+                "" if np.isnan(row.cv_score) else f"{percent(row.cv_score)} ± {100 * row.cv_error:.1f}"
+                for row in self.rows
+            ],
             _marked([row.unseen for row in self.rows]),
             _marked([row.unseen_per_sample for row in self.rows]),
         ]
@@ -114,6 +122,7 @@ class Comparison:
                 f"Random splits: unseen classes drawn {n} times from all classes, everything tuned anew; mean ± "
                 "standard deviation. A lead smaller than that is noise."
             )
+        notes += [f"{name} could not be fitted: {reason}" for name, reason in self.failures.items()]
         return notes
 
     def to_text(self) -> str:
@@ -123,12 +132,17 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return the comparison as Markdown."""
-        return "\n".join([f"# {self.dataset}", "", *markdown_table(*self.table()), "", *self.notes()]) + "\n"
+        return "\n".join([markdown_heading(self.dataset), "", *markdown_table(*self.table()), "", *self.notes()]) + "\n"
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""
-        data = {"dataset": self.dataset, "rows": [asdict(row) for row in self.rows], "versions": versions()}
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        data = {
+            "dataset": self.dataset,
+            "rows": [asdict(row) for row in self.rows],
+            "failures": self.failures,
+            "versions": versions(),
+        }
+        return dumps(data, indent=1) + "\n"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -148,6 +162,7 @@ def compare(
     Parameters
     ----------
     dataset : Dataset
+        Without test samples of seen classes, a fifth of the training samples is held out for them.
     methods : sequence of str, or mapping of str to functions, optional
         Names out of :data:`METHODS` (default: all), or functions of your own that take the search options and return an
         estimator that tunes itself.
@@ -165,26 +180,36 @@ def compare(
     Comparison
     """
     chosen = _chosen(methods)
+    if not len(dataset.rows("test_seen")):
+        dataset = dataset.held_out(0.2, random_state)
     splits = [_random_split(dataset, random_state + number) for number in range(repeats)]
     search = {"random_state": random_state, "progress": False, **search}
-    rows = []
+    rows, failures = [], {}
     total = len(chosen) * (1 + len(splits))
     with Progress("comparing", total, "fits", enabled=progress) as line:
         for number, (name, make) in enumerate(chosen.items()):
-            model, report = _tuned(make(**search), dataset)
             done = number * (1 + len(splits))
-            line.update(done + 1, name)
-            accuracies = []
-            for split in splits:
-                accuracies.append(_tuned(make(**search), split)[1].accuracy)
-                line.update(done + 1 + len(accuracies), name)
+            accuracies: list[float] = []
+            try:
+                model, report = _tuned(make(**search), dataset)
+                line.update(done + 1, name)
+                for split in splits:
+                    accuracies.append(_tuned(make(**search), split)[1].accuracy)
+                    line.update(done + 1 + len(accuracies), name)
+            except (ValueError, np.linalg.LinAlgError) as error:
+                failures[name] = str(error)  # the others are still worth comparing
+                continue
             rows.append(_row(name, model, report, accuracies))
-    return Comparison(dataset.name, len(dataset.unseen), rows)
+    if not rows:
+        raise ValueError("; ".join(f"{name} failed: {reason}" for name, reason in failures.items()))
+    return Comparison(dataset.name, len(dataset.unseen), rows, failures)
 
 
 def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
     if methods is None:
         return METHODS
+    if not methods:
+        raise ValueError(f"there are no methods to compare: choose from {', '.join(METHODS)}")
     if isinstance(methods, Mapping):
         return dict(methods)
     unknown = [name for name in methods if name not in METHODS]
@@ -195,13 +220,23 @@ def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]
 
 def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Any]:
     X, y = dataset.part("trainval")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y, class_vectors=dataset.classes)
-        if len(dataset.rows("test_seen")):
+    fit_or_stop(model, X, y, dataset)
+    if len(dataset.rows("test_seen")):
+        with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
+            warnings.simplefilter("ignore", ConvergenceWarning)
             model.calibrate(X, y)
     plain = model.best_estimator_
     return model, evaluate(plain, dataset, spaces=[plain.space], progress=False)
+
+
+def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
+    """Fit a model that tunes itself; Ctrl-C, after which it would go on with what it has, stops a comparison."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, class_vectors=dataset.classes)
+    if model.interrupted_:
+        raise KeyboardInterrupt
+    return model
 
 
 def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:

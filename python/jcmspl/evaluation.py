@@ -52,12 +52,16 @@ def evaluate(
     -------
     Report
         Standard recognition (unseen samples among unseen classes) and generalized recognition (seen and unseen samples
-        among all classes), each per class and per sample; a table of classes, the commonest confusions, the seen-unseen
-        curve, settings, timings and versions. As text, Markdown, JSON or an HTML page.
+        among all classes; those of seen classes that the model was not trained on are left out), each per class and per
+        sample; a table of classes, the commonest confusions, the seen-unseen curve, settings, timings and versions. As
+        text, Markdown, JSON or an HTML page.
     """
     check_is_fitted(model, "visual_projection_")
+    dataset = dataset.with_labels_of(model.class_table_)
     unseen = _checked_unseen(model, dataset)
     trained: list[Label] = model.classes_.tolist()
+    known = set(trained)
+    dataset = dataset.without("test_seen", [label for label in dataset.seen if label not in known])
     generalized = len(dataset.rows("test_seen")) > 0
     wanted = _wanted_spaces(model, spaces)
     started = time.perf_counter()
@@ -254,6 +258,9 @@ def _confusions(tally: Tally) -> list[dict[str, Any]]:
 
 
 def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> dict[str, Any]:
+    names = set(trained)
+    labels = list(dataset.classes)
+    training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
     return {
         "name": dataset.name,
         "source": dataset.source,
@@ -261,7 +268,7 @@ def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> d
         "n_attributes": dataset.classes.n_attributes,
         "n_seen_classes": len(trained),
         "n_unseen_classes": len(unseen),
-        "samples": {part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
+        "samples": {"trainval": training, **{part: len(dataset.rows(part)) for part in ("test_seen", "test_unseen")}},
         "chance": 1 / len(unseen),
     }
 

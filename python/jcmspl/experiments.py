@@ -6,9 +6,9 @@ weight and the convergence, each beside the published figures where the data set
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,8 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl import published
 from jcmspl._atomic import write_atomically
 from jcmspl._exceptions import DivergenceError
+from jcmspl._json import dumps
 from jcmspl._progress import Progress
-from jcmspl.comparison import METHODS, plain
+from jcmspl.comparison import METHODS, fit_or_stop, plain
 from jcmspl.cross_validation import JCMSPLCV
 from jcmspl.datasets import Dataset
 from jcmspl.estimator import JCMSPL, WEIGHTS
@@ -67,7 +68,7 @@ class Experiments:
 
     def to_json(self) -> str:
         """Return all results as JSON."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return dumps(asdict(self), indent=1) + "\n"
 
     def to_html(self) -> str:
         """Return one HTML page with all results."""
@@ -151,7 +152,7 @@ def reproduce(
     with Progress("reproducing", steps, "steps", enabled=progress) as line, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so many iterations are what is asked for
         line.announce()
-        tuned = JCMSPLCV(**search).fit(X, y, class_vectors=dataset.classes)
+        tuned = fit_or_stop(JCMSPLCV(**search), X, y, dataset)
         best = tuned.best_estimator_
         out.tuned = {
             "parameters": {name: plain(value) for name, value in tuned.best_params_.items()},
@@ -165,7 +166,9 @@ def reproduce(
             at_paper = JCMSPL(**weights, max_iter=max_iter, init="random", random_state=random_state)
             settings["paper's weights"] = at_paper.fit(X, y, class_vectors=dataset.classes)
         for name, model in settings.items():
-            _standard_and_generalized(out, name, model.calibrate(X, y), dataset)
+            with contextlib.suppress(ValueError):  # too few classes or samples to calibrate with
+                model.calibrate(X, y)
+            _standard_and_generalized(out, name, model, dataset)
         line.update(2, "recognition")
         _ablations(out, tuned, dataset, X, y, search, line)
         _sensitivity(out, best, dataset, X, y, line)
@@ -208,7 +211,7 @@ def _ablations(
 ) -> None:
     for number, method in enumerate(ABLATIONS):
         options = {key: value for key, value in search.items() if key != "max_iter"} if method == "FPL" else search
-        model = tuned if method == "JCMSPL" else METHODS[method](**options).fit(X, y, class_vectors=dataset.classes)
+        model = tuned if method == "JCMSPL" else fit_or_stop(METHODS[method](**options), X, y, dataset)
         found = _accuracy(model.best_estimator_, model.best_estimator_.space, dataset)
         parameters = {name: plain(value) for name, value in model.best_params_.items()}
         row = {

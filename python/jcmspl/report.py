@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from jcmspl._atomic import write_atomically
-from jcmspl._tables import aligned, markdown_table
+from jcmspl._json import dumps
+from jcmspl._tables import aligned, markdown_heading, markdown_table, shortened
 
 #: How the three directions of recognition are called in print; the first two are the paper's.
 SPACE_NAMES = {
@@ -46,28 +46,33 @@ class Report:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the report; the ending of the path (.json, .md, .html, .txt) says in which form."""
         path = Path(path)
-        if path.suffix.lower() not in _SUFFIXES:
-            raise ValueError(f"a report is written as {', '.join(_SUFFIXES)}, but the path is {path}")
+        self.check_name(path)
         text: str = getattr(self, _SUFFIXES[path.suffix.lower()])()
         write_atomically(path, text.encode(), overwrite=overwrite)
 
+    @staticmethod
+    def check_name(path: str | Path) -> None:
+        """Refuse a path whose ending names none of the forms of a report."""
+        if Path(path).suffix.lower() not in _SUFFIXES:
+            raise ValueError(f"a report is written as {', '.join(_SUFFIXES)}, but the path is {path}")
+
     def to_json(self) -> str:
         """Return all of the report as JSON."""
-        return json.dumps(self.data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return dumps(self.data, indent=1) + "\n"
 
     def to_text(self) -> str:
         """Return the report as plain text."""
         parts = [_heading(self.data)]
         for title, header, rows in tables(self.data):
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
-                unseen = [row for row in rows if row[1] == "unseen"]
-                title, rows = f"The {_MOST_IN_TEXT} hardest unseen {title.lower()}", unseen[-_MOST_IN_TEXT:]
-            parts += ["", title, aligned(header, rows)]
+                rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
+                title = f"The {len(rows)} hardest unseen c{title[1:]}; the other forms of the report have all"
+            parts += ["", title, aligned(header, [[shortened(cell, 48) for cell in row] for row in rows])]
         return "\n".join([*parts, "", _footer(self.data)]) + "\n"
 
     def to_markdown(self) -> str:
         """Return the report as Markdown."""
-        parts = [f"# {title_of(self.data)}", "", _heading(self.data, lines=False)]
+        parts = [markdown_heading(title_of(self.data)), "", _heading(self.data, lines=False)]
         for title, header, rows in tables(self.data):
             parts += ["", f"## {title}", "", *markdown_table(header, rows)]
         return "\n".join([*parts, "", _footer(self.data)]) + "\n"
@@ -94,7 +99,7 @@ class Report:
 
 def percent(share: float | None) -> str:
     """Return a share as a percentage."""
-    return "" if share is None else f"{100 * share:.1f} %"
+    return "" if share is None or share != share else f"{100 * share:.1f} %"
 
 
 def title_of(data: dict[str, Any]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         main_parser.print_help()
         return USAGE
+    warnings.showwarning = _shown_by(arguments)
     try:
         arguments.run(arguments)
         sys.stdout.flush()
@@ -64,6 +67,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"jcmspl {arguments.command}: {_sentence(error)}", file=sys.stderr)
         return FAILED
     return OK
+
+
+def _shown_by(arguments: argparse.Namespace) -> Any:
+    """Return what shows a warning: as a line, once, and not at all where quiet is wanted."""
+    told: set[str] = set()
+
+    def show(message: Any, *_: Any) -> None:
+        if str(message) not in told and not getattr(arguments, "quiet", False):
+            print(f"note: {message}", file=sys.stderr)
+        told.add(str(message))
+
+    return show
 
 
 def _sentence(error: BaseException) -> str:

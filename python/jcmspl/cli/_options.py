@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from jcmspl._json import dumps
 from jcmspl.datasets import LAYOUTS, Dataset, load_arrays, load_dataset
 from jcmspl.normalisation import NORMALISATIONS
 from jcmspl.recognition import METRICS, SPACES
@@ -33,21 +33,43 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
     group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
+    group.add_argument(
+        "--hold-out", metavar="SHARE", type=float, help="keep this share of the samples of seen classes for testing"
+    )
     group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
 
 
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
     """Read the data set that the options name."""
-    options: dict[str, Any] = {}
-    if arguments.attributes is not None:
-        options["attributes"] = arguments.attributes
+    dataset = _read(arguments)
+    if arguments.hold_out is not None:
+        dataset = dataset.held_out(arguments.hold_out, arguments.seed)
+    return dataset
+
+
+def _read(arguments: argparse.Namespace) -> Dataset:
+    path = Path(arguments.data)
     own = {"labels": arguments.labels, "class_vectors": arguments.classes, "split": arguments.split}
-    options |= {name: value for name, value in own.items() if value is not None}
+    given = {name: value for name, value in own.items() if value is not None}
     if arguments.unseen is not None:
-        options |= {"unseen": arguments.unseen, "random_state": arguments.seed}
-    if arguments.classes is not None and Path(arguments.data).is_file() and arguments.layout in (None, "arrays"):
-        return load_arrays(arguments.data, **options)
-    return load_dataset(arguments.data, arguments.layout, **options)
+        given["unseen"] = arguments.unseen
+    if arguments.classes is not None and path.is_file() and arguments.layout in (None, "arrays"):
+        return load_arrays(arguments.data, random_state=arguments.seed, **given)
+    if given and not (path.is_dir() and arguments.layout == "arrays"):
+        hint = "" if arguments.classes is not None else ": give the class vectors with --classes FILE"
+        raise ValueError(
+            f"--labels, --classes, --split and --unseen are for own data, where DATA is a file of features{hint}"
+        )
+    if path.is_file() and path.suffix in (".npy", ".csv", ".parquet"):
+        raise ValueError(f"{path} holds features alone: give the class vectors with --classes FILE (see --help)")
+    if arguments.attributes is not None:
+        given["attributes"] = arguments.attributes
+    try:
+        return load_dataset(arguments.data, arguments.layout, **given)
+    except TypeError as error:
+        if "attributes" in str(error):
+            raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+        raise
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +127,7 @@ def say(arguments: argparse.Namespace, text: str) -> None:
 
 def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None:
     """Print a result: for machines or for people."""
-    print(json.dumps(data, ensure_ascii=False) if arguments.json else text)
+    print(dumps(data) if arguments.json else text)
 
 
 def refuse_existing(path: str | None, force: bool) -> None:

@@ -55,7 +55,7 @@ def _bash(words: dict[str, list[str]]) -> str:
   esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
-    *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    *) local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$word")) ;;
   esac
 }}
 complete -o filenames -F _jcmspl jcmspl

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, show
+from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, show
 from jcmspl.datasets import save_npz, save_xlsa17
 
 _EXAMPLES = """examples:
@@ -36,7 +36,13 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     output = Path(arguments.output)
+    if arguments.to is None and output.suffix not in ("", ".npz"):
+        raise ValueError(f"{output} is neither an .npz file nor a folder: name one, or the layout with --to")
     layout = arguments.to or ("npz" if output.suffix == ".npz" else "xlsa17")
+    if layout == "npz":
+        refuse_existing(arguments.output, arguments.force)
+    elif output.is_dir() and any(output.iterdir()) and not arguments.force:
+        raise FileExistsError(f"{output} is not empty: choose another name, or add --force to write into it")
     dataset = dataset_of(arguments)
     (save_npz if layout == "npz" else save_xlsa17)(dataset, output, overwrite=arguments.force)
     data = {"output": str(output), "layout": layout, "samples": len(dataset.X)}

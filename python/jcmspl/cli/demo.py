@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from jcmspl._json import dumps
 from jcmspl._tables import aligned
 from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
 from jcmspl.cross_validation import ClassSearchCV
@@ -17,7 +17,7 @@ from jcmspl.datasets import load_digits
 from jcmspl.estimator import JCMSPL
 from jcmspl.evaluation import evaluate
 from jcmspl.peers import RidgeVS
-from jcmspl.report import percent
+from jcmspl.report import Report, percent
 
 _SHADES = " .:-=+*#%@"
 _EXAMPLES = """examples:
@@ -43,6 +43,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     refuse_existing(arguments.output, arguments.force)
+    if arguments.output is not None:
+        Report.check_name(arguments.output)
     digits = load_digits()
     X, y = digits.part("trainval")
     with warnings.catch_warnings():
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
     if arguments.json:
-        print(json.dumps({"jcmspl": report.data, "ridge": beside.data}, ensure_ascii=False))
+        print(dumps({"jcmspl": report.data, "ridge": beside.data}))
         return
     print(_text(digits, report, beside))
     print(_examples(model, digits))

@@ -9,6 +9,7 @@ from jcmspl import evaluation
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say
 from jcmspl.persistence import load
 from jcmspl.recognition import SPACES
+from jcmspl.report import Report
 
 _EXAMPLES = """examples:
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
@@ -38,6 +39,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     refuse_existing(arguments.output, arguments.force)
+    if arguments.output is not None:
+        Report.check_name(arguments.output)
     model, dataset = load(arguments.model), dataset_of(arguments)
     report = evaluation.evaluate(
         model, dataset, spaces=arguments.space, hits=arguments.hits, progress=not arguments.quiet

@@ -10,6 +10,7 @@ from jcmspl.cli._options import add_data, add_messages, dataset_of, show
 from jcmspl.labels import some
 from jcmspl.persistence import load
 
+_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
 _EXAMPLES = """examples:
   jcmspl info cub.safetensors
   jcmspl info cub/
@@ -31,7 +32,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    if Path(arguments.data).suffix == ".safetensors":
+    path = Path(arguments.data)
+    if path.is_file() and path.suffix not in _DATA_SUFFIXES:
         data = _about_model(load(arguments.data))
     else:
         data = _about_data(dataset_of(arguments))

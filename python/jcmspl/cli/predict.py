@@ -7,7 +7,7 @@ import contextlib
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ import numpy as np
 
 from jcmspl._atomic import open_atomically
 from jcmspl._candidates import GROUPS
+from jcmspl._json import dumps
 from jcmspl._progress import Progress
+from jcmspl.classes import ClassTable
 from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
 from jcmspl.datasets import PARTS, load_dataset
 from jcmspl.datasets.arrays import load_classes, load_features
@@ -62,39 +64,48 @@ def run(arguments: argparse.Namespace) -> None:
     if suffix not in (".csv", ".npz"):
         raise ValueError(f"predictions are written as .csv or .npz, but the output is {arguments.output}")
     model = load(arguments.model)
+    given = None if arguments.classes is None else _with_labels_of(model.class_table_, load_classes(arguments.classes))
     recogniser = model.recogniser(
-        class_vectors=None if arguments.classes is None else load_classes(arguments.classes),
-        candidates=_candidates(arguments.candidates, model),
+        class_vectors=given,
+        candidates=_candidates(arguments.candidates, [*model.class_table_, *(given or ())]),
         seen_bias=arguments.seen_bias,
     )
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
-    total, chunks = _samples(arguments)
+    total, chunks = _samples(arguments, model.n_features_in_)
     named = _named(recogniser, chunks, total, arguments)
     if suffix == ".npz":
         _write_npz(named, arguments)
     else:
         with _text_output(arguments) as file:
-            _write_csv(named, file, arguments)
-    if arguments.output:
+            (_write_json if arguments.json and not arguments.output else _write_csv)(named, file, arguments)
+    if arguments.output and arguments.json:
+        print(dumps({"output": str(arguments.output), "samples": total}))
+    elif arguments.output:
         say(arguments, f"wrote {arguments.output}")
 
 
-def _candidates(text: str | None, model: Any) -> Any:
+def _candidates(text: str | None, known: Iterable[Any]) -> Any:
     if text is None or text in GROUPS:
         return text
-    by_text = {str(label): label for label in model.class_table_}
-    return [by_text.get(part.strip(), part.strip()) for part in text.split(",")]
+    by_text = {str(label): label for label in known}
+    # a name with commas stands in quotes, or alone
+    parts = [text] if text in by_text else next(csv.reader([text], skipinitialspace=True))
+    return [by_text.get(part.strip(), part.strip()) for part in parts]
 
 
-def _samples(arguments: argparse.Namespace) -> tuple[int, Iterator[tuple[Any, Any]]]:
+def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[int, Iterator[tuple[Any, Any]]]:
     """Return how many samples there are, and chunks of (row numbers, samples)."""
     if arguments.part is not None:
         dataset = load_dataset(arguments.samples)
         X, rows = dataset.X, dataset.rows(arguments.part)
     else:
+        if Path(arguments.samples).is_dir():
+            raise IsADirectoryError(f"{arguments.samples} is a folder: of a data set, name the part with --part")
         X = load_features(arguments.samples)
         rows = np.arange(len(X))
+    if len(X.shape) != 2 or X.shape[1] != n_features:
+        raise ValueError(f"{arguments.samples} has the shape {X.shape}, but the model expects {n_features} features")
     blocks = (rows[first : first + _CHUNK] for first in range(0, len(rows), _CHUNK))
     return len(rows), ((block, X[block]) for block in blocks)
 
@@ -125,8 +136,6 @@ def _text_output(arguments: argparse.Namespace) -> Iterator[Any]:
 
 
 def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        raise ValueError("predictions are written as CSV or npz, not as JSON: leave --json out")
     ranks = range(1, arguments.top + 1)
     names = ["label"] if arguments.top == 1 else [f"label_{rank}" for rank in ranks]
     values = ["score"] if arguments.top == 1 else [f"score_{rank}" for rank in ranks]
@@ -137,8 +146,23 @@ def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argp
             writer.writerow([row, *label, *((f"{value:.9g}" for value in score) if arguments.scores else ())])
 
 
+def _write_json(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
+    """Write an object on each line."""
+    for rows, labels, scores in named:
+        for row, label, score in zip(rows.tolist(), labels.tolist(), scores.tolist(), strict=True):
+            print(dumps({"row": row, "labels": label, **({"scores": score} if arguments.scores else {})}), file=file)
+
+
+def _with_labels_of(known: ClassTable, given: ClassTable) -> ClassTable:
+    """Return class vectors from a file, where labels are text, under the labels that the model has for them."""
+    by_text = {str(label): label for label in known}
+    return ClassTable([by_text.get(str(label), label) for label in given], given.vectors, given.attributes)
+
+
 def _write_npz(named: Iterator[tuple[Any, Any, Any]], arguments: argparse.Namespace) -> None:
     parts = list(named)
+    if not parts:
+        parts = [(np.empty(0, dtype=np.int64), np.empty((0, arguments.top), dtype=str), np.empty((0, arguments.top)))]
     rows, labels, scores = (np.concatenate([part[i] for part in parts]) for i in range(3))
     if labels.dtype == object:
         labels = labels.astype(str)  # an array of objects would be a pickle

@@ -32,8 +32,19 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
     )
     add_data(parser)
-    parser.add_argument("--folds", metavar="N", type=int, default=5, help="folds of classes (default: 5)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=1, help="how often to split anew (default: 1)")
+    parser.add_argument(
+        "--folds", metavar="N", type=int, help="folds of classes (default: 5, or less with few classes)"
+    )
+    parser.add_argument(
+        "--repeats", metavar="N", type=int, help="how often to split anew (default: 1; 5 with few classes)"
+    )
+    parser.add_argument(
+        "--choose",
+        choices=("auto", "best", "prudent"),
+        default="auto",
+        help="the best setting, or of all within a standard error of it that nearest to the defaults; auto (default): "
+        "prudent with less than 20 classes",
+    )
     parser.add_argument("--space", choices=SPACES, nargs="+", default=list(SPACES), help="spaces to try (default: all)")
     for kind in ("feature", "class"):
         parser.add_argument(
@@ -58,17 +69,20 @@ def run(arguments: argparse.Namespace) -> None:
 
     refuse_existing(arguments.output, arguments.force)
     refuse_existing(arguments.results, arguments.force)
+    if arguments.results is not None and arguments.results == arguments.output:
+        raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
     dataset = dataset_of(arguments)
     X, y = dataset.part("trainval")
     cv: Any = arguments.folds
-    if arguments.repeats > 1:
-        cv = ClassKFold(arguments.folds, n_repeats=arguments.repeats, random_state=arguments.seed)
+    if arguments.repeats is not None:
+        cv = ClassKFold(arguments.folds or 5, n_repeats=arguments.repeats, random_state=arguments.seed)
     model = JCMSPLCV(
         space=arguments.space,
         feature_normalisation=arguments.feature_normalisation,
         class_normalisation=arguments.class_normalisation,
         cv=cv,
         halving=arguments.halving,
+        choose=arguments.choose,
         random_state=arguments.seed,
         progress=not arguments.quiet,
     ).fit(X, y, class_vectors=dataset.classes)
@@ -84,13 +98,17 @@ def run(arguments: argparse.Namespace) -> None:
         "best_params": {name: plain(value) for name, value in model.best_params_.items()},
         "best_score": model.best_score_,
         "best_score_std": model.best_score_std_,
+        "highest_score": float(max(model.cv_results_.get("mean_test_score", [float("nan")]))),
         "n_settings": len(model.cv_results_["params"]),
         "n_splits": model.n_splits_,
         "interrupted": model.interrupted_,
     }
     lines = [
-        f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the best has "
-        f"{100 * model.best_score_:.1f} % ± {100 * model.best_score_std_:.1f} on held-out classes, per class:",
+        f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the one that was chosen has "
+        f"{100 * model.best_score_:.1f} % ± {100 * model.best_score_std_:.1f} on held-out classes, per class (the "
+        f"highest: {100 * data['highest_score']:.1f} %):"
+        if model.n_splits_
+        else "nothing could be tuned with so few classes; these settings were fitted:",
         *(f"  {name:24} {value}" for name, value in data["best_params"].items()),
     ]
     show(arguments, data, "\n".join(lines))

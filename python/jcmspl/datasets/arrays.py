@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from jcmspl._validation import IntArray, as_real_array
 from jcmspl.classes import ClassTable
+from jcmspl.datasets import _checks
 from jcmspl.datasets._classes import class_table, same_labels
 from jcmspl.datasets._numpy_files import NpzReader, open_npy
 from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
@@ -18,7 +19,7 @@ from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file
 from jcmspl.datasets.samples import Samples
 from jcmspl.datasets.splits import make_split
-from jcmspl.labels import Label
+from jcmspl.labels import Label, as_label_list
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
 LABEL_SUFFIXES = (".npy", ".txt", ".csv")
@@ -76,15 +77,23 @@ def load_arrays(
     X, y = _features_and_labels(features, labels)
     classes = _classes(class_vectors)
     path = Path(features) if _is_path(features) else None
-    with nullcontext() if path is None else about(path):
+    labels_file = Path(labels) if _is_path(labels) and _is_label_file(str(labels)) else path
+    with _blaming(labels_file):
         y = same_labels(y, classes)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
+        _checks.class_numbers(as_label_list(y), classes)
         if split is None:
             split = make_split(y, classes, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
-        parts = split if isinstance(split, Mapping) else read_split(Path(split), len(X))
+    parts = split if isinstance(split, Mapping) else read_split(Path(split), len(X))
+    with _blaming(path if isinstance(split, Mapping) else Path(split)):
         title = name or ("arrays" if path is None else path.stem)
         return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
+
+
+def _blaming(file: Path | None) -> AbstractContextManager[Any]:
+    """Name the file in errors, if it was a file."""
+    return nullcontext() if file is None else about(file)
 
 
 def load_features(path: str | Path) -> Samples:

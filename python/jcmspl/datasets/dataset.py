@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -150,6 +150,27 @@ class Dataset:
         drawn = draw_per_class(self.rows("trainval"), self.class_numbers, list(self.classes), share, random_state)
         left = {name: np.setdiff1d(self.parts[name], drawn) for name in ("train", "val")}
         return replace(self, parts={**self.parts, **left, "test_seen": drawn})
+
+    def without(self, part: str, labels: Iterable[Label]) -> Dataset:
+        """Return the data set without the samples of some classes in one of its parts."""
+        left_out = self.classes.positions(labels)
+        if not len(left_out):
+            return self
+        rows = self.parts[part]
+        return replace(self, parts={**self.parts, part: rows[~np.isin(self.class_numbers[rows], left_out)]})
+
+    def with_labels_of(self, table: ClassTable) -> Dataset:
+        """Return the data set with its labels as another table has them, where they differ in type alone.
+
+        A text file of labels has "3" for what is 3 in a model.
+        """
+        by_text = {str(label): label for label in table}
+        labels = list(self.classes)
+        own = [by_text.get(str(label), label) for label in labels]
+        if own == labels or len(set(own)) != len(own):
+            return self
+        classes = ClassTable(own, self.classes.vectors, self.classes.attributes)
+        return replace(self, y=classes.labels[self.class_numbers], classes=classes)
 
     def describe(self) -> str:
         """Return a few lines on what is in the data set."""

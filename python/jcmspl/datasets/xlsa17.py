@@ -84,11 +84,21 @@ def _feature_file(folder: Path, wanted: str | None) -> MatFile:
         raise FileNotFoundError(f"{folder} has no file of features (such as res101.mat) beside {SPLITS}")
     if len(candidates) == 1:
         return open_mat(candidates[0])
-    usable = [file for file in map(open_mat, candidates) if set(_FEATURE_KEYS) <= set(file.names())]
+    usable = [file for file in map(_opened, candidates) if file and set(_FEATURE_KEYS) <= set(file.names())]
     if len(usable) == 1:
         return usable[0]
     names = ", ".join(file.name for file in candidates)
-    raise DatasetError(f"{folder} has {len(usable)} files with features and labels: name one of {names} as features")
+    raise DatasetError(
+        f"{folder} has {len(usable)} files with features and labels: name one of {names} (its path, or features=...)"
+    )
+
+
+def _opened(path: Path) -> MatFile | None:
+    """Return a file among several; None if it cannot be read, for another one may do."""
+    try:
+        return open_mat(path)
+    except (DatasetError, OSError):
+        return None
 
 
 def _class_table(splits: MatFile, attributes: str) -> ClassTable:

@@ -370,7 +370,8 @@ class TestMistakes:
 
     def test_wrong_features(self, tmp_path, model):
         np.save(tmp_path / "x.npy", np.ones((5, 3)))
-        assert "(5, 3), but the model expects 64" in self.fails(
+        message = self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+        assert "(5, 3), but the model expects 64" in message
             tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv"
         )
 

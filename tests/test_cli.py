@@ -372,8 +372,6 @@ class TestMistakes:
         np.save(tmp_path / "x.npy", np.ones((5, 3)))
         message = self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
         assert "(5, 3), but the model expects 64" in message
-            tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv"
-        )
 
     def test_nan(self, tmp_path, model):
         np.save(tmp_path / "x.npy", np.full((5, 64), np.nan))

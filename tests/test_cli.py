@@ -14,7 +14,19 @@ import pytest
 from jcmspl import JCMSPL, load
 from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
 
-COMMANDS = ("demo", "fit", "predict", "evaluate", "tune", "compare", "reproduce", "convert", "info", "completion")
+COMMANDS = (
+    "demo",
+    "fit",
+    "predict",
+    "evaluate",
+    "tune",
+    "compare",
+    "reproduce",
+    "convert",
+    "info",
+    "bench",
+    "completion",
+)
 
 
 def jcmspl(*arguments, cwd=None, code=0, **options):
@@ -315,6 +327,14 @@ def test_compare(tmp_path):
     assert "ESZSL" in out.read_text()
     data = json.loads(jcmspl("compare", "digits", "--methods", "RPL", "--repeats", "0", "--json").stdout)
     assert data["rows"][0]["repeats"] == []
+
+
+def test_bench():
+    shape = ["--samples", "300", "--features", "20", "--attributes", "5", "--classes", "6", "--repeats", "1"]
+    data = json.loads(jcmspl("bench", *shape, "--json").stdout)
+    assert data["ratio"] == pytest.approx(data["fit_seconds"] / data["gram_seconds"])
+    assert "times NumPy's X.T @ X" in jcmspl("bench", *shape).stdout
+    assert "a sample for each class" in jcmspl("bench", "--samples", "3", code=1).stderr
 
 
 def test_completion():

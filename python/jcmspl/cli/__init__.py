@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl.cli import compare, completion, convert, demo, evaluate, fit, info, predict, reproduce, tune
+from jcmspl.cli import bench, compare, completion, convert, demo, evaluate, fit, info, predict, reproduce, tune
 
-_COMMANDS = (demo, fit, predict, evaluate, tune, compare, reproduce, convert, info, completion)
+_COMMANDS = (demo, fit, predict, evaluate, tune, compare, reproduce, convert, info, bench, completion)
 
 #: What a user can do something about: told in a sentence, without a traceback.
 _USER_ERRORS = (ValueError, TypeError, OSError, ImportError, np.linalg.LinAlgError)

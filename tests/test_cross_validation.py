@@ -329,6 +329,36 @@ class TestHalving:
         assert_array_equal(split_scores(one), split_scores(two))
 
 
+class TestWarmStart:
+    def test_is_off_by_default(self):
+        assert not JCMSPLCV().warm_start
+        assert not ClassSearchCV(RidgeVS()).warm_start
+
+    def test_fits_that_converge_end_where_they_would_have(self):
+        grid = {**SMALL, "class_match": (1.0, 10.0), "extend": 0, "tol": 1e-13, "max_iter": 2000}
+        cold, warm = (tuned(**grid, warm_start=warm) for warm in (False, True))
+        assert_allclose(split_scores(warm), split_scores(cold), atol=0.05)
+        assert warm.best_params_ == cold.best_params_
+
+    def test_starts_from_codes_of_the_fold(self, monkeypatch):
+        starts = []
+        original = JCMSPL._solution
+
+        def spy(self, spectrum, *args, **kwargs):
+            if not kwargs.get("return_codes"):
+                starts.append(self.init if isinstance(self.init, str) else np.shape(self.init))
+            return original(self, spectrum, *args, **kwargs)
+
+        monkeypatch.setattr(JCMSPL, "_solution", spy)
+        tuned(warm_start=True, n_jobs=1)
+        assert set(starts[:-1]) == {(8, 8)}  # ten classes, two of them held out
+        assert starts[-1] == "codes"  # the fit with the chosen setting is a plain one
+
+    def test_means_nothing_to_models_without_iterations(self):
+        one, two = (tuned(model=ClassSearchCV(RPL(), warm_start=warm, **BEST)) for warm in (False, True))
+        assert_array_equal(split_scores(one), split_scores(two))
+
+
 class TestInterrupt:
     @pytest.fixture(params=[1, 2])
     def n_jobs(self, request):

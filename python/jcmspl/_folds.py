@@ -99,10 +99,12 @@ class FoldedData:
         raw = reduce(operator.add, (self._parts[unit_rows][i] for i in others)).select_classes(kept)
         features = Normalisation.from_statistics(features_name, raw)
         classes = Normalisation.from_rows(classes_name, self.vectors[kept])
-        shared = model._shared(features.of_statistics(raw), classes.of_rows(self.vectors[kept]))
+        statistics = features.of_statistics(raw)
+        shared = model._shared(statistics, classes.of_rows(self.vectors[kept]))
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
-        return PreparedFold(shared, features, classes, candidates)
+        means = statistics.class_sums / statistics.counts[:, None]
+        return PreparedFold(shared, features, classes, candidates, means)
 
     def accuracies(self, fold: int, recognisers: Sequence[Recogniser]) -> Float64Array:
         """Return the mean accuracy over held-out classes of each of the recognisers, whose candidates these are."""
@@ -125,6 +127,12 @@ class PreparedFold:
     features: Normalisation
     classes: Normalisation
     candidates: ClassTable
+    class_means: Float64Array
+
+    def class_codes(self, model: Any) -> Float64Array:
+        """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit: a start for other fits."""
+        solution = model._solution(self.shared, None, return_codes=True)
+        return np.asarray(solution.codes_of_samples @ self.class_means.T + solution.codes_of_classes)
 
     def recognisers(
         self, model: ZeroShotModel, variants: Sequence[dict[str, Any]], on_iteration: OnIteration | None

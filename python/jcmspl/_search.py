@@ -70,6 +70,8 @@ class Search:
     extend : int
         How many times the grid may grow around the best setting.
     halving : bool
+    warm_start : bool
+        Whether all fits to a fold start from the codes of a fit with the model's own parameters.
     n_jobs : int or None
     progress : bool
     """
@@ -82,6 +84,7 @@ class Search:
         *,
         extend: int,
         halving: bool,
+        warm_start: bool = False,
         n_jobs: int | None,
         progress: bool,
     ) -> None:
@@ -97,7 +100,8 @@ class Search:
         self._model, self._data = model, data
         self._extend, self._progress = extend, progress
         self.max_iter: int | None = getattr(model, "max_iter", None)
-        self._halving = halving
+        self._halving, self._warm_start = halving, warm_start
+        self._starts: dict[tuple[Any, ...], Float64Array] = {}
         self._n_jobs = n_jobs or usable_cores()
         self._prepared: dict[tuple[Any, ...], PreparedFold] = {}
 
@@ -261,6 +265,12 @@ class Search:
             model = clone(self._model).set_params(**self.grid.setting(key))
             made = pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds))
             self._prepared.update(zip(wanted, made, strict=True))
+            if self._warm_start and hasattr(self._model, "init"):
+                plain = [clone(self._model).set_params(n_concepts=None) for _ in wanted]
+                starts = pool.results(
+                    (self._prepared[name].class_codes, own) for name, own in zip(wanted, plain, strict=True)
+                )
+                self._starts = dict(zip(wanted, starts, strict=True))
 
     def _recognisers(
         self, key: Key, fold: int, iterations: int | None, stop: threading.Event
@@ -276,6 +286,9 @@ class Search:
         model = clone(self._model).set_params(**self.grid.setting(key))
         if iterations is not None:
             model.set_params(max_iter=iterations)
+        start = self._starts.get((fold, *self._normalisation_of(key)))
+        if start is not None and model.get_params()["n_concepts"] is None:
+            model.set_params(init=start)
         try:
             return self._prepared[(fold, *self._normalisation_of(key))].recognisers(model, self.variants, watch)
         except DivergenceError:

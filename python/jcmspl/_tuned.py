@@ -40,6 +40,7 @@ class TunedModel(ZeroShotModel):
     extend: int
     halving: bool
     choose: str
+    warm_start: bool
     n_jobs: int | None
     random_state: Any
     progress: bool
@@ -213,6 +214,7 @@ class TunedModel(ZeroShotModel):
             data,
             extend=self.extend,
             halving=bool(self.halving),
+            warm_start=bool(self.warm_start),
             n_jobs=self.n_jobs,
             progress=bool(self.progress),
         )

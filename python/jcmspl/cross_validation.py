@@ -45,6 +45,9 @@ class JCMSPLCV(TunedModel):
         Take the setting with the highest mean accuracy; or, of all within a standard error of that, the one nearest to
         the defaults of JCMSPL. "auto" is prudent with less than 20 classes, where the best of so many settings is
         mostly luck.
+    warm_start : bool, default False
+        Whether all fits to a fold start from the codes of its classes after a fit with the defaults of JCMSPL, and not
+        from init. Fits that converge end where they would have, in other numbers of iterations; others do not.
     init : {"codes", "random"}, default "codes"
     max_iter : int, default 35
     tol : float, default 1e-6
@@ -121,6 +124,7 @@ class JCMSPLCV(TunedModel):
         extend: int = 4,
         halving: bool = False,
         choose: str = "auto",
+        warm_start: bool = False,
         init: str = "codes",
         max_iter: int = 35,
         tol: float = 1e-6,
@@ -143,6 +147,7 @@ class JCMSPLCV(TunedModel):
         self.extend = extend
         self.halving = halving
         self.choose = choose
+        self.warm_start = warm_start
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -186,7 +191,7 @@ class ClassSearchCV(TunedModel):
     param_grid : dict of str to values, optional
         The values to try of each parameter; a single value needs no list. By default some decades of its weights, for
         JCMSPL and SAE the spaces that the model can compare in, and for ESZSL also the cosine.
-    cv, extend, halving, choose, n_jobs, random_state, progress
+    cv, extend, halving, choose, warm_start, n_jobs, random_state, progress
         As for :class:`JCMSPLCV`.
 
     Attributes
@@ -217,6 +222,7 @@ class ClassSearchCV(TunedModel):
         extend: int = 4,
         halving: bool = False,
         choose: str = "auto",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
         progress: bool = True,
@@ -227,6 +233,7 @@ class ClassSearchCV(TunedModel):
         self.extend = extend
         self.halving = halving
         self.choose = choose
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress

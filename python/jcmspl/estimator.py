@@ -188,7 +188,9 @@ class JCMSPL(ZeroShotModel):
     def _learnt(self, shared: Spectrum, on_iteration: OnIteration | None = None) -> dict[str, Any]:
         return _attributes(self._solution(shared, on_iteration))
 
-    def _solution(self, spectrum: Spectrum, on_iteration: OnIteration | None) -> Solution:
+    def _solution(
+        self, spectrum: Spectrum, on_iteration: OnIteration | None, *, return_codes: bool = False
+    ) -> Solution:
         k = self.n_concepts or spectrum.n_classes
         if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
             expected = (k, spectrum.n_classes)
@@ -206,6 +208,7 @@ class JCMSPL(ZeroShotModel):
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=_generator(self.random_state),
+            return_codes=return_codes,
             on_iteration=on_iteration,
         )
 

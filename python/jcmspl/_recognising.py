@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from jcmspl._candidates import candidate_table
-from jcmspl._validation import Float64Array, FloatArray, as_count, one_of
+from jcmspl._validation import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.classes import ClassTable
 from jcmspl.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.normalisation import Normalisation
@@ -271,7 +271,7 @@ class RecognisingMixin:
         if not callable(self.metric):
             one_of(self.metric, "metric", METRICS)
         if self.temperature != "auto":
-            _positive(self.temperature, "temperature")
+            _as_temperature(self.temperature)
 
     @property
     def seen_bias_(self) -> float:
@@ -332,7 +332,7 @@ class RecognisingMixin:
     def _temperature(self, temperature: float | None) -> float:
         chosen = self._settings.temperature if temperature is None else temperature
         if chosen != "auto":
-            return _positive(chosen, "temperature")
+            return _as_temperature(chosen)
         seen = self.class_table_.select(self.classes_.tolist())
         recogniser = self._recogniser(seen, np.zeros(seen.n_classes), None, unit_rows=False)
         scores = recogniser.scores(self.class_means_)
@@ -349,21 +349,12 @@ def _best(recogniser: Recogniser, samples: npt.NDArray[Any]) -> LabelArray:
 
 
 def as_bias(value: Any) -> float:
-    """Return a finite number."""
-    try:
-        bias = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"seen_bias must be a number, but is {value!r}") from None
-    if not np.isfinite(bias):
-        raise ValueError(f"seen_bias must be a finite number, but is {bias}")
-    return bias
+    """Return a bias on training classes: a finite number."""
+    return as_number(value, "seen_bias")
 
 
-def _positive(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or 'auto', but is {value!r}") from None
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a finite number above 0, but is {number}")
+def _as_temperature(value: Any) -> float:
+    number = as_number(value, "temperature", "a number or 'auto'")
+    if number <= 0:
+        raise ValueError(f"temperature must be a finite number above 0, but is {number}")
     return number

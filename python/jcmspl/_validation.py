@@ -105,13 +105,21 @@ def as_count(value: Any, name: str, minimum: int = 1, maximum: int = 2**31 - 1) 
     return count
 
 
+def as_number(value: Any, name: str, kind: str = "a number") -> float:
+    """Return a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be {kind}, but is {value!r}") from None
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, but is {number}")
+    return number
+
+
 def as_weight(value: Any, name: str) -> float:
     """Return a finite number that is not negative."""
-    try:
-        weight = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, but is {value!r}") from None
-    if not (np.isfinite(weight) and weight >= 0):
+    weight = as_number(value, name)
+    if weight < 0:
         raise ValueError(f"{name} must be a finite number of at least 0, but is {weight}")
     return weight
 

@@ -11,6 +11,7 @@ from jcmspl._json import dumps
 from jcmspl.datasets import LAYOUTS, Dataset, load_arrays, load_dataset
 from jcmspl.normalisation import NORMALISATIONS
 from jcmspl.recognition import METRICS, SPACES
+from jcmspl.report import Report
 
 #: Options of the model: name on the command line, name of the parameter, help.
 _WEIGHTS = (
@@ -140,3 +141,10 @@ def refuse_existing(path: str | None, force: bool) -> None:
         raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
+
+
+def refuse_report(path: str | None, force: bool) -> None:
+    """Refuse an output that exists, or is in no form that a report has, before any work is done."""
+    refuse_existing(path, force)
+    if path is not None:
+        Report.check_name(path)

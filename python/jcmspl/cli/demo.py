@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl._json import dumps
 from jcmspl._tables import aligned
-from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
+from jcmspl.cli._options import add_messages, add_output, refuse_report, say
 from jcmspl.cross_validation import ClassSearchCV
 from jcmspl.datasets import load_digits
 from jcmspl.estimator import JCMSPL
 from jcmspl.evaluation import evaluate
 from jcmspl.peers import RidgeVS
-from jcmspl.report import Report, percent
+from jcmspl.report import percent
 
 _SHADES = " .:-=+*#%@"
 _EXAMPLES = """examples:
@@ -42,9 +42,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Report.check_name(arguments.output)
+    refuse_report(arguments.output, arguments.force)
     digits = load_digits()
     X, y = digits.part("trainval")
     with warnings.catch_warnings():

@@ -6,10 +6,9 @@ import argparse
 from typing import Any
 
 from jcmspl import evaluation
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say
+from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_report, say
 from jcmspl.persistence import load
 from jcmspl.recognition import SPACES
-from jcmspl.report import Report
 
 _EXAMPLES = """examples:
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
@@ -38,9 +37,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Report.check_name(arguments.output)
+    refuse_report(arguments.output, arguments.force)
     model, dataset = load(arguments.model), dataset_of(arguments)
     report = evaluation.evaluate(
         model, dataset, spaces=arguments.space, hits=arguments.hits, progress=not arguments.quiet

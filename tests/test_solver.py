@@ -154,6 +154,23 @@ def test_more_concepts_than_classes(n_concepts):
     assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-10 * terms.sum())
 
 
+@pytest.mark.parametrize("setting", [PLAIN, PAPER_SETTINGS["SUN"], PAPER_SETTINGS["CUB"]], ids=str)
+@pytest.mark.parametrize("weakness", [1e-3, 1e-5, 1e-6])
+def test_labels_in_the_weakest_directions_of_the_samples(weakness, setting):
+    # XX' knows these directions to a few digits only, and all that tells the classes apart lies in them
+    samples = make_samples(n=400, m=30, d=12, c=8)
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 30)))[0]
+    X = samples.X * np.geomspace(1, weakness, 30)
+    X[:, -8:] = weakness * np.eye(8)[samples.labels]
+    samples = samples._replace(X=X @ rotation)
+    start = np.random.default_rng(1).standard_normal((8, 8))
+    *_, (A, B, _, terms) = textbook(samples, setting, start, 12)
+    solution = fit(spectrum_of(samples), setting, start=start, max_iter=12)
+    assert relative_error(solution.visual_projection, A) < 1e-8
+    assert relative_error(solution.semantic_projection, B) < 1e-8
+    assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-9 * terms.sum())
+
+
 def test_many_concepts():
     # enough of them for every level of every recursion in the core
     samples = make_samples(n=1200, m=120, d=30, c=260)

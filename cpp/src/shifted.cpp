@@ -33,18 +33,17 @@ void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD&
 
 }  // namespace
 
-void ShiftedSolver::solve(MatrixD&& lower, double size, const std::array<ShiftedRows, 2>& parts, MatrixD& z,
-                          MatrixD& spare) {
+void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare) {
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
   const Index k = lower.rows();
   VectorD eigenvalues = VectorD::Zero(k);
   double noise = 0;
   bool tridiagonal = false;
-  has_rotated_ = uses_S(parts[0]) || uses_S(parts[1]);
-  if (has_rotated_) {
+  const bool rotated = uses_S(parts[0]) || uses_S(parts[1]);
+  if (rotated) {
     tridiagonal_.reduce(std::move(lower));
     // With shifts well above the errors of S, weight S + shift is safely positive definite.
-    noise = epsilon * std::max(size, static_cast<double>(k) * tridiagonal_.norm_bound());
+    noise = epsilon * static_cast<double>(k) * tridiagonal_.norm_bound();
     const auto is_safe = [&](const ShiftedRows& part) {
       return !uses_S(part) || part.shifts.minCoeff() > 16 * part.weight * noise;
     };
@@ -53,16 +52,19 @@ void ShiftedSolver::solve(MatrixD&& lower, double size, const std::array<Shifted
       tridiagonal_.form_q(basis_);
     else
       eigenvalues = diagonalise(noise);
-    rotate(z, spare);
+    spare.resize(z.rows(), k);
+    gemm(Op::none, Op::none, 1, z, basis_, 0, spare);
   }
+  MatrixD& solution = rotated ? spare : z;
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     if (tridiagonal && uses_S(part))
-      solve_tridiagonal(part, first, z);
+      solve_tridiagonal(part, first, solution);
     else
-      solve_diagonal(part, eigenvalues, noise, first, z);
+      solve_diagonal(part, eigenvalues, noise, first, solution);
     first += part.shifts.size();
   }
+  if (rotated) gemm(Op::none, Op::transpose, 1, spare, basis_, 0, z);
 }
 
 VectorD ShiftedSolver::diagonalise(double noise) {
@@ -70,13 +72,6 @@ VectorD ShiftedSolver::diagonalise(double noise) {
   tridiagonal_.eigen(values, basis_);
   tridiagonal_.apply(Side::left, false, basis_);
   return (values.array() > noise).select(values, 0.0);
-}
-
-void ShiftedSolver::rotate(MatrixD& x, MatrixD& spare) const {
-  if (!has_rotated_) return;
-  spare.resize(x.rows(), x.cols());
-  gemm(Op::none, Op::none, 1, x, basis_, 0, spare);
-  x.swap(spare);
 }
 
 void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z) {

@@ -1,11 +1,53 @@
 #include "jcmspl/spectrum.hpp"
 
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "jcmspl/clock.hpp"
 #include "jcmspl/kernels.hpp"
 
 namespace jcmspl {
+
+namespace {
+
+struct LabelCoordinates {
+  MatrixD labels;
+  Index n_negative;
+};
+
+// L in coordinates. Its part among the rows of X has the coordinates G^-1/2 M, M = XL. The rest has the Gram matrix
+// R = N - M'G^-1 M, whose root gives its coordinates.
+//
+// The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
+// their roots: where labels lie in such directions R is off by as much, and may be negative. It must be taken as it is:
+// then all products of X and L are those of the statistics, to full precision.
+LabelCoordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
+                                   const Poll& poll) {
+  const Index r = roots.size(), c = counts.size();
+  const MatrixD inside = roots.cwiseInverse().asDiagonal() * class_sums;
+  MatrixD rest = counts.asDiagonal();
+  syrk(Op::transpose, -1, inside, 1, rest);
+  Tridiagonal<double> reflectors;
+  reflectors.reduce(std::move(rest));
+  poll();
+  VectorD values;
+  MatrixD vectors;
+  reflectors.eigen(values, vectors);
+  reflectors.apply(Side::left, false, vectors);
+
+  const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
+  const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
+  LabelCoordinates out{MatrixD(r + n_positive + n_negative, c), n_negative};
+  const VectorD sizes = values.cwiseAbs().cwiseSqrt();
+  out.labels.topRows(r) = inside;
+  out.labels.middleRows(r, n_positive) =
+      sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
+  out.labels.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  return out;
+}
+
+}  // namespace
 
 Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll) {
   for (Index c = 0; c < statistics.n_classes(); ++c)
@@ -13,12 +55,15 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
       throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
 
   Clock clock;
-  counts = statistics.counts.cast<double>();
+  const VectorD counts = statistics.counts.cast<double>();
   // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
   // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
   visual = Eigenbasis(statistics.gram_lower, statistics.n_features(), poll);
   poll();
-  const MatrixD sums = visual.project(statistics.class_sums);
+  roots = visual.values().cwiseSqrt();
+  LabelCoordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
+  labels = std::move(coordinates.labels);
+  n_negative = coordinates.n_negative;
   visual_trace = statistics.gram_lower.trace();
   visual_seconds = clock.lap();
   poll();
@@ -28,11 +73,8 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   syrk(Op::none, 1, weighted, 0, gram);
   semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()), poll);
   vectors = semantic.project(class_vectors);
-  class_sums.resize(visual.rank() + semantic.rank(), statistics.n_classes());
-  visual_rows(class_sums) = sums;
-  semantic_rows(class_sums) = vectors * counts.asDiagonal();
-  cross.resize(visual.rank(), semantic.rank());
-  gemm(Op::none, Op::transpose, 1, sums, vectors, 0, cross);
+  semantic_target.resize(labels.rows(), semantic.rank());
+  gemm(Op::none, Op::transpose, 1, labels, vectors, 0, semantic_target);
   semantic_trace = gram.trace();
   semantic_seconds = clock.lap();
 }

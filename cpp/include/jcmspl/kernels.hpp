@@ -138,14 +138,4 @@ void mirror_lower(C&& c) {
   for_each_below_diagonal(c.rows(), [=](Index i, Index j) { data[j + i * ld] = data[i + j * ld]; });
 }
 
-// The lower triangle of c = a + a'.
-template <class A, class C>
-void lower_of_sum_with_transpose(const A& a, C&& c) {
-  const auto* from = blas_data(a);
-  auto* to = blas_data(c);
-  const Index lda = a.outerStride(), ldc = c.outerStride();
-  for_each_below_diagonal(c.rows(), [=](Index i, Index j) { to[i + j * ldc] = from[i + j * lda] + from[j + i * lda]; });
-  c.diagonal() = 2 * a.diagonal();
-}
-
 }  // namespace jcmspl

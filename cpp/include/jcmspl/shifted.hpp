@@ -22,14 +22,9 @@ struct ShiftedRows {
 
 class ShiftedSolver {
 public:
-  // lower: the lower triangle of S, which is used up. size: the norm of what was added up to S, to which its rounding
-  // errors are relative. z: the right-hand side, which becomes the solution. Its first rows have one weight and factor,
-  // the others another; weights and shifts are non-negative. The solution is given in a new basis of the k-dimensional
-  // space. Rotating back is left to the caller, who may prefer to move on in that basis. spare: memory to work in.
-  void solve(MatrixD&& lower, double size, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare);
-
-  // Takes the rows of x to the basis of the last solution.
-  void rotate(MatrixD& x, MatrixD& spare) const;
+  // lower: the lower triangle of S, which is used up. z: the right-hand side, which becomes the solution. Its first
+  // rows have one weight and factor, the others another; weights and shifts are non-negative. spare: memory to work in.
+  void solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare);
 
 private:
   void solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z);
@@ -40,8 +35,7 @@ private:
   VectorD diagonalise(double noise);
 
   Tridiagonal<double> tridiagonal_;
-  bool has_rotated_ = false;
-  MatrixD basis_;  // of the last solution, if it has rotated
+  MatrixD basis_;
   Eigen::ArrayXXd pivots_;
 };
 

@@ -2,9 +2,9 @@
 //
 //   min over A,B,C  1/2 |AX-C|^2 + l1/2 |BY-C|^2 + l2/2 |C-H|^2 + l3/2 |X-A'C|^2 + l4/2 |Y-B'C|^2
 //
-// on sufficient statistics. After an update C = P X + E L' with L the one-hot labels, so that C
-// itself, which grows with the number of samples, is never formed. All matrices are stored
-// transposed and, inside the solver, seen in the eigenbases of the Spectrum: there XX' and YY' are
+// on sufficient statistics. After an update C = P X + E L' with L the one-hot labels, so that C has
+// no more coordinates than X and L' span, whatever the number of samples. All matrices are stored
+// transposed and, inside the solver, seen in the bases of the Spectrum: there XX' and YY' are
 // diagonal.
 #pragma once
 

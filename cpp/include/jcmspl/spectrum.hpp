@@ -1,6 +1,12 @@
-// The eigenbases of the two Gram matrices and the class statistics seen in them: everything about
-// the data that does not depend on l1..l4, on k or on the start. Computed once, shared by any
-// number of fits, by several threads at once.
+// The eigenbases of the two Gram matrices and the data seen in them: everything about the data that
+// does not depend on l1..l4, on k or on the start. Computed once, shared by any number of fits, by
+// several threads at once.
+//
+// All that the descent meets are combinations of the rows of X and of L', the one-hot labels. In an
+// orthonormal basis of their span each has s <= m + c coordinates in place of n samples, and every
+// inner product over samples is one over coordinates. The first r span the rows of X, the others
+// what the labels have besides. Where that is nothing but rounding errors, the last coordinates may
+// be negative: their products are subtracted.
 #pragma once
 
 #include "jcmspl/eigenbasis.hpp"
@@ -12,9 +18,22 @@ struct Spectrum {
   // class_vectors: d x c, a column for each class of the statistics. Every class must have samples.
   Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll);
 
-  Index n_classes() const { return counts.size(); }
+  Index n_classes() const { return labels.cols(); }
 
-  // The visual and the semantic side of a matrix of classes or concepts, one on top of the other.
+  // The dimension of the span of the rows of X and of L'.
+  Index n_coordinates() const { return labels.rows(); }
+
+  // The coordinates whose products are added, and those whose products are subtracted.
+  template <class M>
+  auto positive_rows(M&& a) const {
+    return a.topRows(n_coordinates() - n_negative);
+  }
+  template <class M>
+  auto negative_rows(M&& a) const {
+    return a.bottomRows(n_negative);
+  }
+
+  // The visual and the semantic side of a matrix of concepts, one on top of the other.
   template <class M>
   auto visual_rows(M&& a) const {
     return a.topRows(visual.rank());
@@ -24,12 +43,13 @@ struct Spectrum {
     return a.bottomRows(semantic.rank());
   }
 
-  Eigenbasis visual;    // of G = XX'
-  Eigenbasis semantic;  // of YY' = Yc N Yc'
-  MatrixD class_sums;   // V' M on top of Vy' Yc N       (r + q) x c
-  MatrixD vectors;      // Vy' Yc                        q x c
-  MatrixD cross;        // XY' in the two bases          r x q
-  VectorD counts;       // the diagonal of N
+  Eigenbasis visual;        // V, of G = XX'
+  Eigenbasis semantic;      // Vy, of YY' = Yc N Yc'
+  VectorD roots;            // of the eigenvalues of G: the only entries of V'X in coordinates, on its diagonal   r
+  MatrixD labels;           // L in coordinates            s x c
+  Index n_negative;         // among the coordinates, at their end
+  MatrixD semantic_target;  // (Vy'Y)' in coordinates      s x q
+  MatrixD vectors;          // Vy'Yc                       q x c
   double visual_trace, semantic_trace;
   double visual_seconds, semantic_seconds;
 };

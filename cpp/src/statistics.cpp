@@ -88,11 +88,12 @@ Index Statistics::block_rows() const {
 }
 
 void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
+  const bool first = counts.sum() == 0;
   for (Index i = 0; i < block.cols(); ++i) {
     class_sums.col(labels[i]) += block.col(i);
     ++counts[labels[i]];
   }
-  syrk(Op::none, 1, block, 1, gram_lower);
+  syrk(Op::none, 1, block, first ? 0 : 1, gram_lower);  // reading fresh memory is not free
 }
 
 template <class T>

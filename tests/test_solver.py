@@ -171,6 +171,16 @@ def test_labels_in_the_weakest_directions_of_the_samples(weakness, setting):
     assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-9 * terms.sum())
 
 
+@pytest.mark.parametrize("lambdas", [(1e8, 1, 1e-3, 1e-3), (1, 1e8, 1e-3, 1e-3), (1e8, 1e8, 1, 1)], ids=str)
+def test_terms_whose_products_cancel(lambdas):
+    # d > c: C, B Y and H can all be nearly the same, and what is left of their distances has a large weight
+    samples = make_samples(n=300, m=20, d=30, c=10)
+    start = np.random.default_rng(1).standard_normal((10, 10))
+    *_, (_, _, _, terms) = textbook(samples, lambdas, start, 12)
+    solution = fit(spectrum_of(samples), lambdas, start=start, max_iter=12)
+    assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-10 * terms.sum())
+
+
 def test_many_concepts():
     # enough of them for every level of every recursion in the core
     samples = make_samples(n=1200, m=120, d=30, c=260)

@@ -11,20 +11,19 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-// (weight T + shift_j I) z_j = factor t_j for the rows of a block, side by side: LDL' without
+// (weight T + shift_j I) z_j = factor_j t_j for the rows of a block, side by side: LDL' without
 // pivoting, which is stable for positive definite matrices. Rows are contiguous in the row index,
 // so every operation is a vector operation.
-template <class Block, class Shifts>
-void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD& off_diagonal, const Shifts& shifts,
-                Block z, Eigen::ArrayXXd& inverse_pivots) {
+template <class Block, class Values>
+void substitute(double weight, const VectorD& diagonal, const VectorD& off_diagonal, const Values& factors,
+                const Values& shifts, Block z, Eigen::ArrayXXd& inverse_pivots) {
   const Index k = diagonal.size();
-  const double weight = part.weight;
   inverse_pivots.col(0) = (weight * diagonal[0] + shifts).inverse();
-  z.col(0) *= part.factor;
+  z.col(0) *= factors;
   for (Index i = 1; i < k; ++i) {
     const double off = weight * off_diagonal[i - 1];
     inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
-    z.col(i) = part.factor * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
+    z.col(i) = factors * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
   }
   z.col(k - 1) *= inverse_pivots.col(k - 1);
   for (Index i = k - 2; i >= 0; --i)
@@ -33,14 +32,14 @@ void substitute(const ShiftedRows& part, const VectorD& diagonal, const VectorD&
 
 }  // namespace
 
-void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare) {
+void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
   const Index k = lower.rows();
   VectorD eigenvalues = VectorD::Zero(k);
   double noise = 0;
   bool tridiagonal = false;
-  const bool rotated = uses_S(parts[0]) || uses_S(parts[1]);
-  if (rotated) {
+  const bool in_basis = uses_S(parts[0]) || uses_S(parts[1]);
+  if (in_basis) {
     tridiagonal_.reduce(std::move(lower));
     // With shifts well above the errors of S, weight S + shift is safely positive definite.
     noise = epsilon * static_cast<double>(k) * tridiagonal_.norm_bound();
@@ -52,19 +51,24 @@ void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& par
       tridiagonal_.form_q(basis_);
     else
       eigenvalues = diagonalise(noise);
-    spare.resize(z.rows(), k);
-    gemm(Op::none, Op::none, 1, z, basis_, 0, spare);
   }
-  MatrixD& solution = rotated ? spare : z;
+  MatrixD& solution = in_basis ? rotated_ : z;
+  solution.resize(z.rows(), k);
   Index first = 0;
   for (const ShiftedRows& part : parts) {
-    if (tridiagonal && uses_S(part))
-      solve_tridiagonal(part, first, solution);
+    const Index count = part.rhs.rows();
+    View<double> rows(solution.data() + first, count, k, Eigen::OuterStride<>(solution.rows()));
+    if (in_basis)
+      gemm(Op::none, Op::none, 1, part.rhs, basis_, 0, rows);
     else
-      solve_diagonal(part, eigenvalues, noise, first, solution);
-    first += part.shifts.size();
+      rows = part.rhs;
+    if (tridiagonal && uses_S(part))
+      solve_tridiagonal(part, rows);
+    else
+      solve_diagonal(part, eigenvalues, noise, rows);
+    first += count;
   }
-  if (rotated) gemm(Op::none, Op::transpose, 1, spare, basis_, 0, z);
+  if (in_basis) gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, z);
 }
 
 VectorD ShiftedSolver::diagonalise(double noise) {
@@ -74,27 +78,27 @@ VectorD ShiftedSolver::diagonalise(double noise) {
   return (values.array() > noise).select(values, 0.0);
 }
 
-void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z) {
-  const Index k = z.cols(), count = part.shifts.size();
+void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows) {
+  const Index k = rows.cols(), count = rows.rows();
   // A block of rows with its pivots should stay in the cache of one core, and fill whole cache lines.
   const Index step = std::clamp<Index>(65536 / k / 16 * 16, 16, 512);
   for (Index first = 0; first < count; first += step) {
-    const Index rows = std::min(step, count - first);
-    pivots_.resize(rows, k);
-    substitute(part, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(), part.shifts.segment(first, rows).array(),
-               z.middleRows(first_row + first, rows).array(), pivots_);
+    const Index size = std::min(step, count - first);
+    pivots_.resize(size, k);
+    substitute(part.weight, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
+               part.factors.segment(first, size).array(), part.shifts.segment(first, size).array(),
+               rows.middleRows(first, size).array(), pivots_);
   }
 }
 
-void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row,
-                                   MatrixD& z) const {
-  auto rows = z.middleRows(first_row, part.shifts.size());
-  for (Index i = 0; i < z.cols(); ++i) {
+void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise,
+                                   View<double> rows) const {
+  for (Index i = 0; i < rows.cols(); ++i) {
     const auto denominator = part.weight * eigenvalues[i] + part.shifts.array();
     // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise,
     // and a shift no larger than the noise of S must not magnify it.
     const double least = eigenvalues[i] > 0 ? 0 : 16 * part.weight * noise;
-    rows.col(i).array() *= (denominator > least).select(part.factor * denominator.inverse(), 0.0);
+    rows.col(i).array() *= (denominator > least).select(part.factors.array() * denominator.inverse(), 0.0);
   }
 }
 

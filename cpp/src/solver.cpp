@@ -38,69 +38,16 @@ MatrixD full(const MatrixD& lower) {
   return both;
 }
 
-// Inner products over samples, gathered while the columns of the large matrices are in cache.
-struct Sums {
-  double AXC_size = 0;  // |A X - C|^2
-  double BYC_size = 0;  // |B Y - C|^2
-  double CH_size = 0;   // |C - H|^2
-  double AXC = 0;       // <A, C X'>
-};
-
-// The columns of one concept.
-struct ConceptColumns {
-  const double *roots, *a, *by, *c, *h;
-  double* xc;
-};
-
-// xc = roots c on the first r coordinates, those of X, and the concept's share of the sums on all: on those up to
-// n_positive it is added, on the others up to s subtracted. One loop over everything: each of these columns is fetched
-// from memory once.
-void add_products(Index r, Index n_positive, Index s, const ConceptColumns& of, Sums& sums) {
-  const auto accumulate = [&](auto lanes, auto of_X, Index begin, Index end, double sign) {
-    using Lanes = decltype(lanes);
-    constexpr Index width = Lanes::SizeAtCompileTime;
-    const auto load = [](const double* x) { return Lanes(Eigen::Map<const Lanes>(x)); };
-    Lanes AXC_size = Lanes::Zero(), BYC_size = AXC_size, CH_size = AXC_size, AXC = AXC_size;
-    for (Index i = begin; i < end; i += width) {
-      const Lanes c = load(of.c + i);
-      if constexpr (decltype(of_X)::value) {
-        const Lanes root = load(of.roots + i), a = load(of.a + i), xc = root * c;
-        Eigen::Map<Lanes>(of.xc + i) = xc;
-        AXC += a * xc;
-        AXC_size += (root * a - c).square();
-      } else {
-        AXC_size += c.square();
-      }
-      BYC_size += (load(of.by + i) - c).square();
-      CH_size += (c - load(of.h + i)).square();
-    }
-    sums.AXC_size += sign * AXC_size.sum();
-    sums.BYC_size += sign * BYC_size.sum();
-    sums.CH_size += sign * CH_size.sum();
-    sums.AXC += AXC.sum();
-  };
-  using Pair = Eigen::Array<double, 2, 1>;
-  using Single = Eigen::Array<double, 1, 1>;
-  const auto accumulate_all = [&](auto of_X, Index begin, Index end, double sign) {
-    const Index pairs = end - (end - begin) % 2;
-    accumulate(Pair(), of_X, begin, pairs, sign);
-    accumulate(Single(), of_X, pairs, end, sign);
-  };
-  accumulate_all(std::true_type(), 0, r, 1);
-  accumulate_all(std::false_type(), r, n_positive, 1);
-  accumulate_all(std::false_type(), n_positive, s, -1);
-}
-
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed
 // matrix, and AB a pair of matrices, the visual one (r rows) on top of the semantic one (q rows):
-// one product then serves both. C, B Y and H have the s coordinates of the Spectrum in place of the
-// n samples.
+// one product then serves both. C and H have the s coordinates of the Spectrum in place of the n
+// samples.
 class Descent {
 public:
   Descent(const Spectrum& spectrum, const Settings& settings);
 
   void begin(const Start& start);
-  bool finite() const { return std::isfinite(CCt_.trace()) && XYCt_.allFinite(); }
+  bool finite() const { return std::isfinite(CCt_.trace()) && Ct_.topRows(r_).allFinite() && YCt_.allFinite(); }
   void update_projections();
   void update_concepts(const Poll& poll);
   // The terms of the objective, and a bound on the rounding errors of their sum.
@@ -114,10 +61,18 @@ public:
   MatrixD codes_of_classes() const;
 
 private:
+  // <A X, C>, and |A X - C|^2
+  void compare_with_visual_codes();
   void find_products_with_data();
   void find_K();
   // What K C is: l2 H + (1 + l3) A X + (l1 + l4) B Y
   void find_target(MatrixD& target) const;
+  // |B Y - C|^2 and |C - H|^2 from the differences themselves
+  std::pair<double, double> distances_from_C() const;
+  // |x|^2 for x with s rows
+  double squared_norm(const MatrixD& x) const {
+    return data_.positive_rows(x).squaredNorm() - data_.negative_rows(x).squaredNorm();
+  }
   // H in coordinates, for one concept
   auto Ht(Index concept_row) const { return data_.labels.col(class_of(concept_row)); }
   Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
@@ -128,14 +83,14 @@ private:
   std::vector<Index> class_of_;
 
   MatrixD ABt_;        // A' on top of B'
-  MatrixD XYCt_;       // X C' on top of Y C'
   MatrixD Ct_;         // s x k
-  MatrixD BYt_;        // s x k
+  MatrixD YCt_;        // Y C'   q x k
   MatrixD CCt_;        // CC' (k x k), lower triangle
   MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
   MatrixD K_;          // k x k, lower triangle; used up by its inversion
   InverseCholeskyFactor K_inverse_;
-  Sums sums_;
+  double H_size_ = 0;                  // |H|^2
+  double AXC_ = 0, AXC_distance_ = 0;  // <A X, C>, |A X - C|^2
   ShiftedSolver shifted_;
 };
 
@@ -148,39 +103,40 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       q_(spectrum.semantic.rank()),
       s_(spectrum.n_coordinates()),
       ABt_(r_ + q_, k_),
-      XYCt_(r_ + q_, k_),
       Ct_(s_, k_),
-      BYt_(s_, k_),
+      YCt_(q_, k_),
       CCt_(MatrixD::Zero(k_, k_)),
       AAt_(MatrixD::Zero(k_, k_)),
       BBt_(MatrixD::Zero(k_, k_)),
       K_(k_, k_) {
   const std::vector<Index> block = concept_blocks(k_, c_);
   for (Index cls = 0; cls < c_; ++cls) class_of_.insert(class_of_.end(), block[cls + 1] - block[cls], cls);
+  for (const Index cls : class_of_) H_size_ += data_.counts[cls];
 }
 
 void Descent::begin(const Start& start) {
   if (const auto* codes = std::get_if<MatrixD>(&start)) {
     gemm(Op::none, Op::none, 1, data_.labels, *codes, 0, Ct_);
-    data_.visual_rows(XYCt_) = data_.roots.asDiagonal() * Ct_.topRows(r_);
     find_products_with_data();
     return;
   }
-  // Codes of the samples need not lie in the span of X and L'.
+  // Codes of the samples need not lie in the span of X and L'. What they have there suffices for the first update of A
+  // and B.
   const auto& sums = std::get<StartStatistics>(start);
   CCt_ = sums.code_gram;
-  data_.visual_rows(XYCt_) = data_.visual.project(sums.sample_code);
-  gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, data_.semantic_rows(XYCt_));
+  Ct_.topRows(r_) = data_.roots.cwiseInverse().asDiagonal() * data_.visual.project(sums.sample_code);
+  gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, YCt_);
 }
 
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
-  ABt_.swap(XYCt_);
+  const ConstView<double> CXt(Ct_.data(), r_, k_, Eigen::OuterStride<>(s_));
+  const ConstView<double> YCt(YCt_.data(), q_, k_, Eigen::OuterStride<>(q_));
   shifted_.solve(std::move(CCt_),
-                 {{{set_.l3, 1 + set_.l3, data_.visual.values()},
-                   {set_.l4, set_.l1 + set_.l4, set_.l1 * data_.semantic.values()}}},
-                 ABt_, XYCt_);
+                 {{{CXt, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
+                   {YCt, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}},
+                 ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -189,31 +145,36 @@ void Descent::update_concepts(const Poll& poll) {
   syrk(Op::transpose, 1, Bt(), 0, BBt_);
   find_K();
   K_inverse_.compute(std::move(K_));
-  gemm(Op::none, Op::none, 1, data_.semantic_target, Bt(), 0, BYt_);
   find_target(Ct_);
   poll();
   // K^-1 meets the target before any product with it is formed: applied to such products it would lose twice as many
   // digits.
   K_inverse_.divide(Ct_);
   poll();
-  sums_ = {};
-  for (Index i = 0; i < k_; ++i)
-    add_products(r_, s_ - data_.n_negative, s_,
-                 {data_.roots.data(), ABt_.col(i).data(), BYt_.col(i).data(), Ct_.col(i).data(), Ht(i).data(),
-                  XYCt_.col(i).data()},
-                 sums_);
+  compare_with_visual_codes();
   find_products_with_data();
+}
+
+void Descent::compare_with_visual_codes() {
+  AXC_ = AXC_distance_ = 0;
+  for (Index i = 0; i < k_; ++i) {
+    const auto ax = data_.roots.array() * At().col(i).array();
+    const auto c = Ct_.col(i).array();
+    const auto outside = c.tail(s_ - r_);
+    AXC_ += (ax * c.head(r_)).sum();
+    AXC_distance_ += (ax - c.head(r_)).square().sum() + outside.head(s_ - r_ - data_.n_negative).square().sum() -
+                     outside.tail(data_.n_negative).square().sum();
+  }
 }
 
 // Y C' and CC'
 void Descent::find_products_with_data() {
   const MatrixD& Yt = data_.semantic_target;
-  auto YCt = data_.semantic_rows(XYCt_);
   CCt_.resize(k_, k_);
-  gemm(Op::transpose, Op::none, 1, data_.positive_rows(Yt), data_.positive_rows(Ct_), 0, YCt);
+  gemm(Op::transpose, Op::none, 1, data_.positive_rows(Yt), data_.positive_rows(Ct_), 0, YCt_);
   syrk(Op::transpose, 1, data_.positive_rows(Ct_), 0, CCt_);
   if (data_.n_negative == 0) return;
-  gemm(Op::transpose, Op::none, -1, data_.negative_rows(Yt), data_.negative_rows(Ct_), 1, YCt);
+  gemm(Op::transpose, Op::none, -1, data_.negative_rows(Yt), data_.negative_rows(Ct_), 1, YCt_);
   syrk(Op::transpose, -1, data_.negative_rows(Ct_), 1, CCt_);
 }
 
@@ -226,31 +187,59 @@ void Descent::find_K() {
 
 void Descent::find_target(MatrixD& target) const {
   for (Index i = 0; i < k_; ++i) {
-    target.col(i) = (set_.l1 + set_.l4) * BYt_.col(i) + set_.l2 * Ht(i);
+    target.col(i) = set_.l2 * Ht(i);
     target.col(i).head(r_) += (1 + set_.l3) * data_.roots.cwiseProduct(At().col(i));
   }
+  gemm(Op::none, Op::none, set_.l1 + set_.l4, data_.semantic_target, Bt(), 1, target);
+}
+
+std::pair<double, double> Descent::distances_from_C() const {
+  MatrixD difference = Ct_;
+  gemm(Op::none, Op::none, -1, data_.semantic_target, Bt(), 1, difference);
+  const double from_BY = squared_norm(difference);
+  for (Index i = 0; i < k_; ++i) difference.col(i) = Ct_.col(i) - Ht(i);
+  return {from_BY, squared_norm(difference)};
 }
 
 Terms Descent::objective(double& noise) const {
   constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
-  const double BYC = dot(Bt(), data_.semantic_rows(XYCt_)), CC = CCt_.trace();
-  const auto [AACC, BBCC] = symmetric_dots(AAt_, BBt_, CCt_);
-  noise = 0;
-  // A sum of squared differences from C, each with a rounding error relative to C.
-  const auto distance = [&](double weight, double squares) {
+  const double CC = CCt_.trace();
+  // A squared distance from C, whose coordinates have rounding errors relative to those of C.
+  const auto distance = [&](double weight, double squares, double& errors) {
     const double sum = squares < 0 ? 0 : squares;  // NaN stays
-    noise += 0.5 * weight * rounding * (sum + std::sqrt(sum * std::abs(CC)) + (data_.n_negative > 0 ? CC : 0));
+    errors += 0.5 * weight * rounding * (sum + std::sqrt(sum * std::abs(CC)) + (data_.n_negative > 0 ? CC : 0));
     return 0.5 * weight * sum;
   };
-  // A sum of numbers that cancel.
-  const auto reconstruction = [&](double weight, double size, double product, double square) {
-    const double sum = size - 2 * product + square;
-    noise += 0.5 * weight * rounding * (size + 2 * std::abs(product) + square);
+  // One that is the sum of numbers which cancel.
+  const auto products = [&](double weight, std::initializer_list<double> parts, double& errors) {
+    double sum = 0;
+    for (const double part : parts) {
+      sum += part;
+      errors += 0.5 * weight * rounding * std::abs(part);
+    }
     return 0.5 * weight * (sum < 0 ? 0 : sum);  // NaN stays
   };
-  return {distance(1, sums_.AXC_size), distance(set_.l1, sums_.BYC_size), distance(set_.l2, sums_.CH_size),
-          reconstruction(set_.l3, data_.visual_trace, sums_.AXC, AACC),
-          reconstruction(set_.l4, data_.semantic_trace, BYC, BBCC)};
+
+  const double BYC = dot(Bt(), YCt_), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
+  const auto [AACC, BBCC] = symmetric_dots(AAt_, BBt_, CCt_);
+  // l2 <C, H> = <C, K C> - <C, K C - l2 H>, because C solves its equation
+  const double KCC = (1 + set_.l1 + set_.l2) * CC + set_.l3 * AACC + set_.l4 * BBCC,
+               rest = (1 + set_.l3) * AXC_ + (set_.l1 + set_.l4) * BYC;
+  double errors = 0;
+  noise = 0;
+  Terms terms{distance(1, AXC_distance_, noise), products(set_.l1, {BYBY, -2 * BYC, CC}, errors),
+              set_.l2 == 0 ? 0 : products(1, {set_.l2 * CC, set_.l2 * H_size_, -2 * KCC, 2 * rest}, errors),
+              products(set_.l3, {data_.visual_trace, -2 * AXC_, AACC}, noise),
+              products(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC}, noise)};
+  // Two of them can be had more exactly, at some cost. That is rarely needed.
+  if (errors > 1e-11 * terms.sum()) {
+    const auto [from_BY, from_H] = distances_from_C();
+    errors = 0;
+    terms.semantic_projection = distance(set_.l1, from_BY, errors);
+    terms.class_codes = distance(set_.l2, from_H, errors);
+  }
+  noise += errors;
+  return terms;
 }
 
 MatrixD Descent::codes_of_samples() const {
@@ -278,9 +267,8 @@ Stationarity Descent::stationarity() {
     return size > 0 ? (left + right - factor * rhs).norm() / size : 0;
   };
   Stationarity out;
-  out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3, data_.visual_rows(XYCt_));
-  out.semantic =
-      relative(Bt(), set_.l1 * data_.semantic.values(), set_.l4, set_.l1 + set_.l4, data_.semantic_rows(XYCt_));
+  out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3, data_.roots.asDiagonal() * Ct_.topRows(r_));
+  out.semantic = relative(Bt(), set_.l1 * data_.semantic.values(), set_.l4, set_.l1 + set_.l4, YCt_);
 
   find_K();
   MatrixD target(s_, k_);

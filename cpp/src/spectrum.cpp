@@ -16,6 +16,38 @@ struct LabelCoordinates {
   Index n_negative;
 };
 
+// A root of a symmetric matrix: the products of its columns, subtracted in the last n_negative rows, give the matrix.
+struct Root {
+  MatrixD rows;
+  Index n_negative;
+};
+
+// Replaces a matrix, given by its lower triangle, by its Cholesky factor. False if it is not positive definite.
+bool cholesky(MatrixD& lower) {
+  char uplo = 'L';
+  int n = as_int(lower.rows()), ld = blas_ld(lower), info = 0;
+  kernels<double>().potrf(&uplo, &n, lower.data(), &ld, &info);
+  return info == 0;
+}
+
+Root root(MatrixD&& lower, double noise, const Poll& poll) {
+  MatrixD factor = lower;
+  if (cholesky(factor)) return {factor.triangularView<Eigen::Lower>().transpose(), 0};
+  Tridiagonal<double> reflectors;
+  reflectors.reduce(std::move(lower));
+  poll();
+  VectorD values;
+  MatrixD vectors;
+  reflectors.eigen(values, vectors);
+  reflectors.apply(Side::left, false, vectors);
+  const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
+  const VectorD sizes = values.cwiseAbs().cwiseSqrt();
+  Root out{MatrixD(n_positive + n_negative, values.size()), n_negative};
+  out.rows.topRows(n_positive) = sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
+  out.rows.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  return out;
+}
+
 // L in coordinates. Its part among the rows of X has the coordinates G^-1/2 M, M = XL. The rest has the Gram matrix
 // R = N - M'G^-1 M, whose root gives its coordinates.
 //
@@ -28,22 +60,11 @@ LabelCoordinates label_coordinates(const MatrixD& class_sums, const VectorD& roo
   const MatrixD inside = roots.cwiseInverse().asDiagonal() * class_sums;
   MatrixD rest = counts.asDiagonal();
   syrk(Op::transpose, -1, inside, 1, rest);
-  Tridiagonal<double> reflectors;
-  reflectors.reduce(std::move(rest));
-  poll();
-  VectorD values;
-  MatrixD vectors;
-  reflectors.eigen(values, vectors);
-  reflectors.apply(Side::left, false, vectors);
-
   const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
-  const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
-  LabelCoordinates out{MatrixD(r + n_positive + n_negative, c), n_negative};
-  const VectorD sizes = values.cwiseAbs().cwiseSqrt();
+  const Root outside = root(std::move(rest), noise, poll);
+  LabelCoordinates out{MatrixD(r + outside.rows.rows(), c), outside.n_negative};
   out.labels.topRows(r) = inside;
-  out.labels.middleRows(r, n_positive) =
-      sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
-  out.labels.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  out.labels.bottomRows(outside.rows.rows()) = outside.rows;
   return out;
 }
 
@@ -55,7 +76,7 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
       throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
 
   Clock clock;
-  const VectorD counts = statistics.counts.cast<double>();
+  counts = statistics.counts.cast<double>();
   // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
   // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
   visual = Eigenbasis(statistics.gram_lower, statistics.n_features(), poll);

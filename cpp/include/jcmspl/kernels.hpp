@@ -21,6 +21,7 @@ namespace jcmspl {
   X(trmm, (char*, char*, char*, char*, int*, int*, T*, T*, int*, T*, int*))
 
 #define JCMSPL_LAPACK_ROUTINES(X)                                                          \
+  X(potrf, (char*, int*, T*, int*, int*))                                                  \
   X(sytrd, (char*, int*, T*, int*, T*, T*, T*, T*, int*, int*))                            \
   X(stedc, (char*, int*, T*, T*, T*, int*, T*, int*, int*, int*, int*))                    \
   X(gehrd, (int*, int*, int*, T*, int*, T*, T*, int*, int*))                               \

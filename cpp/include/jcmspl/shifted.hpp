@@ -14,28 +14,31 @@
 
 namespace jcmspl {
 
-// Rows of the right-hand side that share a weight, and a factor to be multiplied with.
+// Rows of the right-hand side that share a weight.
 struct ShiftedRows {
-  double weight, factor;
-  VectorD shifts;  // one for each row
+  ConstView<double> rhs;
+  double weight;
+  VectorD factors;  // one for each row, which is multiplied with it
+  VectorD shifts;   // one for each row
 };
 
 class ShiftedSolver {
 public:
-  // lower: the lower triangle of S, which is used up. z: the right-hand side, which becomes the solution. Its first
-  // rows have one weight and factor, the others another; weights and shifts are non-negative. spare: memory to work in.
-  void solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& spare);
+  // lower: the lower triangle of S, which is used up. z: the solutions, those of the first part on top of those of the
+  // second. Weights and shifts are non-negative.
+  void solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
 
 private:
-  void solve_tridiagonal(const ShiftedRows& part, Index first_row, MatrixD& z);
+  // Both take the rows of the right-hand side, in the basis, to the solution.
+  void solve_tridiagonal(const ShiftedRows& part, View<double> rows);
   // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
-  void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, Index first_row,
-                      MatrixD& z) const;
+  void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, View<double> rows) const;
   // Makes the eigenvectors the basis, and returns their eigenvalues.
   VectorD diagonalise(double noise);
 
   Tridiagonal<double> tridiagonal_;
   MatrixD basis_;
+  MatrixD rotated_;  // right-hand side and solution in the basis
   Eigen::ArrayXXd pivots_;
 };
 

@@ -50,6 +50,7 @@ struct Spectrum {
   Index n_negative;         // among the coordinates, at their end
   MatrixD semantic_target;  // (Vy'Y)' in coordinates      s x q
   MatrixD vectors;          // Vy'Yc                       q x c
+  VectorD counts;           // samples of each class       c
   double visual_trace, semantic_trace;
   double visual_seconds, semantic_seconds;
 };

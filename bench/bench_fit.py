@@ -90,8 +90,12 @@ QUESTIONS = [
         partial(against_textbook, "AwA"),
         rounds=3,
     ),
-    Question("fit-cub-gram", "fit, CUB shape / NumPy X.T @ X", Target("time", 5), partial(against_gram, "CUB")),
-    Question("fit-sun-gram", "fit, SUN shape / NumPy X.T @ X", Target("time", 25), partial(against_gram, "SUN")),
+    Question(
+        "fit-cub-gram", "fit, CUB shape / NumPy X.T @ X", Target("time", 5), partial(against_gram, "CUB"), rounds=9
+    ),
+    Question(
+        "fit-sun-gram", "fit, SUN shape / NumPy X.T @ X", Target("time", 25), partial(against_gram, "SUN"), rounds=9
+    ),
 ]
 
 

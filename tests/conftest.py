@@ -5,7 +5,7 @@ import pytest
 from hypothesis import settings
 
 # The problems here are small: threads would only wait for each other, for minutes on a busy machine. What threads
-# change is tested on purpose, in test_solver.py.
+# change is tested on purpose, in test_solver_use.py.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A slow machine is not a bug, and a run that is to be trusted must be repeatable.

@@ -114,14 +114,15 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
   for (const Index cls : class_of_) H_size_ += data_.counts[cls];
 }
 
+// The first update of A and B needs no more of C than CC', Y C' and C on the coordinates of X.
 void Descent::begin(const Start& start) {
   if (const auto* codes = std::get_if<MatrixD>(&start)) {
-    gemm(Op::none, Op::none, 1, data_.labels, *codes, 0, Ct_);
-    find_products_with_data();
+    const MatrixD CLt = data_.counts.asDiagonal() * *codes;
+    gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
+    gemm(Op::none, Op::none, 1, data_.labels.topRows(r_), *codes, 0, Ct_.topRows(r_));
+    gemm(Op::none, Op::none, 1, data_.vectors, CLt, 0, YCt_);
     return;
   }
-  // Codes of the samples need not lie in the span of X and L'. What they have there suffices for the first update of A
-  // and B.
   const auto& sums = std::get<StartStatistics>(start);
   CCt_ = sums.code_gram;
   Ct_.topRows(r_) = data_.roots.cwiseInverse().asDiagonal() * data_.visual.project(sums.sample_code);

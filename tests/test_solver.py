@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -70,6 +70,7 @@ weights = st.tuples(*[exponents.map(lambda e: 0.0 if e is None else 10.0**e)] * 
 
 
 @given(lambdas=weights, seed=st.integers(0, 1000), extra=st.integers(0, 3), n=st.sampled_from([6, 15, 80]))
+@example(lambdas=(0, 0, 1e5, 1e4), seed=0, extra=1, n=6)  # a concept with next to no weight in C and much in B
 def test_the_objective_never_increases_beyond_rounding(lambdas, seed, extra, n):
     samples = make_samples(n=n, m=12, d=5, c=4, seed=seed)
     solution = fit(spectrum_of(samples), lambdas, n_concepts=4 + extra, max_iter=15)
@@ -157,6 +158,27 @@ def test_terms_whose_products_cancel(lambdas):
     *_, (_, _, _, terms) = textbook(samples, lambdas, start, 12)
     solution = fit(spectrum_of(samples), lambdas, start=start, max_iter=12)
     assert_allclose(solution.terms[-1], terms, rtol=0, atol=1e-10 * terms.sum())
+
+
+@pytest.mark.parametrize("weight", [1e-290, 1e-170, 1e155, 1e300])
+def test_extreme_weights_of_one_equation(weight):
+    # B follows from l1 : l4 alone
+    spectrum = spectrum_of(make_samples(d=5))
+    expected, actual = (fit(spectrum, (w, 1, 0.1, w), start="codes", max_iter=1) for w in (1e-20, weight))
+    assert relative_error(actual.semantic_projection, expected.semantic_projection) < 1e-13
+    assert all(0 < residual < 1 for residual in actual.stationarity.values())
+
+
+@pytest.mark.parametrize("weight", [1e16, 1e18, 1e25])
+def test_huge_weight_with_more_concepts_than_classes(weight):
+    # AA' is singular, and all that makes K regular is lost beside it
+    samples = make_samples(n=80, m=12, d=5, c=4)
+    start = np.random.default_rng(0).standard_normal((6, 4))
+    objective = fit(spectrum_of(samples), (1e-3, 0, weight, 1e2), n_concepts=6, start=start, max_iter=12).objective
+    assert np.all(np.diff(objective) < 0)
+    *_, (_, _, _, terms) = textbook(samples, (1e-3, 0, 1e6, 1e2), start, 12)
+    # which directions of the concept space come first is left to rounding
+    assert objective[-1] / weight == pytest.approx(terms.sum() / 1e6, rel=0.05)
 
 
 def test_many_concepts():

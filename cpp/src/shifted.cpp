@@ -22,7 +22,7 @@ void substitute(double weight, const VectorD& diagonal, const VectorD& off_diago
   z.col(0) *= factors;
   for (Index i = 1; i < k; ++i) {
     const double off = weight * off_diagonal[i - 1];
-    inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * off * inverse_pivots.col(i - 1)).inverse();
+    inverse_pivots.col(i) = (weight * diagonal[i] + shifts - off * (off * inverse_pivots.col(i - 1))).inverse();
     z.col(i) = factors * z.col(i) - off * inverse_pivots.col(i - 1) * z.col(i - 1);
   }
   z.col(k - 1) *= inverse_pivots.col(k - 1);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <utility>
@@ -16,20 +15,36 @@ namespace jcmspl {
 
 namespace {
 
+constexpr double rounding_unit = std::numeric_limits<double>::epsilon();
+constexpr double rounding = 8 * rounding_unit;  // of a sum
+
 template <class A, class B>
 double dot(const A& a, const B& b) {
   return a.cwiseProduct(b).sum();
 }
 
-// <a, c> and <b, c> of symmetric matrices given by their lower triangles.
-std::pair<double, double> symmetric_dots(const MatrixD& a, const MatrixD& b, const MatrixD& c) {
-  double ac = 0, bc = 0;
-  for (Index j = 0; j + 1 < c.cols(); ++j) {
-    const Index below = c.rows() - j - 1;
-    ac += a.col(j).tail(below).dot(c.col(j).tail(below));
-    bc += b.col(j).tail(below).dot(c.col(j).tail(below));
+// <a, b>, and |a| |b|, to which its rounding errors are relative.
+struct SymmetricProduct {
+  double value, size;
+};
+
+// Of symmetric matrices given by their lower triangles.
+SymmetricProduct symmetric_product(const MatrixD& a, const MatrixD& b) {
+  double ab = a.diagonal().dot(b.diagonal()), aa = a.diagonal().squaredNorm(), bb = b.diagonal().squaredNorm();
+  for (Index j = 0; j + 1 < a.cols(); ++j) {
+    const auto x = a.col(j).tail(a.rows() - j - 1), y = b.col(j).tail(a.rows() - j - 1);
+    ab += 2 * x.dot(y);
+    aa += 2 * x.squaredNorm();
+    bb += 2 * y.squaredNorm();
   }
-  return {2 * ac + a.diagonal().dot(c.diagonal()), 2 * bc + b.diagonal().dot(c.diagonal())};
+  return {ab, std::sqrt(aa) * std::sqrt(bb)};
+}
+
+// |x|, also where the squares over- or underflow.
+template <class M>
+double norm(const M& x) {
+  const double plain = x.norm();
+  return plain > 1e-140 && plain < 1e140 ? plain : x.stableNorm();
 }
 
 MatrixD full(const MatrixD& lower) {
@@ -67,8 +82,10 @@ private:
   void find_K();
   // What K C is: l2 H + (1 + l3) A X + (l1 + l4) B Y
   void find_target(MatrixD& target) const;
-  // |B Y - C|^2 and |C - H|^2 from the differences themselves
-  std::pair<double, double> distances_from_C() const;
+  Terms terms_from_products(double& noise) const;
+  Terms terms_from_differences(double& noise) const;
+  // What coordinates that are subtracted leave of an error: it is relative to all of the size.
+  double negative_size(double size) const { return data_.n_negative > 0 ? size : 0; }
   // |x|^2 for x with s rows
   double squared_norm(const MatrixD& x) const {
     return data_.positive_rows(x).squaredNorm() - data_.negative_rows(x).squaredNorm();
@@ -146,6 +163,12 @@ void Descent::update_concepts(const Poll& poll) {
   syrk(Op::transpose, 1, Bt(), 0, BBt_);
   find_K();
   K_inverse_.compute(std::move(K_));
+  if (!K_inverse_.exists()) {
+    // With k > c AA' is singular, and a weight of 1e18 drowns the rest of K in its rounding errors.
+    find_K();
+    K_.diagonal().array() += rounding_unit * static_cast<double>(k_) * K_.diagonal().maxCoeff();
+    K_inverse_.compute(std::move(K_));
+  }
   find_target(Ct_);
   poll();
   // K^-1 meets the target before any product with it is formed: applied to such products it would lose twice as many
@@ -194,53 +217,56 @@ void Descent::find_target(MatrixD& target) const {
   gemm(Op::none, Op::none, set_.l1 + set_.l4, data_.semantic_target, Bt(), 1, target);
 }
 
-std::pair<double, double> Descent::distances_from_C() const {
-  MatrixD difference = Ct_;
-  gemm(Op::none, Op::none, -1, data_.semantic_target, Bt(), 1, difference);
-  const double from_BY = squared_norm(difference);
-  for (Index i = 0; i < k_; ++i) difference.col(i) = Ct_.col(i) - Ht(i);
-  return {from_BY, squared_norm(difference)};
+// Inner products that are at hand give the objective at no cost, but cancel. Where that would show, it is computed
+// anew.
+Terms Descent::objective(double& noise) const {
+  noise = 0;
+  Terms terms = terms_from_products(noise);
+  if (noise <= 1e-10 * terms.sum()) return terms;  // not if one of them is NaN
+  noise = 0;
+  return terms_from_differences(noise);
 }
 
-Terms Descent::objective(double& noise) const {
-  constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
-  const double CC = CCt_.trace();
-  // A squared distance from C, whose coordinates have rounding errors relative to those of C.
-  const auto distance = [&](double weight, double squares, double& errors) {
-    const double sum = squares < 0 ? 0 : squares;  // NaN stays
-    errors += 0.5 * weight * rounding * (sum + std::sqrt(sum * std::abs(CC)) + (data_.n_negative > 0 ? CC : 0));
-    return 0.5 * weight * sum;
-  };
-  // One that is the sum of numbers which cancel.
-  const auto products = [&](double weight, std::initializer_list<double> parts, double& errors) {
-    double sum = 0;
-    for (const double part : parts) {
-      sum += part;
-      errors += 0.5 * weight * rounding * std::abs(part);
-    }
+Terms Descent::terms_from_products(double& noise) const {
+  const double BYC = dot(Bt(), YCt_), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
+  const SymmetricProduct AACC = symmetric_product(AAt_, CCt_), BBCC = symmetric_product(BBt_, CCt_);
+  const double CC = CCt_.trace(), CC_size = std::abs(CC);
+  // l2 <C, H> = <C, K C> - <C, K C - l2 H>, because C solves its equation
+  const double KCC = (1 + set_.l1 + set_.l2) * CC + set_.l3 * AACC.value + set_.l4 * BBCC.value,
+               rest = (1 + set_.l3) * AXC_ + (set_.l1 + set_.l4) * BYC,
+               KCC_size = (1 + set_.l1 + set_.l2) * CC_size + set_.l3 * AACC.size + set_.l4 * BBCC.size;
+  // Half the weighted sum, whose rounding errors are relative to the size of what it adds up.
+  const auto term = [&](double weight, double sum, double size) {
+    noise += 0.5 * weight * rounding * size;
     return 0.5 * weight * (sum < 0 ? 0 : sum);  // NaN stays
   };
+  return {
+      term(1, AXC_distance_, AXC_distance_ + std::sqrt(AXC_distance_ * CC_size) + negative_size(CC_size)),
+      term(set_.l1, BYBY - 2 * BYC + CC, BYBY + 2 * std::abs(BYC) + CC_size),
+      set_.l2 == 0 ? 0
+                   : term(1, set_.l2 * (CC + H_size_) - 2 * (KCC - rest),
+                          set_.l2 * (CC_size + H_size_) + 2 * (KCC_size + std::abs(rest))),
+      term(set_.l3, data_.visual_trace - 2 * AXC_ + AACC.value, data_.visual_trace + 2 * std::abs(AXC_) + AACC.size),
+      term(set_.l4, data_.semantic_trace - 2 * BYC + BBCC.value, data_.semantic_trace + 2 * std::abs(BYC) + BBCC.size)};
+}
 
-  const double BYC = dot(Bt(), YCt_), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
-  const auto [AACC, BBCC] = symmetric_dots(AAt_, BBt_, CCt_);
-  // l2 <C, H> = <C, K C> - <C, K C - l2 H>, because C solves its equation
-  const double KCC = (1 + set_.l1 + set_.l2) * CC + set_.l3 * AACC + set_.l4 * BBCC,
-               rest = (1 + set_.l3) * AXC_ + (set_.l1 + set_.l4) * BYC;
-  double errors = 0;
-  noise = 0;
-  Terms terms{distance(1, AXC_distance_, noise), products(set_.l1, {BYBY, -2 * BYC, CC}, errors),
-              set_.l2 == 0 ? 0 : products(1, {set_.l2 * CC, set_.l2 * H_size_, -2 * KCC, 2 * rest}, errors),
-              products(set_.l3, {data_.visual_trace, -2 * AXC_, AACC}, noise),
-              products(set_.l4, {data_.semantic_trace, -2 * BYC, BBCC}, noise)};
-  // Two of them can be had more exactly, at some cost. That is rarely needed.
-  if (errors > 1e-11 * terms.sum()) {
-    const auto [from_BY, from_H] = distances_from_C();
-    errors = 0;
-    terms.semantic_projection = distance(set_.l1, from_BY, errors);
-    terms.class_codes = distance(set_.l2, from_H, errors);
-  }
-  noise += errors;
-  return terms;
+Terms Descent::terms_from_differences(double& noise) const {
+  const double C_size = norm(Ct_);
+  // Half the weighted squares of differences, each with rounding errors relative to what was subtracted.
+  const auto term = [&](double weight, double squares, double size) {
+    const double sum = squares < 0 ? 0 : squares;  // NaN stays
+    noise += 0.5 * weight * rounding * (sum + std::sqrt(sum) * size + negative_size(size * size));
+    return 0.5 * weight * sum;
+  };
+  MatrixD BY_C = Ct_, C_H(s_, k_), X_AC = MatrixD::Zero(s_, r_), Y_BC = data_.semantic_target;
+  gemm(Op::none, Op::none, -1, data_.semantic_target, Bt(), 1, BY_C);
+  for (Index i = 0; i < k_; ++i) C_H.col(i) = Ct_.col(i) - Ht(i);
+  X_AC.diagonal() = data_.roots;
+  gemm(Op::none, Op::transpose, -1, Ct_, At(), 1, X_AC);
+  gemm(Op::none, Op::transpose, -1, Ct_, Bt(), 1, Y_BC);
+  return {term(1, AXC_distance_, C_size), term(set_.l1, squared_norm(BY_C), C_size),
+          term(set_.l2, squared_norm(C_H), C_size), term(set_.l3, squared_norm(X_AC), norm(At()) * C_size),
+          term(set_.l4, squared_norm(Y_BC), norm(Bt()) * C_size)};
 }
 
 MatrixD Descent::codes_of_samples() const {
@@ -264,8 +290,9 @@ Stationarity Descent::stationarity() {
     MatrixD left(xt.rows(), k_);
     gemm(Op::none, Op::none, weight, xt, CC, 0, left);
     const MatrixD right = eigenvalues.asDiagonal() * xt;
-    const double size = left.norm() + right.norm() + factor * rhs.norm();
-    return size > 0 ? (left + right - factor * rhs).norm() / size : 0;
+    const double size = norm(left) + norm(right) + factor * norm(rhs);
+    left += right - factor * rhs;
+    return size > 0 ? norm(left) / size : 0;
   };
   Stationarity out;
   out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3, data_.roots.asDiagonal() * Ct_.topRows(r_));
@@ -274,9 +301,9 @@ Stationarity Descent::stationarity() {
   find_K();
   MatrixD target(s_, k_);
   find_target(target);
-  const double size = target.norm();
+  const double size = norm(target);
   gemm(Op::none, Op::none, 1, Ct_, full(K_), -1, target);
-  out.concept_codes = size > 0 ? target.norm() / size : 0;
+  out.concept_codes = size > 0 ? norm(target) / size : 0;
   return out;
 }
 

@@ -11,6 +11,8 @@ class InverseCholeskyFactor {
 public:
   // Takes the lower triangle of K, which is used up: other memory is left in its place.
   void compute(MatrixD&& lower);
+  // Whether that was positive definite.
+  bool exists() const { return factor_.diagonal().allFinite(); }
 
   // x = x K^-1
   void divide(MatrixD& x) const;

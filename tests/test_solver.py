@@ -78,7 +78,9 @@ def test_the_objective_never_increases_beyond_rounding(lambdas, seed, extra, n):
     assert np.isfinite(solution.semantic_projection).all()
     # Rounding is relative to the largest of what is added up and cancels, not to the rest that is left.
     size = len(samples.X) * (1 + sum(lambdas)) + solution.objective
-    assert np.all(np.diff(solution.objective) <= 1e-9 * size[1:])
+    # Without l1 nothing holds B where C is next to nothing, and CC' has lost what it was.
+    tolerance = 1e-9 if lambdas[0] > 0 else 1e-7
+    assert np.all(np.diff(solution.objective) <= tolerance * size[1:])
 
 
 def test_converged_solution_is_stationary():

@@ -265,7 +265,7 @@ def with_nan():
         (lambda: bad(temperature=0), ValueError, "temperature must be a finite number above 0"),
         (lambda: bad(seen_bias=np.inf), ValueError, "seen_bias must be a finite number"),
         (lambda: bad(feature_normalisation="l1"), ValueError, "feature_normalisation must be one of"),
-        (lambda: bad(visual_reconstruction=1e307), DivergenceError, "overflow|not a number|diverge"),
+        (lambda: bad(visual_reconstruction=1e308), DivergenceError, "overflow|not a number|diverge"),
     ],
 )
 def test_bad_input(call, error, message):

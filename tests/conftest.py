@@ -22,3 +22,22 @@ def data_folder():
     if not folder.is_dir():
         pytest.skip("no benchmark data: set JCMSPL_DATA to the folder that holds cub/")
     return folder
+
+
+# command.py imports NumPy, which must not come before the number of threads is set.
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """The file of a model of the digits, for the command line."""
+    from command import fit_digits
+
+    return fit_digits(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory):
+    """A folder of data of one's own, for the command line."""
+    from command import write_own_data
+
+    return write_own_data(tmp_path_factory.mktemp("own"))

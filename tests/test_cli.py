@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from command import fit_digits, jcmspl, write_own_data
+from command import jcmspl
 from jcmspl import JCMSPL, load
 from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
 
@@ -25,16 +25,6 @@ COMMANDS = (
     "bench",
     "completion",
 )
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return fit_digits(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    return write_own_data(tmp_path_factory.mktemp("own"))
 
 
 class TestHelp:

@@ -9,17 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from command import fit_digits, jcmspl, write_own_data
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return fit_digits(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    return write_own_data(tmp_path_factory.mktemp("own"))
+from command import jcmspl
 
 
 class TestMistakes:

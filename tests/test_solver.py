@@ -38,7 +38,9 @@ def textbook_twice(samples, lambdas, start, n_iter):
 @pytest.mark.parametrize("ablation", ["full", "JCMSPL1", "JCMSPL0", "IPL"])
 @pytest.mark.parametrize("setting", PAPER_SETTINGS)
 @pytest.mark.parametrize(
-    "shape", [{"n": 400, "m": 40, "d": 12, "c": 8}, {"n": 300, "m": 20, "d": 30, "c": 10}], ids=["d > c", "d < 3 c"]
+    "shape",  # with few attributes the descent keeps to the basis of H, else not
+    [{"n": 400, "m": 40, "d": 12, "c": 8}, {"n": 300, "m": 20, "d": 30, "c": 10}, {"n": 400, "m": 40, "d": 3, "c": 12}],
+    ids=["d > c", "d > m", "d < c"],
 )
 def test_equals_the_textbook_at_every_iteration(setting, ablation, shape):
     samples = make_samples(**shape)
@@ -113,8 +115,9 @@ def test_stationarity_is_the_relative_gradient():
     assert_allclose(K @ C, l2 * H + (1 + l3) * A @ X + (l1 + l4) * B @ Y, rtol=1e-10, atol=1e-10)
 
 
-def test_codes_are_those_of_the_textbook():
-    samples = make_samples(d=5)
+@pytest.mark.parametrize("n_attributes", [1, 5])
+def test_codes_are_those_of_the_textbook(n_attributes):
+    samples = make_samples(d=n_attributes)
     start = np.random.default_rng(0).standard_normal((8, 6))
     *_, (_, _, C, _) = textbook(samples, PLAIN, start, 5)
     solution = fit(spectrum_of(samples), PLAIN, start=start, n_concepts=8, max_iter=5, return_codes=True)

@@ -77,8 +77,8 @@ void register_solver(py::module_& m) {
              MatrixD vectors = transposed(class_vectors);
              require(vectors.cols() == shared.n_classes, "expected a class vector for each class");
              py::gil_scoped_release release;
-             const Statistics statistics = shared.with([](const Statistics& s) { return s; });
-             return std::make_unique<Spectrum>(statistics, vectors, SignalPoll());
+             Statistics statistics = shared.with([](const Statistics& s) { return s; });
+             return std::make_unique<Spectrum>(std::move(statistics), vectors, SignalPoll());
            }),
            py::arg("statistics"), py::arg("class_vectors").noconvert())
       .def_property_readonly("n_classes", &Spectrum::n_classes)

@@ -1,13 +1,14 @@
 #include "jcmspl/eigenbasis.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "jcmspl/kernels.hpp"
 
 namespace jcmspl {
 
-Eigenbasis::Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll) : dimension_(lower.rows()) {
-  reflectors_.reduce(MatrixD(lower));
+Eigenbasis::Eigenbasis(MatrixD&& lower, Index noise_dimension, const Poll& poll) : dimension_(lower.rows()) {
+  reflectors_.reduce(std::move(lower));
   poll();
   VectorD all;
   MatrixD vectors;

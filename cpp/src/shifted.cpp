@@ -33,6 +33,20 @@ void substitute(double weight, const VectorD& diagonal, const VectorD& off_diago
 }  // namespace
 
 void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
+  if (!solve_in_basis(std::move(lower), parts, z)) return;
+  work_.swap(z);
+  z.resize(work_.rows(), work_.cols());
+  gemm(Op::none, Op::transpose, 1, work_, basis_, 0, z);
+}
+
+void ShiftedSolver::solve_and_turn(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w) {
+  if (!solve_in_basis(std::move(lower), parts, z)) return;
+  work_.swap(w);
+  w.resize(work_.rows(), work_.cols());
+  gemm(Op::none, Op::none, 1, work_, basis_, 0, w);
+}
+
+bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
   const Index k = lower.rows();
   VectorD eigenvalues = VectorD::Zero(k);
@@ -52,12 +66,10 @@ void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& par
     else
       eigenvalues = diagonalise(noise);
   }
-  MatrixD& solution = in_basis ? rotated_ : z;
-  solution.resize(z.rows(), k);
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     const Index count = part.rhs.rows();
-    View<double> rows(solution.data() + first, count, k, Eigen::OuterStride<>(solution.rows()));
+    View<double> rows(z.data() + first, count, k, Eigen::OuterStride<>(z.rows()));
     if (in_basis)
       gemm(Op::none, Op::none, 1, part.rhs, basis_, 0, rows);
     else
@@ -68,7 +80,7 @@ void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& par
       solve_diagonal(part, eigenvalues, noise, rows);
     first += count;
   }
-  if (in_basis) gemm(Op::none, Op::transpose, 1, rotated_, basis_, 0, z);
+  return in_basis;
 }
 
 VectorD ShiftedSolver::diagonalise(double noise) {

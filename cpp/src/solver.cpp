@@ -57,6 +57,10 @@ MatrixD full(const MatrixD& lower) {
 // matrix, and AB a pair of matrices, the visual one (r rows) on top of the semantic one (q rows):
 // one product then serves both. C and H have the s coordinates of the Spectrum in place of the n
 // samples.
+//
+// A and B are found in another orthonormal basis of the concepts than C came in, and every equation
+// holds in any. Either they return to the basis of H, or all stay in the new one and H must follow:
+// whichever takes less work.
 class Descent {
 public:
   Descent(const Spectrum& spectrum, const Settings& settings);
@@ -71,9 +75,11 @@ public:
 
   auto At() const { return data_.visual_rows(ABt_); }    // r x k
   auto Bt() const { return data_.semantic_rows(ABt_); }  // q x k
-  // P' and E' of C = P X + E L'
-  MatrixD codes_of_samples() const;
+  // P' and E' of C = P X + E L', from A'
+  MatrixD codes_of_samples(const MatrixD& visual_projection) const;
   MatrixD codes_of_classes() const;
+  // Takes a matrix with k columns from the basis of the descent to that of H.
+  MatrixD turned_back(MatrixD x) const;
 
 private:
   // <A X, C>, and |A X - C|^2
@@ -90,8 +96,8 @@ private:
   double squared_norm(const MatrixD& x) const {
     return data_.positive_rows(x).squaredNorm() - data_.negative_rows(x).squaredNorm();
   }
-  // H in coordinates, for one concept
-  auto Ht(Index concept_row) const { return data_.labels.col(class_of(concept_row)); }
+  // What H is for each class (c x k).
+  MatrixD class_codes() const;
   Index class_of(Index concept_row) const { return class_of_[static_cast<std::size_t>(concept_row)]; }
 
   const Spectrum& data_;
@@ -99,6 +105,8 @@ private:
   const Index k_, c_, r_, q_, s_;
   std::vector<Index> class_of_;
 
+  const bool turns_;   // whether A, B and C stay in the basis where they were found
+  MatrixD basis_;      // the basis that they are in (k x k)
   MatrixD ABt_;        // A' on top of B'
   MatrixD Ct_;         // s x k
   MatrixD YCt_;        // Y C'   q x k
@@ -119,6 +127,9 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       r_(spectrum.visual.rank()),
       q_(spectrum.semantic.rank()),
       s_(spectrum.n_coordinates()),
+      // H takes part in more of the product with L, but A and B need not be turned back.
+      turns_(k_ * k_ + c_ * q_ + s_ * c_ < (r_ + q_) * k_ + s_ * q_),
+      basis_(MatrixD::Identity(k_, k_)),
       ABt_(r_ + q_, k_),
       Ct_(s_, k_),
       YCt_(q_, k_),
@@ -151,10 +162,13 @@ void Descent::begin(const Start& start) {
 void Descent::update_projections() {
   const ConstView<double> CXt(Ct_.data(), r_, k_, Eigen::OuterStride<>(s_));
   const ConstView<double> YCt(YCt_.data(), q_, k_, Eigen::OuterStride<>(q_));
-  shifted_.solve(std::move(CCt_),
-                 {{{CXt, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
-                   {YCt, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}},
-                 ABt_);
+  const std::array<ShiftedRows, 2> parts{
+      {{CXt, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
+       {YCt, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}};
+  if (turns_)
+    shifted_.solve_and_turn(std::move(CCt_), parts, ABt_, basis_);
+  else
+    shifted_.solve(std::move(CCt_), parts, ABt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -210,11 +224,26 @@ void Descent::find_K() {
 }
 
 void Descent::find_target(MatrixD& target) const {
+  const auto AXt = [&](Index i) { return (1 + set_.l3) * data_.roots.cwiseProduct(At().col(i)); };
+  if (turns_) {
+    MatrixD of_classes = set_.l2 * class_codes();
+    gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, Bt(), 1, of_classes);
+    for (Index i = 0; i < k_; ++i) target.col(i) << AXt(i), VectorD::Zero(s_ - r_);
+    gemm(Op::none, Op::none, 1, data_.labels, of_classes, 1, target);
+    return;
+  }
   for (Index i = 0; i < k_; ++i) {
-    target.col(i) = set_.l2 * Ht(i);
-    target.col(i).head(r_) += (1 + set_.l3) * data_.roots.cwiseProduct(At().col(i));
+    target.col(i) = set_.l2 * data_.labels.col(class_of(i));
+    target.col(i).head(r_) += AXt(i);
   }
   gemm(Op::none, Op::none, set_.l1 + set_.l4, data_.semantic_target, Bt(), 1, target);
+}
+
+MatrixD Descent::class_codes() const {
+  MatrixD codes = MatrixD::Zero(c_, k_);
+  for (Index j = 0; j < k_; ++j)
+    for (Index i = 0; i < k_; ++i) codes(class_of(i), j) += basis_(i, j);
+  return codes;
 }
 
 // Inner products that are at hand give the objective at no cost, but cancel. Where that would show, it is computed
@@ -258,9 +287,9 @@ Terms Descent::terms_from_differences(double& noise) const {
     noise += 0.5 * weight * rounding * (sum + std::sqrt(sum) * size + negative_size(size * size));
     return 0.5 * weight * sum;
   };
-  MatrixD BY_C = Ct_, C_H(s_, k_), X_AC = MatrixD::Zero(s_, r_), Y_BC = data_.semantic_target;
+  MatrixD BY_C = Ct_, C_H = Ct_, X_AC = MatrixD::Zero(s_, r_), Y_BC = data_.semantic_target;
   gemm(Op::none, Op::none, -1, data_.semantic_target, Bt(), 1, BY_C);
-  for (Index i = 0; i < k_; ++i) C_H.col(i) = Ct_.col(i) - Ht(i);
+  gemm(Op::none, Op::none, -1, data_.labels, class_codes(), 1, C_H);
   X_AC.diagonal() = data_.roots;
   gemm(Op::none, Op::transpose, -1, Ct_, At(), 1, X_AC);
   gemm(Op::none, Op::transpose, -1, Ct_, Bt(), 1, Y_BC);
@@ -269,18 +298,24 @@ Terms Descent::terms_from_differences(double& noise) const {
           term(set_.l4, squared_norm(Y_BC), norm(Bt()) * C_size)};
 }
 
-MatrixD Descent::codes_of_samples() const {
-  MatrixD Pt = (1 + set_.l3) * At();
+MatrixD Descent::codes_of_samples(const MatrixD& visual_projection) const {
+  MatrixD Pt = (1 + set_.l3) * visual_projection;
   K_inverse_.divide(Pt);
   return Pt;
 }
 
 MatrixD Descent::codes_of_classes() const {
-  MatrixD Et(c_, k_);
-  gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, Bt(), 0, Et);
-  for (Index i = 0; i < k_; ++i) Et(class_of(i), i) += set_.l2;
+  MatrixD Et = set_.l2 * class_codes();
+  gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, Bt(), 1, Et);
   K_inverse_.divide(Et);
   return Et;
+}
+
+MatrixD Descent::turned_back(MatrixD x) const {
+  if (!turns_) return x;
+  MatrixD out(x.rows(), k_);
+  gemm(Op::none, Op::transpose, 1, x, basis_, 0, out);
+  return out;
 }
 
 Stationarity Descent::stationarity() {
@@ -350,13 +385,14 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     before = now;
   }
   info.stationarity = descent.stationarity();
-  results.visual_projection = spectrum.visual.lift(descent.At());
+  MatrixD At = spectrum.visual.lift(descent.At());
   poll();
-  results.semantic_projection = spectrum.semantic.lift(descent.Bt());
   if (settings.want_codes) {
-    results.codes_of_samples = spectrum.visual.lift(descent.codes_of_samples());
-    results.codes_of_classes = descent.codes_of_classes();
+    results.codes_of_samples = descent.turned_back(descent.codes_of_samples(At));
+    results.codes_of_classes = descent.turned_back(descent.codes_of_classes());
   }
+  results.visual_projection = descent.turned_back(std::move(At));
+  results.semantic_projection = descent.turned_back(spectrum.semantic.lift(descent.Bt()));
   info.timings.finish = clock.lap();
   return results;
 }

@@ -70,7 +70,7 @@ LabelCoordinates label_coordinates(const MatrixD& class_sums, const VectorD& roo
 
 }  // namespace
 
-Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll) {
+Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll) {
   for (Index c = 0; c < statistics.n_classes(); ++c)
     if (statistics.counts[c] <= 0)
       throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
@@ -79,24 +79,24 @@ Spectrum::Spectrum(const Statistics& statistics, const MatrixD& class_vectors, c
   counts = statistics.counts.cast<double>();
   // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
   // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
-  visual = Eigenbasis(statistics.gram_lower, statistics.n_features(), poll);
+  visual_trace = statistics.gram_lower.trace();
+  visual = Eigenbasis(std::move(statistics.gram_lower), statistics.class_sums.rows(), poll);
   poll();
   roots = visual.values().cwiseSqrt();
   LabelCoordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
   labels = std::move(coordinates.labels);
   n_negative = coordinates.n_negative;
-  visual_trace = statistics.gram_lower.trace();
   visual_seconds = clock.lap();
   poll();
 
   const MatrixD weighted = class_vectors * counts.cwiseSqrt().asDiagonal();
   MatrixD gram = MatrixD::Zero(class_vectors.rows(), class_vectors.rows());
   syrk(Op::none, 1, weighted, 0, gram);
-  semantic = Eigenbasis(gram, std::max(class_vectors.rows(), class_vectors.cols()), poll);
+  semantic_trace = gram.trace();
+  semantic = Eigenbasis(std::move(gram), std::max(class_vectors.rows(), class_vectors.cols()), poll);
   vectors = semantic.project(class_vectors);
   semantic_target.resize(labels.rows(), semantic.rank());
   gemm(Op::none, Op::transpose, 1, labels, vectors, 0, semantic_target);
-  semantic_trace = gram.trace();
   semantic_seconds = clock.lap();
 }
 

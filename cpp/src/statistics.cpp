@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "jcmspl/kernels.hpp"
 
@@ -89,11 +90,29 @@ Index Statistics::block_rows() const {
 
 void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
   const bool first = counts.sum() == 0;
-  for (Index i = 0; i < block.cols(); ++i) {
-    class_sums.col(labels[i]) += block.col(i);
-    ++counts[labels[i]];
-  }
+  add_class_sums(block, labels);
   syrk(Op::none, 1, block, first ? 0 : 1, gram_lower);  // reading fresh memory is not free
+}
+
+// Class by class and four samples at a time: the sum stays in cache, and memory delivers several samples faster than
+// one.
+void Statistics::add_class_sums(const ConstView<double>& block, const std::int64_t* labels) {
+  const Index n = block.cols(), c = n_classes();
+  std::vector<Index> next(static_cast<std::size_t>(c) + 1, 0);  // where the samples of a class begin
+  std::vector<Index> by_class(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) ++next[labels[i] + 1];
+  for (Index cls = 0; cls < c; ++cls) {
+    counts[cls] += next[cls + 1];
+    next[cls + 1] += next[cls];
+  }
+  for (Index i = 0; i < n; ++i) by_class[next[labels[i]]++] = i;  // in the end, where they end
+  Index at = 0;
+  for (Index cls = 0; cls < c; ++cls) {
+    const auto sample = [&](Index i) { return block.col(by_class[at + i]); };
+    auto sum = class_sums.col(cls);
+    for (; at + 4 <= next[cls]; at += 4) sum += (sample(0) + sample(1)) + (sample(2) + sample(3));
+    for (; at < next[cls]; ++at) sum += sample(0);
+  }
 }
 
 template <class T>

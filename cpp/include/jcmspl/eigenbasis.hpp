@@ -10,11 +10,11 @@ class Eigenbasis {
 public:
   Eigenbasis() = default;
 
-  // Decomposes the matrix whose lower triangle is given. Eigenvalues at or below
+  // Decomposes the matrix whose lower triangle is given and used up. Eigenvalues at or below
   // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so
   // that every denominator built on the others is positive and every solution is the minimum-norm
   // one.
-  Eigenbasis(const MatrixD& lower, Index noise_dimension, const Poll& poll);
+  Eigenbasis(MatrixD&& lower, Index noise_dimension, const Poll& poll);
 
   Index dimension() const { return dimension_; }
   Index rank() const { return values_.size(); }

@@ -27,8 +27,12 @@ public:
   // lower: the lower triangle of S, which is used up. z: the solutions, those of the first part on top of those of the
   // second. Weights and shifts are non-negative.
   void solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
+  // The same, but leaves z in the orthonormal basis Q where it was found, as z Q, and follows it with w: w becomes w Q.
+  void solve_and_turn(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w);
 
 private:
+  // The solutions in the basis. False if there is none, for want of weights: then they are in no other.
+  bool solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
   // Both take the rows of the right-hand side, in the basis, to the solution.
   void solve_tridiagonal(const ShiftedRows& part, View<double> rows);
   // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
@@ -38,7 +42,7 @@ private:
 
   Tridiagonal<double> tridiagonal_;
   MatrixD basis_;
-  MatrixD rotated_;  // right-hand side and solution in the basis
+  MatrixD work_;
   Eigen::ArrayXXd pivots_;
 };
 

@@ -16,7 +16,7 @@ namespace jcmspl {
 
 struct Spectrum {
   // class_vectors: d x c, a column for each class of the statistics. Every class must have samples.
-  Spectrum(const Statistics& statistics, const MatrixD& class_vectors, const Poll& poll);
+  Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll);
 
   Index n_classes() const { return labels.cols(); }
 

@@ -55,6 +55,7 @@ public:
 
 private:
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
+  void add_class_sums(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
   void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
   void check_same_shape(const Statistics& other) const;

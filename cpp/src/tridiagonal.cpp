@@ -8,6 +8,31 @@
 
 namespace jcmspl {
 
+namespace {
+
+// The inverse of an upper triangular matrix, in its place. Recursive halving leaves nearly all the work to matrix
+// products: [p q; . r]^-1 = [p^-1  -p^-1 q r^-1; . r^-1].
+template <class T>
+void invert_upper(View<T> a) {
+  const Index n = a.rows(), h = n / 2;
+  if (n <= 12) {
+    const Matrix<T> inverse = a.template triangularView<Eigen::Upper>().solve(Matrix<T>::Identity(n, n));
+    a = inverse;
+    return;
+  }
+  const auto part = [&](Index row, Index col, Index rows, Index cols) {
+    return View<T>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
+  };
+  View<T> upper = part(0, 0, h, h), off = part(0, h, h, n - h), lower = part(h, h, n - h, n - h);
+  invert_upper<T>(upper);
+  invert_upper<T>(lower);
+  Matrix<T> half(h, n - h);
+  gemm(Op::none, Op::none, -1, upper, off, 0, half);
+  gemm(Op::none, Op::none, 1, half, lower, 0, off);
+}
+
+}  // namespace
+
 template <class T>
 void Tridiagonal<T>::reduce(Matrix<T>&& lower) {
   int n = as_int(lower.rows()), info = 0;
@@ -40,10 +65,11 @@ void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
       if (tau[j] == T(0)) vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
     }
     const auto V = reflectors(first, count);
-    Matrix<T> inverse(count, count), factor = Matrix<T>::Identity(count, count);
-    gemm(Op::transpose, Op::none, 1, V, V, 0, inverse);
-    for (Index j = 0; j < count; ++j) inverse(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
-    inverse.template triangularView<Eigen::Upper>().solveInPlace(factor);
+    Matrix<T> factor(count, count);
+    gemm(Op::transpose, Op::none, 1, V, V, 0, factor);
+    factor.template triangularView<Eigen::StrictlyLower>().setZero();
+    for (Index j = 0; j < count; ++j) factor(j, j) = tau[first + j] == T(0) ? T(1) : 1 / tau[first + j];
+    invert_upper<T>(view(factor));
     blocks_.push_back({first, std::move(factor)});
   }
 }

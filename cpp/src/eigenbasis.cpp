@@ -25,7 +25,7 @@ Eigenbasis::Eigenbasis(MatrixD&& lower, Index noise_dimension, const Poll& poll)
     vectors_ = vectors.rightCols(n - first);
 }
 
-MatrixD Eigenbasis::project(const MatrixD& a) const {
+MatrixD Eigenbasis::project(const Argument& a) const {
   MatrixD rotated = a;
   reflectors_.apply(Side::left, true, rotated);
   MatrixD out(rank(), a.cols());
@@ -33,7 +33,7 @@ MatrixD Eigenbasis::project(const MatrixD& a) const {
   return out;
 }
 
-MatrixD Eigenbasis::lift(const MatrixD& a) const {
+MatrixD Eigenbasis::lift(const Argument& a) const {
   MatrixD out(dimension_, a.cols());
   gemm(Op::none, Op::none, 1, vectors_, a, 0, out);
   reflectors_.apply(Side::left, false, out);

@@ -68,12 +68,14 @@ bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows
   }
   Index first = 0;
   for (const ShiftedRows& part : parts) {
-    const Index count = part.rhs.rows();
+    const Index count = part.shifts.size();
     View<double> rows(z.data() + first, count, k, Eigen::OuterStride<>(z.rows()));
     if (in_basis)
-      gemm(Op::none, Op::none, 1, part.rhs, basis_, 0, rows);
-    else
+      gemm(part.op, Op::none, 1, part.rhs, basis_, 0, rows);
+    else if (part.op == Op::none)
       rows = part.rhs;
+    else
+      rows = part.rhs.transpose();
     if (tridiagonal && uses_S(part))
       solve_tridiagonal(part, rows);
     else

@@ -66,7 +66,7 @@ public:
   Descent(const Spectrum& spectrum, const Settings& settings);
 
   void begin(const Start& start);
-  bool finite() const { return std::isfinite(CCt_.trace()) && Ct_.topRows(r_).allFinite() && YCt_.allFinite(); }
+  bool finite() const { return std::isfinite(CCt_.trace()) && Ct_.topRows(r_).allFinite() && CYt_.allFinite(); }
   void update_projections();
   void update_concepts(const Poll& poll);
   // The terms of the objective, and a bound on the rounding errors of their sum.
@@ -109,7 +109,7 @@ private:
   MatrixD basis_;      // the basis that they are in (k x k)
   MatrixD ABt_;        // A' on top of B'
   MatrixD Ct_;         // s x k
-  MatrixD YCt_;        // Y C'   q x k
+  MatrixD CYt_;        // C Y'   k x q: BLAS is faster at it than at its transpose
   MatrixD CCt_;        // CC' (k x k), lower triangle
   MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
   MatrixD K_;          // k x k, lower triangle; used up by its inversion
@@ -132,7 +132,7 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       basis_(MatrixD::Identity(k_, k_)),
       ABt_(r_ + q_, k_),
       Ct_(s_, k_),
-      YCt_(q_, k_),
+      CYt_(k_, q_),
       CCt_(MatrixD::Zero(k_, k_)),
       AAt_(MatrixD::Zero(k_, k_)),
       BBt_(MatrixD::Zero(k_, k_)),
@@ -148,23 +148,23 @@ void Descent::begin(const Start& start) {
     const MatrixD CLt = data_.counts.asDiagonal() * *codes;
     gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
     gemm(Op::none, Op::none, 1, data_.labels.topRows(r_), *codes, 0, Ct_.topRows(r_));
-    gemm(Op::none, Op::none, 1, data_.vectors, CLt, 0, YCt_);
+    gemm(Op::transpose, Op::transpose, 1, CLt, data_.vectors, 0, CYt_);
     return;
   }
   const auto& sums = std::get<StartStatistics>(start);
   CCt_ = sums.code_gram;
   Ct_.topRows(r_) = data_.roots.cwiseInverse().asDiagonal() * data_.visual.project(sums.sample_code);
-  gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, YCt_);
+  gemm(Op::transpose, Op::transpose, 1, sums.class_code_sums, data_.vectors, 0, CYt_);
 }
 
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
   const ConstView<double> CXt(Ct_.data(), r_, k_, Eigen::OuterStride<>(s_));
-  const ConstView<double> YCt(YCt_.data(), q_, k_, Eigen::OuterStride<>(q_));
+  const ConstView<double> CYt(CYt_.data(), k_, q_, Eigen::OuterStride<>(k_));
   const std::array<ShiftedRows, 2> parts{
-      {{CXt, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
-       {YCt, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}};
+      {{CXt, Op::none, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
+       {CYt, Op::transpose, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}};
   if (turns_)
     shifted_.solve_and_turn(std::move(CCt_), parts, ABt_, basis_);
   else
@@ -205,14 +205,14 @@ void Descent::compare_with_visual_codes() {
   }
 }
 
-// Y C' and CC'
+// C Y' and CC'
 void Descent::find_products_with_data() {
   const MatrixD& Yt = data_.semantic_target;
   CCt_.resize(k_, k_);
-  gemm(Op::transpose, Op::none, 1, data_.positive_rows(Yt), data_.positive_rows(Ct_), 0, YCt_);
+  gemm(Op::transpose, Op::none, 1, data_.positive_rows(Ct_), data_.positive_rows(Yt), 0, CYt_);
   syrk(Op::transpose, 1, data_.positive_rows(Ct_), 0, CCt_);
   if (data_.n_negative == 0) return;
-  gemm(Op::transpose, Op::none, -1, data_.negative_rows(Yt), data_.negative_rows(Ct_), 1, YCt_);
+  gemm(Op::transpose, Op::none, -1, data_.negative_rows(Ct_), data_.negative_rows(Yt), 1, CYt_);
   syrk(Op::transpose, -1, data_.negative_rows(Ct_), 1, CCt_);
 }
 
@@ -257,7 +257,7 @@ Terms Descent::objective(double& noise) const {
 }
 
 Terms Descent::terms_from_products(double& noise) const {
-  const double BYC = dot(Bt(), YCt_), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
+  const double BYC = dot(Bt(), CYt_.transpose()), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
   const SymmetricProduct AACC = symmetric_product(AAt_, CCt_), BBCC = symmetric_product(BBt_, CCt_);
   const double CC = CCt_.trace(), CC_size = std::abs(CC);
   // l2 <C, H> = <C, K C> - <C, K C - l2 H>, because C solves its equation
@@ -320,18 +320,22 @@ MatrixD Descent::turned_back(MatrixD x) const {
 
 Stationarity Descent::stationarity() {
   const MatrixD CC = full(CCt_);
-  const auto relative = [&](const MatrixD& xt, const VectorD& eigenvalues, double weight, double factor,
-                            const MatrixD& rhs) {
-    MatrixD left(xt.rows(), k_);
+  const auto relative = [&](const auto& xt, const VectorD& eigenvalues, double weight, double factor,
+                            const auto& rhs_of) {
+    MatrixD left(xt.rows(), k_), sizes(k_, 4);  // of the three parts of each column, and of their sum
     gemm(Op::none, Op::none, weight, xt, CC, 0, left);
-    const MatrixD right = eigenvalues.asDiagonal() * xt;
-    const double size = norm(left) + norm(right) + factor * norm(rhs);
-    left += right - factor * rhs;
-    return size > 0 ? norm(left) / size : 0;
+    for (Index i = 0; i < k_; ++i) {
+      const VectorD right = eigenvalues.cwiseProduct(xt.col(i)), rhs = factor * rhs_of(i);
+      sizes.row(i) << norm(left.col(i)), norm(right), norm(rhs), norm(left.col(i) + right - rhs);
+    }
+    const double size = norm(sizes.col(0)) + norm(sizes.col(1)) + norm(sizes.col(2));
+    return size > 0 ? norm(sizes.col(3)) / size : 0;
   };
   Stationarity out;
-  out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3, data_.roots.asDiagonal() * Ct_.topRows(r_));
-  out.semantic = relative(Bt(), set_.l1 * data_.semantic.values(), set_.l4, set_.l1 + set_.l4, YCt_);
+  out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3,
+                        [&](Index i) { return data_.roots.cwiseProduct(Ct_.col(i).head(r_)); });
+  out.semantic = relative(Bt(), set_.l1 * data_.semantic.values(), set_.l4, set_.l1 + set_.l4,
+                          [&](Index i) { return CYt_.row(i).transpose(); });
 
   find_K();
   MatrixD target(s_, k_);

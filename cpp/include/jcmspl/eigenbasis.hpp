@@ -20,8 +20,9 @@ public:
   Index rank() const { return values_.size(); }
   const VectorD& values() const { return values_; }
 
-  MatrixD project(const MatrixD& a) const;  // V' a
-  MatrixD lift(const MatrixD& a) const;     // V a
+  using Argument = Eigen::Ref<const MatrixD>;
+  MatrixD project(const Argument& a) const;  // V' a
+  MatrixD lift(const Argument& a) const;     // V a
 
 private:
   Index dimension_ = 0;

@@ -16,7 +16,8 @@ namespace jcmspl {
 
 // Rows of the right-hand side that share a weight.
 struct ShiftedRows {
-  ConstView<double> rhs;
+  ConstView<double> rhs;  // or its transpose,
+  Op op;                  // as this says
   double weight;
   VectorD factors;  // one for each row, which is multiplied with it
   VectorD shifts;   // one for each row

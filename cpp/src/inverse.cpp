@@ -41,7 +41,7 @@ void InverseCholeskyFactor::compute(MatrixD&& lower) {
   invert(view(factor_));
 }
 
-void InverseCholeskyFactor::divide(MatrixD& x) const {
+void InverseCholeskyFactor::divide(View<double> x) const {
   trmm(Side::right, Op::transpose, 1, factor_, x);
   trmm(Side::right, Op::none, 1, factor_, x);
 }

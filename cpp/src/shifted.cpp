@@ -32,21 +32,24 @@ void substitute(double weight, const VectorD& diagonal, const VectorD& off_diago
 
 }  // namespace
 
-void ShiftedSolver::solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
-  if (!solve_in_basis(std::move(lower), parts, z)) return;
+void ShiftedSolver::solve(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
+                          MatrixD& z) {
+  if (!solve_in_basis(std::move(lower), rhs, parts, z)) return;
   work_.swap(z);
   z.resize(work_.rows(), work_.cols());
   gemm(Op::none, Op::transpose, 1, work_, basis_, 0, z);
 }
 
-void ShiftedSolver::solve_and_turn(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w) {
-  if (!solve_in_basis(std::move(lower), parts, z)) return;
+void ShiftedSolver::solve_and_turn(MatrixD&& lower, const ConstView<double>& rhs,
+                                   const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w) {
+  if (!solve_in_basis(std::move(lower), rhs, parts, z)) return;
   work_.swap(w);
   w.resize(work_.rows(), work_.cols());
   gemm(Op::none, Op::none, 1, work_, basis_, 0, w);
 }
 
-bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
+bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const ConstView<double>& rhs,
+                                   const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
   const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
   const Index k = lower.rows();
   VectorD eigenvalues = VectorD::Zero(k);
@@ -66,16 +69,14 @@ bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows
     else
       eigenvalues = diagonalise(noise);
   }
+  if (in_basis)
+    gemm(Op::none, Op::none, 1, rhs, basis_, 0, z);
+  else
+    z = rhs;
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     const Index count = part.shifts.size();
     View<double> rows(z.data() + first, count, k, Eigen::OuterStride<>(z.rows()));
-    if (in_basis)
-      gemm(part.op, Op::none, 1, part.rhs, basis_, 0, rows);
-    else if (part.op == Op::none)
-      rows = part.rhs;
-    else
-      rows = part.rhs.transpose();
     if (tridiagonal && uses_S(part))
       solve_tridiagonal(part, rows);
     else

@@ -54,9 +54,8 @@ MatrixD full(const MatrixD& lower) {
 }
 
 // The descent's state and workspace. Names follow the paper; a trailing t marks a transposed
-// matrix, and AB a pair of matrices, the visual one (r rows) on top of the semantic one (q rows):
-// one product then serves both. C and H have the s coordinates of the Spectrum in place of the n
-// samples.
+// matrix. C and H have the s coordinates of the Spectrum in place of the n samples. The semantic
+// matrices (q rows) stand on top of the visual ones (r rows): one product then serves both.
 //
 // A and B are found in another orthonormal basis of the concepts than C came in, and every equation
 // holds in any. Either they return to the basis of H, or all stay in the new one and H must follow:
@@ -66,15 +65,15 @@ public:
   Descent(const Spectrum& spectrum, const Settings& settings);
 
   void begin(const Start& start);
-  bool finite() const { return std::isfinite(CCt_.trace()) && Ct_.topRows(r_).allFinite() && CYt_.allFinite(); }
+  bool finite() const { return std::isfinite(CCt_.trace()) && YC_Ct_.topRows(q_ + r_).allFinite(); }
   void update_projections();
   void update_concepts(const Poll& poll);
   // The terms of the objective, and a bound on the rounding errors of their sum.
   Terms objective(double& noise) const;
   Stationarity stationarity();
 
-  auto At() const { return data_.visual_rows(ABt_); }    // r x k
-  auto Bt() const { return data_.semantic_rows(ABt_); }  // q x k
+  auto At() const { return BAt_.bottomRows(r_); }  // r x k
+  auto Bt() const { return BAt_.topRows(q_); }     // q x k
   // P' and E' of C = P X + E L', from A'
   MatrixD codes_of_samples(const MatrixD& visual_projection) const;
   MatrixD codes_of_classes() const;
@@ -87,7 +86,7 @@ private:
   void find_products_with_data();
   void find_K();
   // What K C is: l2 H + (1 + l3) A X + (l1 + l4) B Y
-  void find_target(MatrixD& target) const;
+  void find_target(View<double> target) const;
   Terms terms_from_products(double& noise) const;
   Terms terms_from_differences(double& noise) const;
   // What coordinates that are subtracted leave of an error: it is relative to all of the size.
@@ -107,9 +106,11 @@ private:
 
   const bool turns_;   // whether A, B and C stay in the basis where they were found
   MatrixD basis_;      // the basis that they are in (k x k)
-  MatrixD ABt_;        // A' on top of B'
-  MatrixD Ct_;         // s x k
-  MatrixD CYt_;        // C Y'   k x q: BLAS is faster at it than at its transpose
+  MatrixD BAt_;        // B' on top of A'
+  MatrixD YC_Ct_;      // of both of the next
+  View<double> YCt_;   // Y C'   q x k
+  View<double> Ct_;    // s x k, the first r of which are C X' but for their scale
+  MatrixD CYt_;        // C Y'   k x q
   MatrixD CCt_;        // CC' (k x k), lower triangle
   MatrixD AAt_, BBt_;  // AA', BB' (k x k), lower triangles
   MatrixD K_;          // k x k, lower triangle; used up by its inversion
@@ -130,8 +131,10 @@ Descent::Descent(const Spectrum& spectrum, const Settings& settings)
       // H takes part in more of the product with L, but A and B need not be turned back.
       turns_(k_ * k_ + c_ * q_ + s_ * c_ < (r_ + q_) * k_ + s_ * q_),
       basis_(MatrixD::Identity(k_, k_)),
-      ABt_(r_ + q_, k_),
-      Ct_(s_, k_),
+      BAt_(q_ + r_, k_),
+      YC_Ct_(q_ + s_, k_),
+      YCt_(YC_Ct_.data(), q_, k_, Eigen::OuterStride<>(q_ + s_)),
+      Ct_(YC_Ct_.data() + q_, s_, k_, Eigen::OuterStride<>(q_ + s_)),
       CYt_(k_, q_),
       CCt_(MatrixD::Zero(k_, k_)),
       AAt_(MatrixD::Zero(k_, k_)),
@@ -148,27 +151,26 @@ void Descent::begin(const Start& start) {
     const MatrixD CLt = data_.counts.asDiagonal() * *codes;
     gemm(Op::transpose, Op::none, 1, *codes, CLt, 0, CCt_);
     gemm(Op::none, Op::none, 1, data_.labels.topRows(r_), *codes, 0, Ct_.topRows(r_));
-    gemm(Op::transpose, Op::transpose, 1, CLt, data_.vectors, 0, CYt_);
+    gemm(Op::none, Op::none, 1, data_.vectors, CLt, 0, YCt_);
     return;
   }
   const auto& sums = std::get<StartStatistics>(start);
   CCt_ = sums.code_gram;
   Ct_.topRows(r_) = data_.roots.cwiseInverse().asDiagonal() * data_.visual.project(sums.sample_code);
-  gemm(Op::transpose, Op::transpose, 1, sums.class_code_sums, data_.vectors, 0, CYt_);
+  gemm(Op::none, Op::none, 1, data_.vectors, sums.class_code_sums, 0, YCt_);
 }
 
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'
 // B:  (l4 CC') B + B (l1 YY') = (l1 + l4) C Y'
 void Descent::update_projections() {
-  const ConstView<double> CXt(Ct_.data(), r_, k_, Eigen::OuterStride<>(s_));
-  const ConstView<double> CYt(CYt_.data(), k_, q_, Eigen::OuterStride<>(k_));
+  const ConstView<double> rhs(YC_Ct_.data(), q_ + r_, k_, Eigen::OuterStride<>(q_ + s_));
   const std::array<ShiftedRows, 2> parts{
-      {{CXt, Op::none, set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()},
-       {CYt, Op::transpose, set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()}}};
+      {{set_.l4, VectorD::Constant(q_, set_.l1 + set_.l4), set_.l1 * data_.semantic.values()},
+       {set_.l3, (1 + set_.l3) * data_.roots, data_.visual.values()}}};
   if (turns_)
-    shifted_.solve_and_turn(std::move(CCt_), parts, ABt_, basis_);
+    shifted_.solve_and_turn(std::move(CCt_), rhs, parts, BAt_, basis_);
   else
-    shifted_.solve(std::move(CCt_), parts, ABt_);
+    shifted_.solve(std::move(CCt_), rhs, parts, BAt_);
 }
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y   with   K = (1 + l1 + l2) I + l3 AA' + l4 BB'
@@ -205,15 +207,18 @@ void Descent::compare_with_visual_codes() {
   }
 }
 
-// C Y' and CC'
+// Y C' and CC'
 void Descent::find_products_with_data() {
   const MatrixD& Yt = data_.semantic_target;
   CCt_.resize(k_, k_);
+  // BLAS is faster at C Y' than at Y C'.
   gemm(Op::transpose, Op::none, 1, data_.positive_rows(Ct_), data_.positive_rows(Yt), 0, CYt_);
   syrk(Op::transpose, 1, data_.positive_rows(Ct_), 0, CCt_);
-  if (data_.n_negative == 0) return;
-  gemm(Op::transpose, Op::none, -1, data_.negative_rows(Ct_), data_.negative_rows(Yt), 1, CYt_);
-  syrk(Op::transpose, -1, data_.negative_rows(Ct_), 1, CCt_);
+  if (data_.n_negative > 0) {
+    gemm(Op::transpose, Op::none, -1, data_.negative_rows(Ct_), data_.negative_rows(Yt), 1, CYt_);
+    syrk(Op::transpose, -1, data_.negative_rows(Ct_), 1, CCt_);
+  }
+  YCt_ = CYt_.transpose();
 }
 
 void Descent::find_K() {
@@ -223,7 +228,7 @@ void Descent::find_K() {
   K_.diagonal().array() += 1 + set_.l1 + set_.l2;
 }
 
-void Descent::find_target(MatrixD& target) const {
+void Descent::find_target(View<double> target) const {
   const auto AXt = [&](Index i) { return (1 + set_.l3) * data_.roots.cwiseProduct(At().col(i)); };
   if (turns_) {
     MatrixD of_classes = set_.l2 * class_codes();
@@ -257,7 +262,7 @@ Terms Descent::objective(double& noise) const {
 }
 
 Terms Descent::terms_from_products(double& noise) const {
-  const double BYC = dot(Bt(), CYt_.transpose()), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
+  const double BYC = dot(Bt(), YCt_), BYBY = dot(data_.semantic.values().asDiagonal() * Bt(), Bt());
   const SymmetricProduct AACC = symmetric_product(AAt_, CCt_), BBCC = symmetric_product(BBt_, CCt_);
   const double CC = CCt_.trace(), CC_size = std::abs(CC);
   // l2 <C, H> = <C, K C> - <C, K C - l2 H>, because C solves its equation
@@ -300,14 +305,14 @@ Terms Descent::terms_from_differences(double& noise) const {
 
 MatrixD Descent::codes_of_samples(const MatrixD& visual_projection) const {
   MatrixD Pt = (1 + set_.l3) * visual_projection;
-  K_inverse_.divide(Pt);
+  K_inverse_.divide(view(Pt));
   return Pt;
 }
 
 MatrixD Descent::codes_of_classes() const {
   MatrixD Et = set_.l2 * class_codes();
   gemm(Op::transpose, Op::none, set_.l1 + set_.l4, data_.vectors, Bt(), 1, Et);
-  K_inverse_.divide(Et);
+  K_inverse_.divide(view(Et));
   return Et;
 }
 
@@ -335,11 +340,11 @@ Stationarity Descent::stationarity() {
   out.visual = relative(At(), data_.visual.values(), set_.l3, 1 + set_.l3,
                         [&](Index i) { return data_.roots.cwiseProduct(Ct_.col(i).head(r_)); });
   out.semantic = relative(Bt(), set_.l1 * data_.semantic.values(), set_.l4, set_.l1 + set_.l4,
-                          [&](Index i) { return CYt_.row(i).transpose(); });
+                          [&](Index i) { return YCt_.col(i); });
 
   find_K();
   MatrixD target(s_, k_);
-  find_target(target);
+  find_target(view(target));
   const double size = norm(target);
   gemm(Op::none, Op::none, 1, Ct_, full(K_), -1, target);
   out.concept_codes = size > 0 ? norm(target) / size : 0;

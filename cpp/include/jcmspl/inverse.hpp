@@ -15,7 +15,7 @@ public:
   bool exists() const { return factor_.diagonal().allFinite(); }
 
   // x = x K^-1
-  void divide(MatrixD& x) const;
+  void divide(View<double> x) const;
 
 private:
   MatrixD factor_;  // lower triangle

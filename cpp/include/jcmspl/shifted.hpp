@@ -14,10 +14,8 @@
 
 namespace jcmspl {
 
-// Rows of the right-hand side that share a weight.
+// Neighbouring rows of the right-hand side that share a weight.
 struct ShiftedRows {
-  ConstView<double> rhs;  // or its transpose,
-  Op op;                  // as this says
   double weight;
   VectorD factors;  // one for each row, which is multiplied with it
   VectorD shifts;   // one for each row
@@ -25,15 +23,17 @@ struct ShiftedRows {
 
 class ShiftedSolver {
 public:
-  // lower: the lower triangle of S, which is used up. z: the solutions, those of the first part on top of those of the
-  // second. Weights and shifts are non-negative.
-  void solve(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
+  // lower: the lower triangle of S, which is used up. z: the solutions. Both z and the right-hand side have the rows of
+  // the first part on top of those of the second. Weights and shifts are non-negative.
+  void solve(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
   // The same, but leaves z in the orthonormal basis Q where it was found, as z Q, and follows it with w: w becomes w Q.
-  void solve_and_turn(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w);
+  void solve_and_turn(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
+                      MatrixD& z, MatrixD& w);
 
 private:
   // The solutions in the basis. False if there is none, for want of weights: then they are in no other.
-  bool solve_in_basis(MatrixD&& lower, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
+  bool solve_in_basis(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
+                      MatrixD& z);
   // Both take the rows of the right-hand side, in the basis, to the solution.
   void solve_tridiagonal(const ShiftedRows& part, View<double> rows);
   // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.

@@ -33,16 +33,6 @@ struct Spectrum {
     return a.bottomRows(n_negative);
   }
 
-  // The visual and the semantic side of a matrix of concepts, one on top of the other.
-  template <class M>
-  auto visual_rows(M&& a) const {
-    return a.topRows(visual.rank());
-  }
-  template <class M>
-  auto semantic_rows(M&& a) const {
-    return a.bottomRows(semantic.rank());
-  }
-
   Eigenbasis visual;        // V, of G = XX'
   Eigenbasis semantic;      // Vy, of YY' = Yc N Yc'
   VectorD roots;            // of the eigenvalues of G: the only entries of V'X in coordinates, on its diagonal   r

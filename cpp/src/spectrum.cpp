@@ -11,14 +11,9 @@ namespace jcmspl {
 
 namespace {
 
-struct LabelCoordinates {
-  MatrixD labels;
-  Index n_negative;
-};
-
-// A root of a symmetric matrix: the products of its columns, subtracted in the last n_negative rows, give the matrix.
-struct Root {
-  MatrixD rows;
+// Vectors in coordinates, as columns. In the last n_negative rows products are subtracted.
+struct Coordinates {
+  MatrixD vectors;
   Index n_negative;
 };
 
@@ -30,7 +25,8 @@ bool cholesky(MatrixD& lower) {
   return info == 0;
 }
 
-Root root(MatrixD&& lower, double noise, const Poll& poll) {
+// Vectors with these inner products, given as a lower triangle.
+Coordinates root(MatrixD&& lower, double noise, const Poll& poll) {
   MatrixD factor = lower;
   if (cholesky(factor)) return {factor.triangularView<Eigen::Lower>().transpose(), 0};
   Tridiagonal<double> reflectors;
@@ -42,9 +38,9 @@ Root root(MatrixD&& lower, double noise, const Poll& poll) {
   reflectors.apply(Side::left, false, vectors);
   const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
   const VectorD sizes = values.cwiseAbs().cwiseSqrt();
-  Root out{MatrixD(n_positive + n_negative, values.size()), n_negative};
-  out.rows.topRows(n_positive) = sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
-  out.rows.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  Coordinates out{MatrixD(n_positive + n_negative, values.size()), n_negative};
+  out.vectors.topRows(n_positive) = sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
+  out.vectors.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
   return out;
 }
 
@@ -54,17 +50,16 @@ Root root(MatrixD&& lower, double noise, const Poll& poll) {
 // The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
 // their roots: where labels lie in such directions R is off by as much, and may be negative. It must be taken as it is:
 // then all products of X and L are those of the statistics, to full precision.
-LabelCoordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
-                                   const Poll& poll) {
+Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
+                              const Poll& poll) {
   const Index r = roots.size(), c = counts.size();
   const MatrixD inside = roots.cwiseInverse().asDiagonal() * class_sums;
   MatrixD rest = counts.asDiagonal();
   syrk(Op::transpose, -1, inside, 1, rest);
   const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
-  const Root outside = root(std::move(rest), noise, poll);
-  LabelCoordinates out{MatrixD(r + outside.rows.rows(), c), outside.n_negative};
-  out.labels.topRows(r) = inside;
-  out.labels.bottomRows(outside.rows.rows()) = outside.rows;
+  const Coordinates outside = root(std::move(rest), noise, poll);
+  Coordinates out{MatrixD(r + outside.vectors.rows(), c), outside.n_negative};
+  out.vectors << inside, outside.vectors;
   return out;
 }
 
@@ -83,8 +78,8 @@ Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Po
   visual = Eigenbasis(std::move(statistics.gram_lower), statistics.class_sums.rows(), poll);
   poll();
   roots = visual.values().cwiseSqrt();
-  LabelCoordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
-  labels = std::move(coordinates.labels);
+  Coordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
+  labels = std::move(coordinates.vectors);
   n_negative = coordinates.n_negative;
   visual_seconds = clock.lap();
   poll();

@@ -20,7 +20,8 @@ void check_search(Index cols, Index n_features, Index n_best, Index n_candidates
 }
 
 template <class T>
-py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows) {
+py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows,
+                Index n_threads) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
   check_search(chunk.cols, affine.weights.rows(), k, affine.weights.cols());
@@ -30,7 +31,7 @@ py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contigu
   T* score_data = scores.mutable_data();
   {
     py::gil_scoped_release release;
-    affine.top_k(chunk, k, unit_rows, index_data, score_data, SignalPoll());
+    affine.top_k(chunk, k, unit_rows, index_data, score_data, n_threads, SignalPoll());
   }
   return py::make_tuple(indices, scores);
 }
@@ -49,7 +50,7 @@ py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights, 
 }
 
 template <class T>
-py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k, Metric metric) {
+py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k, Metric metric, Index n_threads) {
   const Samples<T> chunk = samples(x);
   const ConstView<T> candidates = transposed_view(prototypes);
   check_search(chunk.cols, candidates.rows(), k, candidates.cols());
@@ -59,7 +60,7 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
   T* value_data = values.mutable_data();
   {
     py::gil_scoped_release release;
-    nearest(chunk, candidates, k, metric, index_data, value_data, SignalPoll());
+    nearest(chunk, candidates, k, metric, index_data, value_data, n_threads, SignalPoll());
   }
   return py::make_tuple(indices, values);
 }
@@ -67,11 +68,11 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 template <class T>
 void register_type(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
-        py::arg("k"), py::arg("unit_rows"));
+        py::arg("k"), py::arg("unit_rows"), py::arg("n_threads"));
   m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
         py::arg("bias").noconvert(), py::arg("unit_rows"));
   m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),
-        py::arg("metric"));
+        py::arg("metric"), py::arg("n_threads"));
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <tuple>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "jcmspl/best.hpp"
 #include "jcmspl/kernels.hpp"
+#include "jcmspl/parallel.hpp"
+#include "jcmspl/sample_reader.hpp"
+#include "jcmspl/screen.hpp"
 
 namespace jcmspl {
 
@@ -21,178 +24,114 @@ ConstView<T> as_const(const View<T>& a) {
   return {a.data(), a.rows(), a.cols(), Eigen::OuterStride<>(a.outerStride())};
 }
 
-// Lengths are summed in double: squares of float overflow early.
-template <class T>
-double length(const T* x, Index n) {
-  const auto values = Eigen::Map<const Vector<T>>(x, n).template cast<double>();
-  const double sum = values.squaredNorm();
-  return std::isfinite(sum) && sum > 1e-290 ? std::sqrt(sum) : values.stableNorm();
-}
-
-// Reads samples of type From block by block, as columns of type T: in the caller's memory where that fits, else copied.
-template <class T, class From>
-class SampleReader {
-public:
-  explicit SampleReader(const Samples<From>& samples, const VectorD* origin = nullptr)
-      : samples_(samples), origin_(origin) {
-    in_place_ = std::is_same_v<T, From> && !origin && samples.col_stride == 1 && samples.row_stride >= samples.cols &&
-                samples.row_stride <= std::numeric_limits<int>::max();
-  }
-
-  Index size() const { return samples_.rows; }
-
-  // The samples from first on, less the origin. Refuses NaN and infinity.
-  ConstView<T> load(Index first, Index rows) {
-    const From* start = samples_.data + first * samples_.row_stride;
-    for (Index i = 0; i < rows; ++i) {
-      int bad = 0;
-      for (Index j = 0; j < samples_.cols; ++j) bad |= !(std::abs(at(start, i, j)) <= std::numeric_limits<From>::max());
-      if (bad) throw BadValue(first + i, false);
-    }
-    if (in_place_)
-      return {reinterpret_cast<const T*>(start), samples_.cols, rows, Eigen::OuterStride<>(samples_.row_stride)};
-    copy_.resize(samples_.cols, rows);
-    for (Index i = 0; i < rows; ++i)
-      for (Index j = 0; j < samples_.cols; ++j)
-        copy_(j, i) = static_cast<T>(at(start, i, j) - (origin_ ? (*origin_)[j] : 0));
-    return {copy_.data(), samples_.cols, rows, Eigen::OuterStride<>(samples_.cols)};
-  }
-
-  // The same, with what each sample must be multiplied with to have length one.
-  ConstView<T> load_unit(Index first, Index rows, Vector<T>& inverse_length) {
-    // within these bounds neither an inverse length nor a product with a unit vector over- or underflows
-    constexpr double safe = std::is_same_v<T, float> ? 1e30 : 1e290;
-    ConstView<T> block = load(first, rows);
-    inverse_length.resize(rows);
-    for (Index i = 0; i < rows; ++i) {
-      const double norm = length(block.data() + i * block.outerStride(), block.rows());
-      inverse_length[i] = norm > 0 ? static_cast<T>(1 / norm) : T(0);
-      if (norm == 0 || (norm < safe && norm > 1 / safe)) continue;
-      if (block.data() != copy_.data()) {
-        copy_ = block;
-        new (&block) ConstView<T>(copy_.data(), copy_.rows(), rows, Eigen::OuterStride<>(copy_.rows()));
-      }
-      // in two steps, as the inverse itself may overflow
-      copy_.col(i) /= copy_.col(i).cwiseAbs().maxCoeff();
-      copy_.col(i) /= static_cast<T>(length(copy_.col(i).data(), copy_.rows()));
-      inverse_length[i] = 1;
-    }
-    return block;
-  }
-
-private:
-  const From& at(const From* start, Index i, Index j) const {
-    return start[i * samples_.row_stride + j * samples_.col_stride];
-  }
-
-  const Samples<From>& samples_;
-  const VectorD* origin_;
-  bool in_place_;
-  Matrix<T> copy_;
-};
-
-// The n best (score, index) pairs seen so far; offered in ascending order of index.
-template <class T>
-class Best {
-public:
-  explicit Best(Index n) : n_(static_cast<std::size_t>(n)) { heap_.reserve(n_); }
-
-  void clear() { heap_.clear(); }
-
-  void offer(const T* scores, Index count, std::int64_t first) {
-    constexpr Index stride = 32;  // looked at together: most of them hold nothing new
-    Index i = 0;
-    for (; i < count && heap_.size() < n_; ++i) insert(scores[i], first + i);
-    for (; i + stride <= count; i += stride) {
-      const T worst = heap_.front().first;
-      int better = 0;
-      for (Index j = 0; j < stride; ++j) better |= scores[i + j] > worst;
-      if (better)
-        for (Index j = 0; j < stride; ++j) replace(scores[i + j], first + i + j);
-    }
-    for (; i < count; ++i) replace(scores[i], first + i);
-  }
-
-  void write(std::int64_t* indices, T* scores) {
-    for (const Entry& entry : heap_)
-      if (!std::isfinite(entry.first)) throw std::overflow_error("a score is not finite");
-    std::sort(heap_.begin(), heap_.end(), before);
-    for (std::size_t i = 0; i < heap_.size(); ++i) std::tie(scores[i], indices[i]) = heap_[i];
-  }
-
-private:
-  using Entry = std::pair<T, std::int64_t>;
-
-  static bool before(const Entry& a, const Entry& b) {
-    return a.first > b.first || (a.first == b.first && a.second < b.second);
-  }
-
-  void insert(T score, std::int64_t index) {
-    heap_.emplace_back(score, index);
-    std::push_heap(heap_.begin(), heap_.end(), before);  // the front is the last in order
-  }
-
-  void replace(T score, std::int64_t index) {
-    if (!(score > heap_.front().first)) return;
-    std::pop_heap(heap_.begin(), heap_.end(), before);
-    heap_.back() = {score, index};
-    std::push_heap(heap_.begin(), heap_.end(), before);
-  }
-
-  std::size_t n_;
-  std::vector<Entry> heap_;
-};
-
-// out (candidates x samples) = weights' x [times inverse lengths] + bias
+// out (candidates x samples) = weights' x [times factors] + bias
 template <class T, class Weights, class Bias, class Out>
-void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x, const Vector<T>* inverse, Out&& out) {
+void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x, const Vector<T>* factors, Out&& out) {
   gemm(Op::transpose, Op::none, 1, weights, x, 0, out);
-  if (inverse)
-    for (Index i = 0; i < x.cols(); ++i) out.col(i) = out.col(i) * (*inverse)[i] + bias;
+  if (factors)
+    for (Index i = 0; i < x.cols(); ++i) out.col(i) = out.col(i) * (*factors)[i] + bias;
   else if ((bias.array() != T(0)).any())
     out.colwise() += bias;
 }
 
-// Calls with(first, rows, x, inverse lengths or null) for each block of samples.
+// Calls with(first, x) for each block of samples.
 template <class T, class From, class Function>
-void for_each_block(SampleReader<T, From>& reader, bool unit_rows, Function with) {
-  Vector<T> inverse;
-  for (Index first = 0; first < reader.size(); first += query_block) {
-    const Index rows = std::min(query_block, reader.size() - first);
-    if (unit_rows) {
-      const ConstView<T> x = reader.load_unit(first, rows, inverse);
-      with(first, rows, x, &inverse);
-    } else {
-      with(first, rows, reader.load(first, rows), static_cast<Vector<T>*>(nullptr));
-    }
-  }
+void for_each_block(SampleReader<T, From>& reader, Function with) {
+  for (Index first = 0; first < reader.size(); first += query_block)
+    with(first, reader.load(first, std::min(query_block, reader.size() - first)));
 }
 
+// The best candidates by blocks of all scores.
 template <class T, class From>
-void search(const AffineScorer<T>& scorer, SampleReader<T, From>& reader, Index n_best, bool unit_rows,
-            std::int64_t* indices, T* best_scores, const Poll& poll) {
+void search_by_product(const AffineScorer<T>& scorer, SampleReader<T, From>& reader, Index n_best,
+                       std::int64_t* indices, T* best_scores, const Poll& poll) {
   const Index count = scorer.weights.cols(), step = std::min(query_block, reader.size());
   std::vector<Best<T>> best(static_cast<std::size_t>(step), Best<T>(n_best));
   Matrix<T> buffer(std::min(candidate_block, count), step);
   // Without a bias the length of a sample does not change the order of its scores: only the best are divided by it.
   const bool divide_all = (scorer.bias.array() != T(0)).any();
-  for_each_block(reader, unit_rows, [&](Index first, Index rows, const ConstView<T>& x, const Vector<T>* inverse) {
+  for_each_block(reader, [&](Index first, const ConstView<T>& x) {
+    const Vector<T>* factors = reader.factors();
     for (auto& b : best) b.clear();
     for (Index c = 0; c < count; c += candidate_block) {
       const Index width = std::min(candidate_block, count - c);
-      auto block = buffer.topLeftCorner(width, rows);
+      auto block = buffer.topLeftCorner(width, x.cols());
       score_block<T>(scorer.weights.middleCols(c, width), scorer.bias.segment(c, width), x,
-                     divide_all ? inverse : nullptr, block);
-      for (Index i = 0; i < rows; ++i) best[i].offer(&block(0, i), width, c);
+                     divide_all ? factors : nullptr, block);
+      for (Index i = 0; i < x.cols(); ++i) best[i].offer(&block(0, i), width, c);
       poll();
     }
-    for (Index i = 0; i < rows; ++i) {
+    for (Index i = 0; i < x.cols(); ++i) {
       T* scores = best_scores + (first + i) * n_best;
       best[i].write(indices + (first + i) * n_best, scores);
-      if (inverse && !divide_all)
-        for (Index b = 0; b < n_best; ++b) scores[b] *= (*inverse)[i];
+      if (factors && !divide_all)
+        for (Index b = 0; b < n_best; ++b) scores[b] *= (*factors)[i];
     }
   });
+}
+
+template <class T, class From>
+VectorD mean_of_first(SampleReader<T, From> reader) {
+  const ConstView<T> x = reader.load(0, std::min<Index>(256, reader.size()));
+  const Vector<T>* factors = reader.factors();
+  VectorD sum = VectorD::Zero(x.rows());
+  for (Index i = 0; i < x.cols(); ++i)
+    sum += (factors ? double((*factors)[i]) : 1.0) * x.col(i).template cast<double>();
+  return sum / static_cast<double>(x.cols());
+}
+
+// The best candidates of the samples for which bounds can decide it. Returns the rows of the others.
+template <class T, class From>
+std::vector<Index> search_by_bounds(const AffineScorer<T>& scorer, const SampleReader<T, From>& reader, Index n_best,
+                                    std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+  const Index n = reader.size(), step = ScreenedSearch<T>::block_rows;
+  std::vector<Index> rest;
+  const Screen<T> screen(scorer.weights, scorer.bias, mean_of_first(reader), n_threads, poll);
+  if (!screen.exists()) {
+    for (Index i = 0; i < n; ++i) rest.push_back(i);
+    return rest;
+  }
+  std::mutex rest_mutex;
+  for_each_in_parallel((n + step - 1) / step, n_threads, poll, [&] {
+    return
+        [&, own_reader = reader, find = ScreenedSearch<T>(screen, n_best)](Index block, const Poll& own_poll) mutable {
+          const Index first = block * step;
+          const ConstView<T> x = own_reader.load(first, std::min(step, n - first));
+          const auto& undecided =
+              find(x, own_reader.factors(), indices + first * n_best, best_scores + first * n_best, own_poll);
+          const std::lock_guard lock(rest_mutex);
+          for (const Index i : undecided) rest.push_back(first + i);
+        };
+  });
+  std::sort(rest.begin(), rest.end());
+  return rest;
+}
+
+template <class T, class From>
+void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const VectorD* origin, bool unit_rows,
+            Index n_best, std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+  SampleReader<T, From> reader(samples, origin, unit_rows);
+  if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best))
+    return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
+
+  const std::vector<Index> rest = search_by_bounds(scorer, reader, n_best, indices, best_scores, n_threads, poll);
+  SampleReader<T, From> plain(samples, origin, false);
+  Matrix<T> gathered, scores;
+  Matrix<std::int64_t> found;
+  for (std::size_t first = 0; first < rest.size(); first += query_block) {
+    const auto size = std::min<Index>(query_block, static_cast<Index>(rest.size() - first));
+    gathered.resize(samples.cols, size);
+    for (Index i = 0; i < size; ++i) gathered.col(i) = plain.load(rest[first + i], 1).col(0);
+    const Samples<T> some{gathered.data(), size, samples.cols, samples.cols, 1};
+    SampleReader<T, T> some_reader(some, nullptr, unit_rows);
+    found.resize(n_best, size);
+    scores.resize(n_best, size);
+    search_by_product(scorer, some_reader, n_best, found.data(), scores.data(), poll);
+    for (Index i = 0; i < size; ++i) {
+      std::copy_n(found.col(i).data(), n_best, indices + rest[first + i] * n_best);
+      std::copy_n(scores.col(i).data(), n_best, best_scores + rest[first + i] * n_best);
+    }
+  }
 }
 
 // An origin near the prototypes: distances do not change with it, and less is lost to cancellation. Each coordinate is
@@ -211,19 +150,19 @@ VectorD rounded_mean(const MatrixD& prototypes) {
 
 template <class T>
 void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, Index n_best, std::int64_t* indices,
-                         T* values, const Poll& poll) {
+                         T* values, Index n_threads, const Poll& poll) {
   const VectorD origin = rounded_mean(prototypes);
   MatrixD centred = prototypes.colwise() - origin;
   const AffineScorer<double> scorer{as_const(view(centred)), -0.5 * centred.colwise().squaredNorm()};
   if (!scorer.bias.allFinite()) throw std::overflow_error("prototypes too large");
-  SampleReader<double, T> reader(samples, &origin);
   MatrixD scores(n_best, samples.rows);
-  search(scorer, reader, n_best, false, indices, scores.data(), poll);
+  search(scorer, samples, &origin, false, n_best, indices, scores.data(), n_threads, poll);
 
   // The winners' distances, from the differences themselves.
   std::vector<std::pair<double, std::int64_t>> order(static_cast<std::size_t>(n_best));
-  for_each_block(reader, false, [&](Index first, Index rows, const ConstView<double>& x, const VectorD*) {
-    for (Index i = 0; i < rows; ++i) {
+  SampleReader<double, T> reader(samples, &origin, false);
+  for_each_block(reader, [&](Index first, const ConstView<double>& x) {
+    for (Index i = 0; i < x.cols(); ++i) {
       std::int64_t* best = indices + (first + i) * n_best;
       for (Index b = 0; b < n_best; ++b) {
         const VectorD difference = x.col(i) - centred.col(best[b]);
@@ -243,17 +182,16 @@ void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, I
 
 template <class T>
 void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices,
-                            T* best_scores, const Poll& poll) const {
-  SampleReader<T, T> reader(samples);
-  search(*this, reader, n_best, unit_rows, indices, best_scores, poll);
+                            T* best_scores, Index n_threads, const Poll& poll) const {
+  search(*this, samples, nullptr, unit_rows, n_best, indices, best_scores, n_threads, poll);
 }
 
 template <class T>
 void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
-  SampleReader<T, T> reader(samples);
-  for_each_block(reader, unit_rows, [&](Index first, Index rows, const ConstView<T>& x, const Vector<T>* inverse) {
-    View<T> block(out + first * weights.cols(), weights.cols(), rows, Eigen::OuterStride<>(weights.cols()));
-    score_block<T>(weights, bias, x, inverse, block);
+  SampleReader<T, T> reader(samples, nullptr, unit_rows);
+  for_each_block(reader, [&](Index first, const ConstView<T>& x) {
+    View<T> block(out + first * weights.cols(), weights.cols(), x.cols(), Eigen::OuterStride<>(weights.cols()));
+    score_block<T>(weights, bias, x, reader.factors(), block);
     if (!block.allFinite()) throw std::overflow_error("a score is not finite");
     poll();
   });
@@ -278,23 +216,24 @@ FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidate
 
 template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
-             std::int64_t* indices, T* values, const Poll& poll) {
+             std::int64_t* indices, T* values, Index n_threads, const Poll& poll) {
   if (metric == Metric::euclidean)
-    return nearest_by_distance(samples, prototypes.template cast<double>().eval(), n_best, indices, values, poll);
+    return nearest_by_distance(samples, prototypes.template cast<double>().eval(), n_best, indices, values, n_threads,
+                               poll);
   const Vector<T> no_bias = Vector<T>::Zero(prototypes.cols());
   if (metric == Metric::dot)
-    return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, false, indices, values, poll);
+    return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, false, indices, values, n_threads, poll);
   Matrix<T> unit = Matrix<T>::Zero(prototypes.rows(), prototypes.cols());
   for (Index c = 0; c < prototypes.cols(); ++c) {
     const double norm = length(prototypes.col(c).data(), prototypes.rows());
     if (norm > 0) unit.col(c) = (prototypes.col(c).template cast<double>() / norm).template cast<T>();
   }
-  AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, true, indices, values, poll);
+  AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, true, indices, values, n_threads, poll);
 }
 
 #define JCMSPL_INSTANTIATE(T)      \
   template struct AffineScorer<T>; \
-  template void nearest(const Samples<T>&, const ConstView<T>&, Index, Metric, std::int64_t*, T*, const Poll&);
+  template void nearest(const Samples<T>&, const ConstView<T>&, Index, Metric, std::int64_t*, T*, Index, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

@@ -92,11 +92,11 @@ def fold(
     metric: Metric,
 ) -> tuple[_F64, _F64]: ...
 def top_k(
-    X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], k: int, unit_rows: bool
+    X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], k: int, unit_rows: bool, n_threads: int
 ) -> tuple[_I64, npt.NDArray[Any]]: ...
 def affine_scores(
     X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], unit_rows: bool
 ) -> npt.NDArray[Any]: ...
 def nearest(
-    X: npt.NDArray[Any], prototypes: npt.NDArray[Any], k: int, metric: Metric
+    X: npt.NDArray[Any], prototypes: npt.NDArray[Any], k: int, metric: Metric, n_threads: int
 ) -> tuple[_I64, npt.NDArray[Any]]: ...

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
+from jcmspl._threads import blas_threads
 from jcmspl._validation import (
     FloatArray,
     IntArray,
@@ -69,7 +70,7 @@ def nearest(
     k = as_count(k, "k", maximum=len(prototypes))
     one_of(metric, "metric", METRICS)
     with _overflow_as_advice():
-        return _core.nearest(X, prototypes, k, getattr(_core.Metric, metric))
+        return _core.nearest(X, prototypes, k, getattr(_core.Metric, metric), blas_threads())
 
 
 class AffineScorer:
@@ -152,7 +153,7 @@ class AffineScorer:
         for block in _readable_blocks(X):
             X, weights, bias = self._prepare(block)
             with _overflow_as_advice():
-                parts.append(_core.top_k(X, weights, bias, k, self.unit_rows))
+                parts.append(_core.top_k(X, weights, bias, k, self.unit_rows, blas_threads()))
         return (
             parts[0]
             if len(parts) == 1

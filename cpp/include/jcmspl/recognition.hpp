@@ -23,7 +23,7 @@ struct AffineScorer {
   //
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
   // With unit_rows the sample is divided by its length first.
-  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores,
+  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores, Index n_threads,
              const Poll& poll) const;
 
   // All scores; out: C x n.
@@ -44,6 +44,6 @@ FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidate
 // products, or distances.
 template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
-             std::int64_t* indices, T* values, const Poll& poll);
+             std::int64_t* indices, T* values, Index n_threads, const Poll& poll);
 
 }  // namespace jcmspl

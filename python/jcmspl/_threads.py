@@ -1,0 +1,22 @@
+"""How many threads the core may use where it does not leave that to BLAS: as many as BLAS would."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+
+def blas_threads() -> int:
+    """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
+    return min(_limits(), default=os.cpu_count() or 1)
+
+
+def _limits() -> list[int]:
+    return [count for count in (library.num_threads for library in _libraries().lib_controllers) if count]
+
+
+@cache  # looking for the libraries takes longer than a small search
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.spatial.distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -27,7 +28,7 @@ def check(indices, values, scores, tolerance):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    ("n", "m", "c", "k"), [(128, 32, 256, 1), (400, 67, 1000, 5), (1001, 33, 700, 21), (130, 513, 321, 10)]
+    ("n", "m", "c", "k"), [(512, 32, 1000, 1), (600, 67, 1500, 5), (1001, 33, 1007, 31), (530, 513, 1021, 10)]
 )
 def test_inner_products_equal_brute_force(n, m, c, k, dtype):
     rng = np.random.default_rng(0)
@@ -43,12 +44,12 @@ def test_inner_products_equal_brute_force(n, m, c, k, dtype):
 @pytest.mark.parametrize("offset", [0, 1e3])
 def test_cosines_and_distances_equal_brute_force(dtype, offset):
     rng = np.random.default_rng(0)
-    X, prototypes = ((features(rng, count, 48) + offset).astype(dtype) for count in (300, 900))
+    X, prototypes = ((features(rng, count, 48) + offset).astype(dtype) for count in (600, 1200))
     wide_X, wide = X.astype(np.float64), prototypes.astype(np.float64)
     cosines = wide_X @ wide.T / np.linalg.norm(wide_X, axis=1)[:, None] / np.linalg.norm(wide, axis=1)
     check(*nearest(X, prototypes, 4, metric="cosine"), cosines, 20 * np.finfo(dtype).eps)
     indices, distances = nearest(X, prototypes, 4, metric="euclidean")
-    expected = np.linalg.norm(wide_X[:, None] - wide, axis=2)
+    expected = scipy.spatial.distance.cdist(wide_X, wide)
     assert_allclose(distances, np.sort(expected, axis=1)[:, :4], rtol=2 * np.finfo(dtype).eps, atol=1e-9)
     assert_array_equal(indices, np.argsort(expected, axis=1, kind="stable")[:, :4])
 
@@ -57,23 +58,23 @@ def test_cosines_and_distances_equal_brute_force(dtype, offset):
 # weights and a bias.
 HOSTILE = {
     "one huge feature": lambda X, W: (X * np.r_[1e6, np.ones(39)], W * np.r_[1e6, np.ones(39)], 0),
-    "one huge candidate": lambda X, W: (X, W * np.r_[1e9, np.ones(499)][:, None], 0),
-    "candidates of all sizes": lambda X, W: (X, W * np.logspace(-30, 30, 500)[:, None], 0),
-    "samples of all sizes": lambda X, W: (X * np.logspace(-60, 60, 200)[:, None], W, 1),
+    "one huge candidate": lambda X, W: (X, W * np.r_[1e9, np.ones(1099)][:, None], 0),
+    "candidates of all sizes": lambda X, W: (X, W * np.logspace(-30, 30, 1100)[:, None], 0),
+    "samples of all sizes": lambda X, W: (X * np.logspace(-60, 60, 600)[:, None], W, 1),
     "tiny": lambda X, W: (X * 1e-120, W * 1e-120, 0),
     "too tiny": lambda X, W: (X * 1e-150, W * 1e-150, 0),
     "huge": lambda X, W: (X * 1e120, W * 1e120, 0),
     "too huge": lambda X, W: (X * 1e150, W * 1e150, 0),
     "far away": lambda X, W: (X + 1e7, W + 1e7, 0),
     "samples far away": lambda X, W: (X + 1e9, W, 0),
-    "all samples the same": lambda X, W: (np.tile(X[0], (200, 1)), W, 0),
-    "zero samples": lambda X, W: (X * (np.arange(200) % 2)[:, None], W, 0),
-    "zero candidates": lambda X, W: (X, W * (np.arange(500) % 2)[:, None], 0),
-    "all candidates the same": lambda X, W: (X, np.tile(W[0], (500, 1)), 0),
+    "all samples the same": lambda X, W: (np.tile(X[0], (600, 1)), W, 0),
+    "zero samples": lambda X, W: (X * (np.arange(600) % 2)[:, None], W, 0),
+    "zero candidates": lambda X, W: (X, W * (np.arange(1100) % 2)[:, None], 0),
+    "all candidates the same": lambda X, W: (X, np.tile(W[0], (1100, 1)), 0),
     "all candidates zero": lambda X, W: (X, 0 * W, 1),
-    "duplicates": lambda X, W: (np.round(3 * X), np.tile(np.round(3 * W[:5]), (100, 1)), 0),
-    "nearly duplicates": lambda X, W: (X, np.tile(W[:50], (10, 1)) * (1 + 1e-12 * np.arange(500))[:, None], 0),
-    "one-hot": lambda X, W: (np.eye(40)[np.arange(200) % 40], np.eye(40)[np.arange(500) % 40], 0),
+    "duplicates": lambda X, W: (np.round(3 * X), np.tile(np.round(3 * W[:5]), (220, 1)), 0),
+    "nearly duplicates": lambda X, W: (X, np.tile(W[:50], (22, 1)) * (1 + 1e-12 * np.arange(1100))[:, None], 0),
+    "one-hot": lambda X, W: (np.eye(40)[np.arange(600) % 40], np.eye(40)[np.arange(1100) % 40], 0),
     "small integers": lambda X, W: (np.round(X), np.round(W), 0),
     "large bias": lambda X, W: (X, W, 1e8),
     "small bias": lambda X, W: (X, W, 1e-8),
@@ -84,8 +85,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_data(name, unit_rows):
     rng = np.random.default_rng(0)
-    X, weights, bias_size = HOSTILE[name](rng.standard_normal((200, 40)), rng.standard_normal((500, 40)))
-    bias = bias_size * rng.standard_normal(500)
+    X, weights, bias_size = HOSTILE[name](rng.standard_normal((600, 40)), rng.standard_normal((1100, 40)))
+    bias = bias_size * rng.standard_normal(1100)
     scorer = AffineScorer(weights, bias, unit_rows=unit_rows)
     indices, values = scorer.top_k(X, 7)
     if unit_rows:
@@ -103,33 +104,34 @@ def test_hostile_data(name, unit_rows):
         assert_array_equal(indices, order)
 
 
-def with_negatives(vectors):
-    return np.concatenate([vectors, -vectors])  # their mean is zero, so that centring changes nothing
+def with_negatives(vectors, count):
+    """Let each be followed by its negative, and all by zeros: the mean is zero, so that centring changes nothing."""
+    pairs = np.stack([vectors, -vectors], axis=1).reshape(-1, vectors.shape[1])
+    return np.concatenate([pairs, np.zeros((count - len(pairs), vectors.shape[1]))])
 
 
 def test_rounded_candidates_that_mislead():
     # With steps of one, which the first feature sees to, the best candidate of each sample is rounded down and another
     # one up, in the direction of the sample: the bytes prefer the wrong one.
-    rng = np.random.default_rng(0)
-    signs = rng.choice([-1.0, 1.0], (64, 64))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (255, 64))
     right, wrong = np.tile([101.49, 100.49], 32), np.full(64, 100.51)
-    anchor = np.full((128, 1), 127.0)
-    candidates = with_negatives(np.hstack([anchor, np.concatenate([signs * right, signs * wrong])]))
-    samples = with_negatives(np.hstack([np.zeros((64, 1)), signs]))
+    anchor = np.full((510, 1), 127.0)
+    candidates = with_negatives(np.hstack([anchor, np.concatenate([signs * right, signs * wrong])]), 1020)
+    samples = with_negatives(np.hstack([np.zeros((255, 1)), signs]), 512)
     indices, values = nearest(samples, candidates, metric="dot")
-    assert_array_equal(indices[:, 0], np.r_[:64, 128:192])
-    assert_allclose(values, 64 * right.mean())
+    assert_array_equal(indices[:510, 0], np.arange(510))
+    assert_allclose(values[:510], 64 * right.mean())
 
 
 def test_rounded_samples_that_mislead():
-    rng = np.random.default_rng(0)
-    signs, down = rng.choice([-1.0, 1.0], (64, 64)), np.arange(64) < 32
-    samples = with_negatives(np.hstack([np.full((64, 1), 127.0), signs * np.where(down, 100.49, 100.51)]))
+    signs, down = np.random.default_rng(0).choice([-1.0, 1.0], (255, 64)), np.arange(64) < 32
+    anchor = np.full((255, 1), 127.0)
+    samples = with_negatives(np.hstack([anchor, signs * np.where(down, 100.49, 100.51)]), 512)
     right, wrong = 1.005 * signs * down, signs * ~down
-    candidates = with_negatives(np.hstack([np.zeros((128, 1)), np.concatenate([right, wrong])]))
+    candidates = with_negatives(np.hstack([np.zeros((510, 1)), np.concatenate([right, wrong])]), 1020)
     indices, values = nearest(samples, candidates, metric="dot")
-    assert_array_equal(indices[:, 0], np.r_[:64, 128:192])
-    assert_allclose(values, 32 * 1.005 * 100.49)
+    assert_array_equal(indices[:510, 0], np.arange(510))
+    assert_allclose(values[:510], 32 * 1.005 * 100.49)
 
 
 def test_ties_beyond_the_precision_of_bounds():
@@ -138,20 +140,22 @@ def test_ties_beyond_the_precision_of_bounds():
     steps = rng.choice([step for step in range(1, 121) if 7560 % step == 0], 30)
     codes = np.full((30, 63), (7560 // steps // 63)[:, None])
     codes[:, 62] += 7560 // steps % 63
-    equal = steps[:, None] * np.hstack([np.full((30, 1), 127.0), codes])  # the first feature, which samples lack, is 127
-    samples = with_negatives(np.hstack([np.zeros((64, 1)), np.full((64, 63), 127.0)]))
+    equal = steps[:, None] * np.hstack(
+        [np.full((30, 1), 127.0), codes]
+    )  # the first feature, which samples lack, is 127
+    samples = with_negatives(np.hstack([np.zeros((256, 1)), np.full((256, 63), 127.0)]), 512)
     for first in range(0, 30, 3):  # let each of them be among those with the lowest numbers
-        candidates = with_negatives(np.concatenate([np.roll(equal, first, axis=0), np.zeros((98, 64))]))
+        candidates = with_negatives(np.roll(equal, first, axis=0), 1000)
         indices, values = nearest(samples, candidates, 3, metric="dot")
         assert_array_equal(values, 127 * 7560)
-        assert_array_equal(indices, np.repeat([[0, 1, 2], [128, 129, 130]], 64, axis=0))
+        assert_array_equal(indices, np.tile([[0, 2, 4], [1, 3, 5]], (256, 1)))
 
 
 @settings(max_examples=60)
 @given(
-    n=st.integers(128, 400),
+    n=st.integers(512, 800),
     m=st.integers(32, 90),
-    c=st.integers(256, 700),
+    c=st.integers(1000, 1500),
     k=st.integers(1, 8),
     decay=st.floats(0, 2),
     offset=st.floats(-100, 100),
@@ -172,7 +176,7 @@ def test_any_shape(n, m, c, k, decay, offset, dtype, seed):
 
 def test_threads_and_chunks_do_not_change_the_answer():
     rng = np.random.default_rng(0)
-    X, prototypes = features(rng, 2000, 50), features(rng, 800, 50)
+    X, prototypes = features(rng, 2000, 50), features(rng, 1200, 50)
     X[::100] = 0  # some that bounds cannot decide
     expected = None
     for threads in (1, 2, 5):
@@ -189,7 +193,7 @@ def test_threads_and_chunks_do_not_change_the_answer():
 
 def test_the_first_bad_sample_is_named():
     rng = np.random.default_rng(0)
-    X, prototypes = rng.standard_normal((5000, 40)), rng.standard_normal((600, 40))
+    X, prototypes = rng.standard_normal((5000, 40)), rng.standard_normal((1100, 40))
     X[[777, 778, 1500, 4000]] = np.nan
     for threads in (1, 4):
         with threadpool_limits(threads, user_api="blas"), pytest.raises(ValueError, match="sample 777 holds NaN"):
@@ -197,7 +201,7 @@ def test_the_first_bad_sample_is_named():
 
 
 def test_overflow_is_refused():
-    X, prototypes = np.full((200, 40), 1e30, np.float32), np.full((300, 40), 1e30, np.float32)
+    X, prototypes = np.full((600, 40), 1e30, np.float32), np.full((1100, 40), 1e30, np.float32)
     prototypes[1] *= 2
     with pytest.raises(ValueError, match="the scores overflow"):
         nearest(X, prototypes, metric="dot")
@@ -205,7 +209,7 @@ def test_overflow_is_refused():
 
 def test_layouts():
     rng = np.random.default_rng(0)
-    X, prototypes = features(rng, 300, 64), features(rng, 400, 64)
+    X, prototypes = features(rng, 600, 64), features(rng, 1100, 64)
     expected = nearest(X, prototypes, 3)
     for layout in (np.asfortranarray, lambda z: np.repeat(z, 2, axis=1)[:, ::2], lambda z: z[::-1].copy()[::-1]):
         indices, values = nearest(layout(X), layout(prototypes), 3)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -87,21 +88,28 @@ std::vector<Index> search_by_bounds(const AffineScorer<T>& scorer, const SampleR
   const Index n = reader.size(), step = ScreenedSearch<T>::block_rows;
   std::vector<Index> rest;
   const Screen<T> screen(scorer.weights, scorer.bias, mean_of_first(reader), n_threads, poll);
-  if (!screen.exists()) {
-    for (Index i = 0; i < n; ++i) rest.push_back(i);
+  const auto make_worker = [&] {
+    return [&, own_reader = reader, find = ScreenedSearch<T>(screen, n_best)](Index first, Index last,
+                                                                              const Poll& own_poll) mutable {
+      const ConstView<T> x = own_reader.load(first, last - first);
+      return find(x, own_reader.factors(), indices + first * n_best, best_scores + first * n_best, own_poll);
+    };
+  };
+  // Some samples tell whether bounds are of any use for such data.
+  const Index n_trials = std::min<Index>(n, 8 * bytes::tile_height);
+  if (!screen.exists() || 2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) {
+    rest.resize(static_cast<std::size_t>(n));
+    std::iota(rest.begin(), rest.end(), 0);
     return rest;
   }
   std::mutex rest_mutex;
   for_each_in_parallel((n + step - 1) / step, n_threads, poll, [&] {
-    return
-        [&, own_reader = reader, find = ScreenedSearch<T>(screen, n_best)](Index block, const Poll& own_poll) mutable {
-          const Index first = block * step;
-          const ConstView<T> x = own_reader.load(first, std::min(step, n - first));
-          const auto& undecided =
-              find(x, own_reader.factors(), indices + first * n_best, best_scores + first * n_best, own_poll);
-          const std::lock_guard lock(rest_mutex);
-          for (const Index i : undecided) rest.push_back(first + i);
-        };
+    return [&, worker = make_worker()](Index block, const Poll& own_poll) mutable {
+      const Index first = block * step;
+      const std::vector<Index> undecided = worker(first, std::min(n, first + step), own_poll);
+      const std::lock_guard lock(rest_mutex);
+      for (const Index i : undecided) rest.push_back(first + i);
+    };
   });
   std::sort(rest.begin(), rest.end());
   return rest;
@@ -115,6 +123,8 @@ void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const V
     return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
 
   const std::vector<Index> rest = search_by_bounds(scorer, reader, n_best, indices, best_scores, n_threads, poll);
+  if (static_cast<Index>(rest.size()) == samples.rows)
+    return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
   SampleReader<T, From> plain(samples, origin, false);
   Matrix<T> gathered, scores;
   Matrix<std::int64_t> found;
@@ -137,44 +147,53 @@ void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const V
 // An origin near the prototypes: distances do not change with it, and less is lost to cancellation. Each coordinate is
 // rounded to a multiple of a power of two of the size of their spread in it, so that it adds no digits: whole numbers
 // stay whole numbers, and equal distances stay equal.
-VectorD rounded_mean(const MatrixD& prototypes) {
-  VectorD mean = prototypes.rowwise().mean();
-  for (Index j = 0; j < mean.size(); ++j) {
-    const double spread = (prototypes.row(j).array() - mean[j]).abs().maxCoeff();
-    if (!(spread > 0) || !std::isfinite(spread)) continue;
-    const double unit = std::exp2(std::floor(std::log2(spread)));
+template <class T>
+VectorD rounded_mean(const ConstView<T>& prototypes) {
+  const Index m = prototypes.rows();
+  VectorD mean = VectorD::Zero(m), spread = VectorD::Zero(m);
+  for (Index c = 0; c < prototypes.cols(); ++c) mean += prototypes.col(c).template cast<double>();
+  mean /= static_cast<double>(prototypes.cols());
+  for (Index c = 0; c < prototypes.cols(); ++c)
+    for (Index j = 0; j < m; ++j)
+      spread[j] = std::max(spread[j], std::abs(static_cast<double>(prototypes(j, c)) - mean[j]));
+  for (Index j = 0; j < m; ++j) {
+    if (!(spread[j] > 0) || !std::isfinite(spread[j])) continue;
+    const double unit = std::exp2(std::floor(std::log2(spread[j])));
     if (std::isfinite(mean[j] / unit)) mean[j] = std::round(mean[j] / unit) * unit;
   }
   return mean;
 }
 
 template <class T>
-void nearest_by_distance(const Samples<T>& samples, const MatrixD& prototypes, Index n_best, std::int64_t* indices,
+void nearest_by_distance(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, std::int64_t* indices,
                          T* values, Index n_threads, const Poll& poll) {
   const VectorD origin = rounded_mean(prototypes);
-  MatrixD centred = prototypes.colwise() - origin;
+  MatrixD centred = prototypes.template cast<double>().colwise() - origin;
   const AffineScorer<double> scorer{as_const(view(centred)), -0.5 * centred.colwise().squaredNorm()};
   if (!scorer.bias.allFinite()) throw std::overflow_error("prototypes too large");
   MatrixD scores(n_best, samples.rows);
   search(scorer, samples, &origin, false, n_best, indices, scores.data(), n_threads, poll);
 
   // The winners' distances, from the differences themselves.
-  std::vector<std::pair<double, std::int64_t>> order(static_cast<std::size_t>(n_best));
-  SampleReader<double, T> reader(samples, &origin, false);
-  for_each_block(reader, [&](Index first, const ConstView<double>& x) {
-    for (Index i = 0; i < x.cols(); ++i) {
-      std::int64_t* best = indices + (first + i) * n_best;
-      for (Index b = 0; b < n_best; ++b) {
-        const VectorD difference = x.col(i) - centred.col(best[b]);
-        order[b] = {length(difference.data(), difference.size()), best[b]};
+  for_ranges_in_parallel(samples.rows, samples.cols * n_best, n_threads, poll, [&] {
+    return [&, reader = SampleReader<double, T>(samples, &origin, false),
+            order = std::vector<std::pair<double, std::int64_t>>(static_cast<std::size_t>(n_best))](
+               Index first, Index last, const Poll& own_poll) mutable {
+      for (Index i = first; i < last; ++i) {
+        const ConstView<double> x = reader.load(i, 1);
+        std::int64_t* best = indices + i * n_best;
+        for (Index b = 0; b < n_best; ++b) {
+          const VectorD difference = x.col(0) - centred.col(best[b]);
+          order[b] = {length(difference.data(), difference.size()), best[b]};
+        }
+        std::sort(order.begin(), order.end());
+        for (Index b = 0; b < n_best; ++b) {
+          values[i * n_best + b] = static_cast<T>(order[b].first);
+          best[b] = order[b].second;
+        }
+        own_poll();
       }
-      std::sort(order.begin(), order.end());
-      for (Index b = 0; b < n_best; ++b) {
-        values[(first + i) * n_best + b] = static_cast<T>(order[b].first);
-        best[b] = order[b].second;
-      }
-    }
-    poll();
+    };
   });
 }
 
@@ -218,16 +237,19 @@ template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
              std::int64_t* indices, T* values, Index n_threads, const Poll& poll) {
   if (metric == Metric::euclidean)
-    return nearest_by_distance(samples, prototypes.template cast<double>().eval(), n_best, indices, values, n_threads,
-                               poll);
+    return nearest_by_distance(samples, prototypes, n_best, indices, values, n_threads, poll);
   const Vector<T> no_bias = Vector<T>::Zero(prototypes.cols());
   if (metric == Metric::dot)
     return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, false, indices, values, n_threads, poll);
-  Matrix<T> unit = Matrix<T>::Zero(prototypes.rows(), prototypes.cols());
-  for (Index c = 0; c < prototypes.cols(); ++c) {
-    const double norm = length(prototypes.col(c).data(), prototypes.rows());
-    if (norm > 0) unit.col(c) = (prototypes.col(c).template cast<double>() / norm).template cast<T>();
-  }
+  Matrix<T> unit(prototypes.rows(), prototypes.cols());
+  for_ranges_in_parallel(prototypes.cols(), prototypes.rows(), n_threads, poll, [&] {
+    return [&](Index first, Index last, const Poll&) {
+      for (Index c = first; c < last; ++c) {
+        const double norm = length(prototypes.col(c).data(), prototypes.rows());
+        unit.col(c) = (prototypes.col(c).template cast<double>() / (norm > 0 ? norm : 1)).template cast<T>();
+      }
+    };
+  });
   AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, true, indices, values, n_threads, poll);
 }
 

@@ -1,6 +1,7 @@
 #include "jcmspl/screen.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -31,7 +32,7 @@ VectorD mean_of_some(const ConstView<T>& columns) {
 
 template <class T>
 bool Screen<T>::pays(Index n_samples, Index n_features, Index n_candidates, Index n_best) {
-  return bytes::available() && n_samples >= 128 && n_candidates >= 256 && n_features >= 32 &&
+  return bytes::available() && n_samples >= 512 && n_candidates >= 1000 && n_features >= 32 &&
          n_features <= bytes::max_features && n_best <= n_candidates / 32;
 }
 
@@ -49,15 +50,16 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
   codes_.resize(static_cast<std::size_t>(panels * panel_bytes_));
   const VectorD centre = mean_of_some(weights);
   const double centre_error = 2 * epsilon * centre.norm();
-  MatrixD raw = MatrixD::Zero(panels * bytes::panel_width, n_terms);
+  MatrixD raw(count, n_terms);
   std::atomic<bool> all_exist{true};
-  for_each_in_parallel(panels, n_threads, poll, [&] {
+  for_ranges_in_parallel(count, m, n_threads, poll, [&] {
     return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * bytes::group_size))](
-               Index p, const Poll&) mutable {
-      for (Index c = p * bytes::panel_width; c < std::min(count, (p + 1) * bytes::panel_width); ++c) {
+               Index first, Index last, const Poll&) mutable {
+      for (Index c = first; c < last; ++c) {
         const bytes::Rounded w = bytes::round(weights.col(c).data(), 1, centre.data(), origin_.data(), m, row.data());
         if (!w.exists) all_exist = false;
-        std::uint8_t* to = codes_.data() + p * panel_bytes_ + c % bytes::panel_width * bytes::group_size;
+        std::uint8_t* to =
+            codes_.data() + c / bytes::panel_width * panel_bytes_ + c % bytes::panel_width * bytes::group_size;
         for (Index j = 0; j < groups_ * bytes::group_size; ++j)
           to[j / bytes::group_size * bytes::group_size * bytes::panel_width + j % bytes::group_size] =
               static_cast<std::uint8_t>(row[j] + 128);
@@ -67,7 +69,7 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
     };
   });
   exists_ = all_exist && raw.allFinite();
-  if (exists_) scale_terms(raw.topRows(count));
+  if (exists_) scale_terms(raw);
 }
 
 // Bounds are in units of the largest that the score of a sample can be, so that float has room for them.
@@ -128,7 +130,8 @@ const std::vector<Index>& ScreenedSearch<T>::operator()(const ConstView<T>& x, c
   begin(x, factors);
   for (Index p = 0; p < screen_.n_panels(); ++p) {
     const bytes::Panel panel = screen_.panel(p);
-    for (Index tile = 0; tile < x.cols(); tile += bytes::tile_height) meet(panel, p * bytes::panel_width, tile);
+    for (Index tile = 0; tile < x.cols(); tile += bytes::tile_height)
+      if (!is_closed(tile)) meet(panel, p * bytes::panel_width, tile);
     poll();
   }
   undecided_.clear();
@@ -209,6 +212,12 @@ template <class T>
 void ScreenedSearch<T>::give_up(Index i) {
   rows_[i].undecided = true;
   thresholds_[i] = infinity;
+}
+
+template <class T>
+bool ScreenedSearch<T>::is_closed(Index tile) const {
+  const auto first = thresholds_.begin() + tile;
+  return std::all_of(first, first + bytes::tile_height, [](float threshold) { return threshold == infinity; });
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-// A loop over blocks on threads of our own, for work that BLAS does not do.
+// Loops on threads of our own, for work that BLAS does not do.
 #pragma once
 
 #include <algorithm>
@@ -63,6 +63,18 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   take_blocks(true);
   for (std::thread& helper : helpers) helper.join();
   if (error) std::rethrow_exception(error);
+}
+
+// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each enough work for a thread to be
+// worth its start. cost: of one of them, in values that are read.
+template <class MakeWorker>
+void for_ranges_in_parallel(Index count, Index cost, Index n_threads, const Poll& poll, MakeWorker make_worker) {
+  const Index size = std::max<Index>(1, 131072 / std::max<Index>(1, cost));
+  for_each_in_parallel((count + size - 1) / size, n_threads, poll, [&] {
+    return [=, worker = make_worker()](Index block, const Poll& own_poll) mutable {
+      worker(block * size, std::min(count, (block + 1) * size), own_poll);
+    };
+  });
 }
 
 }  // namespace jcmspl

@@ -76,6 +76,7 @@ private:
   void add(Index row, Survivor survivor, double width);
   void drop_excluded(Index row);
   void give_up(Index row);
+  bool is_closed(Index tile) const;  // whether all of its samples are given up
   void decide(Index row, const T* x, double factor, std::int64_t* indices, T* scores);
 
   const Screen<T>& screen_;

@@ -37,7 +37,7 @@ JOBS = {
     """,
     "solve": """
         spectrum = jcmspl.Spectrum(jcmspl.Statistics.from_samples(rng.random((600, 200)), np.arange(600) % 150),
-                                   rng.random((150, 50)))
+                                   rng.random((150, 150)))
         job = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, tol=0, max_iter=100_000_000)
         again = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, max_iter=3)
     """,

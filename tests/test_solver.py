@@ -186,9 +186,10 @@ def test_huge_weight_with_more_concepts_than_classes(weight):
     assert objective[-1] / weight == pytest.approx(terms.sum() / 1e6, rel=0.05)
 
 
-def test_many_concepts():
+@pytest.mark.parametrize("d", [30, 400])  # few attributes, and so many that the descent leaves the basis of H
+def test_many_concepts(d):
     # enough of them for every level of every recursion in the core
-    samples = make_samples(n=1200, m=120, d=30, c=260)
+    samples = make_samples(n=1200, m=350, d=d, c=260)
     for lambdas in (PLAIN, PAPER_SETTINGS["CUB"]):
         start = np.random.default_rng(0).standard_normal((260, 260))
         *_, (A, B, _, terms, tolerance) = textbook_twice(samples, lambdas, start, 3)

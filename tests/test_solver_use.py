@@ -120,6 +120,22 @@ def test_overflow_is_an_error(lambdas):
         fit(spectrum_of(samples), lambdas)
 
 
+@pytest.mark.parametrize("seed", [17, 821, 822])
+def test_a_result_is_finite_or_refused(seed):
+    # more concepts than classes: A can grow where C is next to nothing
+    try:
+        solution = fit(
+            spectrum_of(make_samples(n=60, m=16, d=2, c=1, seed=seed)),
+            (0.02, 0.6, 1e300, 8.0),
+            n_concepts=4,
+            max_iter=8,
+        )
+    except DivergenceError:
+        return
+    assert np.isfinite(solution.visual_projection).all()
+    assert np.isfinite(list(solution.stationarity.values())).all()
+
+
 def test_overflowing_start_is_an_error():
     with pytest.raises(DivergenceError, match="overflowed"):
         fit(spectrum_of(make_samples()), PLAIN, start=np.full((6, 6), 1e200))

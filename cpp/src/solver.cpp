@@ -394,6 +394,7 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
     before = now;
   }
   info.stationarity = descent.stationarity();
+  if (!info.stationarity.finite()) throw Diverged(info.n_iter);
   MatrixD At = spectrum.visual.lift(descent.At());
   poll();
   if (settings.want_codes) {

@@ -8,6 +8,7 @@
 // diagonal.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <variant>
@@ -36,6 +37,7 @@ struct Terms {
 // The norm of each block's gradient, relative to the norms of the parts it is the sum of.
 struct Stationarity {
   double visual, semantic, concept_codes;
+  bool finite() const { return std::isfinite(visual) && std::isfinite(semantic) && std::isfinite(concept_codes); }
 };
 
 struct Timings {

@@ -32,8 +32,10 @@ def check_by_brute_force(queries: np.ndarray, prototypes: np.ndarray) -> None:
     assert np.all(np.diff(np.sort(indices, axis=1), axis=1) > 0), "a neighbour is named twice"
 
 
-def against_product() -> Contestants:
+def against_product(duplicates: int = 1) -> Contestants:
+    """With many duplicates of each prototype there is nothing that bounds could rule out."""
     queries, prototypes = queries_and_prototypes()
+    prototypes = np.tile(prototypes[: COUNT // duplicates], (duplicates, 1))
 
     return Contestants(
         ours=lambda: search(queries, prototypes),
@@ -78,6 +80,12 @@ _TASK = "nearest, top 5, 10,000 x 10,000 x 1024 float32"
 
 QUESTIONS = [
     Question("neighbours-product", f"{_TASK} / NumPy Q @ P.T", Target("time", 1.3), against_product),
+    Question(
+        "neighbours-duplicates",
+        "nearest, the same size, every prototype a thousand times / NumPy Q @ P.T",
+        Target("time", 1.3),
+        partial(against_product, duplicates=1000),
+    ),
     Question("neighbours-faiss", f"{_TASK} / faiss IndexFlatIP", Target("speed", 3), against_faiss, rounds=3),
 ]
 

@@ -38,8 +38,9 @@ def nearest(
 ) -> tuple[IntArray, FloatArray]:
     """Find the nearest prototypes of each sample.
 
-    Exact search by blocked matrix products with a running list of the best: no more than a block of scores is in
-    memory. Equal scores go to the lower index. A vector of zeros has cosine 0 with everything.
+    The search is exact. No more than a block of scores is in memory; with many prototypes most are not even computed,
+    because cheap bounds rule them out. Equal scores go to the lower index. A vector of zeros has cosine 0 with
+    everything.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 //
 // Every built-in way to recognise folds into such a score (docs/algorithm.md
 // derives it), so that no projection of the samples is ever formed and no more than a block of
-// scores is in memory.
+// scores is in memory. A large search runs on threads of its own, n_threads of them; a small one leaves that to BLAS.
 #pragma once
 
 #include "jcmspl/statistics.hpp"

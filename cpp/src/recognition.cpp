@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -81,13 +80,15 @@ VectorD mean_of_first(SampleReader<T, From> reader) {
   return sum / static_cast<double>(x.cols());
 }
 
-// The best candidates of the samples for which bounds can decide it. Returns the rows of the others.
+// The best candidates of the samples for which bounds can decide it; the rest are listed. False, and nothing done, if
+// bounds are of no use for such data.
 template <class T, class From>
-std::vector<Index> search_by_bounds(const AffineScorer<T>& scorer, const SampleReader<T, From>& reader, Index n_best,
-                                    std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+bool search_by_bounds(const AffineScorer<T>& scorer, const SampleReader<T, From>& reader, Index n_best,
+                      std::int64_t* indices, T* best_scores, std::vector<Index>& rest, Index n_threads,
+                      const Poll& poll) {
   const Index n = reader.size(), step = ScreenedSearch<T>::block_rows;
-  std::vector<Index> rest;
   const Screen<T> screen(scorer.weights, scorer.bias, mean_of_first(reader), n_threads, poll);
+  if (!screen.exists()) return false;
   const auto make_worker = [&] {
     return [&, own_reader = reader, find = ScreenedSearch<T>(screen, n_best)](Index first, Index last,
                                                                               const Poll& own_poll) mutable {
@@ -95,13 +96,9 @@ std::vector<Index> search_by_bounds(const AffineScorer<T>& scorer, const SampleR
       return find(x, own_reader.factors(), indices + first * n_best, best_scores + first * n_best, own_poll);
     };
   };
-  // Some samples tell whether bounds are of any use for such data.
   const Index n_trials = std::min<Index>(n, 8 * bytes::tile_height);
-  if (!screen.exists() || 2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) {
-    rest.resize(static_cast<std::size_t>(n));
-    std::iota(rest.begin(), rest.end(), 0);
-    return rest;
-  }
+  if (2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) return false;
+
   std::mutex rest_mutex;
   for_each_in_parallel((n + step - 1) / step, n_threads, poll, [&] {
     return [&, worker = make_worker()](Index block, const Poll& own_poll) mutable {
@@ -111,20 +108,19 @@ std::vector<Index> search_by_bounds(const AffineScorer<T>& scorer, const SampleR
       for (const Index i : undecided) rest.push_back(first + i);
     };
   });
-  std::sort(rest.begin(), rest.end());
-  return rest;
+  std::sort(rest.begin(), rest.end());  // blocks end in any order
+  return true;
 }
 
 template <class T, class From>
 void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const VectorD* origin, bool unit_rows,
             Index n_best, std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
   SampleReader<T, From> reader(samples, origin, unit_rows);
-  if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best))
+  std::vector<Index> rest;
+  if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best) ||
+      !search_by_bounds(scorer, reader, n_best, indices, best_scores, rest, n_threads, poll))
     return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
 
-  const std::vector<Index> rest = search_by_bounds(scorer, reader, n_best, indices, best_scores, n_threads, poll);
-  if (static_cast<Index>(rest.size()) == samples.rows)
-    return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
   SampleReader<T, From> plain(samples, origin, false);
   Matrix<T> gathered, scores;
   Matrix<std::int64_t> found;

@@ -33,7 +33,8 @@ VectorD mean_of_some(const ConstView<T>& columns) {
 template <class T>
 bool Screen<T>::pays(Index n_samples, Index n_features, Index n_candidates, Index n_best) {
   return bytes::available() && n_samples >= 512 && n_candidates >= 1000 && n_features >= 32 &&
-         n_features <= bytes::max_features && n_best <= n_candidates / 32;
+         n_features <= bytes::max_features && n_best <= n_candidates / 32 &&
+         n_candidates <= std::numeric_limits<std::int32_t>::max();
 }
 
 // x . w_c + b_c = x . w + o . (w_c - w) + b_c + (x - o) . (w_c - w) for any w and o. The first term is the same for all
@@ -116,8 +117,8 @@ template <class T>
 ScreenedSearch<T>::ScreenedSearch(const Screen<T>& screen, Index n_best)
     : screen_(screen),
       n_best_(n_best),
-      // More are not worth scoring one by one.
-      limit_(n_best + std::max<Index>(32, screen.weights_.cols() / 32)),
+      // More are not worth scoring one by one, or would take much memory.
+      limit_(n_best + std::clamp<Index>(screen.weights_.cols() / 32, 32, 4096)),
       codes_(static_cast<std::size_t>(block_rows * screen.groups_ * bytes::group_size)),
       terms_(block_rows),
       thresholds_(block_rows),
@@ -175,7 +176,7 @@ void ScreenedSearch<T>::meet(const bytes::Panel& panel, Index first_candidate, I
       if (!(bounds_.above[i] >> c & 1)) continue;
       const double width = 2.0 * (static_cast<double>(terms.error) * panel.length[c] +
                                   static_cast<double>(terms.size) * panel.error[c] + terms.slack);
-      add(tile + i, {bounds_.upper[i][c], first_candidate + c}, width);
+      add(tile + i, {bounds_.upper[i][c], static_cast<std::int32_t>(first_candidate + c)}, width);
     }
   }
 }
@@ -196,9 +197,9 @@ void ScreenedSearch<T>::add(Index i, Survivor survivor, double width) {
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   }
   if (static_cast<Index>(heap.size()) == n_best_) thresholds_[i] = heap.front();
-  if (static_cast<Index>(row.survivors.size()) < 4 * limit_) return;
+  if (static_cast<Index>(row.survivors.size()) < 2 * limit_) return;
   drop_excluded(i);
-  if (static_cast<Index>(row.survivors.size()) > 2 * limit_) give_up(i);
+  if (static_cast<Index>(row.survivors.size()) > limit_) give_up(i);
 }
 
 template <class T>

@@ -63,7 +63,7 @@ public:
 private:
   struct Survivor {
     float upper;  // bound of its score
-    Index candidate;
+    std::int32_t candidate;
   };
   struct Row {
     bool undecided;

@@ -71,7 +71,7 @@ JCMSPL_VNNI Rounded round_any(const T* x, double scale, const double* origin, co
     squares = _mm512_fmadd_pd(v, v, squares);
     sizes = _mm512_fmadd_pd(rounded, rounded, sizes);
     errors = _mm512_fmadd_pd(error, error, errors);
-    if (other) products = _mm512_fmadd_pd(v, load(other + j, n - j), products);
+    products = _mm512_fmadd_pd(v, load(other + j, n - j), products);
     sums = _mm256_add_epi32(sums, code);
     const __mmask8 inside = n - j >= 8 ? __mmask8{255} : static_cast<__mmask8>((1u << (n - j)) - 1);
     _mm256_mask_cvtepi32_storeu_epi8(codes + j, inside, code);

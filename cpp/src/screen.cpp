@@ -44,27 +44,28 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
     : weights_(weights),
       bias_(bias),
       origin_(std::move(origin)),
+      centre_(mean_of_some(weights)),
+      origin_length_(origin_.norm()),
+      centre_length_(centre_.norm()),
       groups_(bytes::n_groups(weights.rows())),
       panel_bytes_(groups_ * bytes::group_size * bytes::panel_width) {
   const Index m = weights.rows(), count = weights.cols();
   const Index panels = (count + bytes::panel_width - 1) / bytes::panel_width;
   codes_.resize(static_cast<std::size_t>(panels * panel_bytes_));
-  const VectorD centre = mean_of_some(weights);
-  const double centre_error = 2 * epsilon * centre.norm();
   MatrixD raw(count, n_terms);
   std::atomic<bool> all_exist{true};
   for_ranges_in_parallel(count, m, n_threads, poll, [&] {
     return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * bytes::group_size))](
                Index first, Index last, const Poll&) mutable {
       for (Index c = first; c < last; ++c) {
-        const bytes::Rounded w = bytes::round(weights.col(c).data(), 1, centre.data(), origin_.data(), m, row.data());
+        const bytes::Rounded w = bytes::round(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, row.data());
         if (!w.exists) all_exist = false;
         std::uint8_t* to =
             codes_.data() + c / bytes::panel_width * panel_bytes_ + c % bytes::panel_width * bytes::group_size;
         for (Index j = 0; j < groups_ * bytes::group_size; ++j)
           to[j / bytes::group_size * bytes::group_size * bytes::panel_width + j % bytes::group_size] =
               static_cast<std::uint8_t>(row[j] + 128);
-        raw.row(c) << w.step, w.length, w.error + epsilon * w.length + centre_error,
+        raw.row(c) << w.step, w.length, w.error + epsilon * (w.length + 2 * centre_length_),
             static_cast<double>(bias[c]) + w.along;
       }
     };
@@ -77,10 +78,12 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
 template <class T>
 void Screen<T>::scale_terms(const MatrixD& raw) {
   largest_length_ = raw.col(length).maxCoeff();
-  const VectorD biases = raw.col(bias).array() - raw.col(bias).mean();
+  const double mean_bias = raw.col(bias).mean();
+  const VectorD biases = raw.col(bias).array() - mean_bias;
+  common_ = origin_.dot(centre_) + mean_bias;  // and (x - o) . w, for each sample
   largest_bias_ = biases.cwiseAbs().maxCoeff();
   bias_error_ = 4 * epsilon * raw.col(bias).cwiseAbs().maxCoeff() +
-                epsilon * static_cast<double>(weights_.rows()) * origin_.norm() * largest_length_ +
+                epsilon * static_cast<double>(weights_.rows()) * origin_length_ * largest_length_ +
                 float_error * largest_bias_;
   exists_ = largest_length_ > 0 && std::isfinite(bias_error_);
   if (!exists_) return;
@@ -100,16 +103,19 @@ bytes::Panel Screen<T>::panel(Index p) const {
 }
 
 template <class T>
-bool Screen<T>::find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms) const {
-  const double largest = largest_length_ * sample.length + largest_bias_, unit = largest_length_ / largest;
-  if (!sample.exists || !(largest > 0) || !std::isfinite(largest) || !std::isfinite(unit)) return false;
-  const double rounding = epsilon * (sample.length + 2 * origin_.norm());
-  terms.step = static_cast<float>(sample.step * unit);
-  terms.error = static_cast<float>((sample.error + rounding) * unit);
-  terms.size = static_cast<float>(sample.size * unit);
-  terms.weight = static_cast<float>(largest_bias_ / largest);
-  terms.slack = static_cast<float>(bias_error_ / largest + 1e-30);
+bool Screen<T>::find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms, Units& units) const {
+  const double unit = largest_length_ * sample.length + largest_bias_, scale = largest_length_ / unit;
+  if (!sample.exists || !(unit > 0) || !std::isfinite(unit) || !std::isfinite(scale)) return false;
+  const double rounding = epsilon * (sample.length + 2 * origin_length_);
+  terms.step = static_cast<float>(sample.step * scale);
+  terms.error = static_cast<float>((sample.error + rounding) * scale);
+  terms.size = static_cast<float>(sample.size * scale);
+  terms.weight = static_cast<float>(largest_bias_ / unit);
+  terms.slack = static_cast<float>(bias_error_ / unit + 1e-30);
   terms.offset = 128 * sample.sum;
+  const double product_error = 4 * epsilon * static_cast<double>(origin_.size()) * (sample.length + origin_length_) *
+                               (largest_length_ + centre_length_);
+  units = {sample.along + common_, unit, (product_error + bias_error_) / unit};
   return std::isfinite(terms.error) && std::isfinite(terms.slack);
 }
 
@@ -157,10 +163,10 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
     thresholds_[i] = infinity;  // of rows beyond the last one
     if (i >= x.cols()) continue;
     std::int8_t* codes = codes_.data() + i * screen_.groups_ * bytes::group_size;
-    const bytes::Rounded rounded =
-        bytes::round(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(), nullptr, x.rows(), codes);
+    const bytes::Rounded rounded = bytes::round(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(),
+                                                screen_.centre_.data(), x.rows(), codes);
     thresholds_[i] = -infinity;
-    if (!screen_.find_terms(rounded, terms_[i])) give_up(i);
+    if (!screen_.find_terms(rounded, terms_[i], row.units)) give_up(i);
   }
 }
 
@@ -170,10 +176,10 @@ void ScreenedSearch<T>::meet(const bytes::Panel& panel, Index first_candidate, I
   bytes::find_bounds(panel, codes_.data() + tile * row_bytes, screen_.groups_, &terms_[tile], &thresholds_[tile],
                      bounds_);
   for (Index i = 0; i < bytes::tile_height; ++i) {
-    if (bounds_.above[i] == 0) continue;
     const bytes::SampleTerms& terms = terms_[tile + i];
-    for (Index c = 0; c < std::min(bytes::panel_width, last - first_candidate); ++c) {
-      if (!(bounds_.above[i] >> c & 1)) continue;
+    std::uint64_t above = bounds_.above[i];
+    for (Index c = 0; above != 0 && first_candidate + c < last; ++c, above >>= 1) {
+      if (!(above & 1)) continue;
       const double width = 2.0 * (static_cast<double>(terms.error) * panel.length[c] +
                                   static_cast<double>(terms.size) * panel.error[c] + terms.slack);
       add(tile + i, {bounds_.upper[i][c], static_cast<std::int32_t>(first_candidate + c)}, width);
@@ -223,8 +229,13 @@ bool ScreenedSearch<T>::is_closed(Index tile) const {
 
 template <class T>
 void ScreenedSearch<T>::decide(Index i, const T* x, double factor, std::int64_t* indices, T* scores) {
+  const auto& [common, unit, error] = rows_[i].units;
+  auto& survivors = rows_[i].survivors;
+  std::sort(survivors.begin(), survivors.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
   best_.clear();
-  for (const Survivor& survivor : rows_[i].survivors) {  // in ascending order of candidates
+  for (const Survivor& survivor : survivors) {
+    // Scores rule out more candidates than their lower bounds did.
+    if (best_.is_full() && survivor.upper < (best_.worst() - common) / unit - error) break;
     const Index c = survivor.candidate;
     const double product = bytes::dot(x, screen_.weights_.col(c).data(), screen_.weights_.rows());
     best_.offer(factor * product + static_cast<double>(screen_.bias_[c]), c);

@@ -11,33 +11,38 @@
 
 namespace jcmspl {
 
-// The n best (score, index) pairs seen so far. Offered in ascending order of index, equal scores go to the lower one.
+// The n best (score, index) pairs seen so far; of equal scores the one with the lower index.
 template <class T>
 class Best {
 public:
   explicit Best(Index n) : n_(static_cast<std::size_t>(n)) { heap_.reserve(n_); }
 
   void clear() { heap_.clear(); }
+  bool is_full() const { return heap_.size() == n_; }
+  T worst() const { return heap_.front().first; }
 
   void offer(T score, std::int64_t index) {
-    if (heap_.size() < n_)
+    if (!is_full())
       insert(score, index);
-    else
+    else if (before({score, index}, heap_.front()))
       replace(score, index);
   }
 
+  // Those of consecutive indices, greater than all before.
   void offer(const T* scores, Index count, std::int64_t first) {
     constexpr Index stride = 32;  // looked at together: most of them hold nothing new
     Index i = 0;
-    for (; i < count && heap_.size() < n_; ++i) insert(scores[i], first + i);
+    for (; i < count && !is_full(); ++i) insert(scores[i], first + i);
     for (; i + stride <= count; i += stride) {
-      const T worst = heap_.front().first;
+      const T bound = worst();
       int better = 0;
-      for (Index j = 0; j < stride; ++j) better |= scores[i + j] > worst;
+      for (Index j = 0; j < stride; ++j) better |= scores[i + j] > bound;
       if (better)
-        for (Index j = 0; j < stride; ++j) replace(scores[i + j], first + i + j);
+        for (Index j = 0; j < stride; ++j)
+          if (scores[i + j] > worst()) replace(scores[i + j], first + i + j);
     }
-    for (; i < count; ++i) replace(scores[i], first + i);
+    for (; i < count; ++i)
+      if (scores[i] > worst()) replace(scores[i], first + i);
   }
 
   // Best first. Throws std::overflow_error if a score is not finite.
@@ -65,7 +70,6 @@ private:
   }
 
   void replace(T score, std::int64_t index) {
-    if (!(score > heap_.front().first)) return;
     std::pop_heap(heap_.begin(), heap_.end(), before);
     heap_.back() = {score, index};
     std::push_heap(heap_.begin(), heap_.end(), before);

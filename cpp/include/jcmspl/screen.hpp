@@ -33,17 +33,23 @@ private:
 
   Index n_panels() const { return static_cast<Index>(codes_.size()) / panel_bytes_; }
   bytes::Panel panel(Index p) const;
+  // What is bounded for a sample is (score - common) / unit, and error what rounding can change of that in double
+  // precision.
+  struct Units {
+    double common, unit, error;
+  };
   // False if nothing can be said of this sample.
-  bool find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms) const;
+  bool find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms, Units& units) const;
   void scale_terms(const MatrixD& raw);
 
   ConstView<T> weights_;  // in the caller's memory
   Vector<T> bias_;
-  VectorD origin_;  // of the samples
+  VectorD origin_, centre_;  // of samples and candidates
+  double origin_length_, centre_length_;
   Index groups_, panel_bytes_;
   std::vector<std::uint8_t> codes_;
   Matrix<float> terms_;  // a column each: step, length, error, bias
-  double largest_length_ = 0, largest_bias_ = 0, bias_error_ = 0;
+  double common_ = 0, largest_length_ = 0, largest_bias_ = 0, bias_error_ = 0;
   bool exists_ = true;
 };
 
@@ -67,6 +73,7 @@ private:
   };
   struct Row {
     bool undecided;
+    typename Screen<T>::Units units;
     std::vector<Survivor> survivors;
     std::vector<float> best_lower;  // a heap of the n_best largest lower bounds, the least in front
   };

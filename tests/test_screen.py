@@ -207,6 +207,38 @@ def test_overflow_is_refused():
         nearest(X, prototypes, metric="dot")
 
 
+@pytest.mark.parametrize(("dtype", "constant"), [(np.float64, 1.0), (np.float32, 1e20)])
+@pytest.mark.parametrize("spread", [1e-51, 2.05e-53, 2.09e-53, 2.13e-53, 1e-55])
+def test_bounds_that_overflow(dtype, constant, spread):
+    # a constant feature, which no candidate has, makes centring lose all there is
+    rng = np.random.default_rng(0)
+    X, candidates = rng.standard_normal((600, 32)), rng.standard_normal((4096, 32)).astype(dtype)
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True) * spread * constant).astype(dtype)
+    X[:, 0], candidates[:, 0] = constant, 0
+    indices, _ = nearest(X, candidates, metric="dot")
+    scores = X.astype(np.float64) @ candidates.T.astype(np.float64)
+    assert_array_equal(indices[:, 0], scores.argmax(axis=1))
+
+
+def test_equal_values_are_in_order_of_index():
+    rng = np.random.default_rng(0)
+    X, base = rng.standard_normal((600, 64)).astype(np.float32), rng.standard_normal((300, 64))
+    copies = [base * (1 + 1e-7 * rng.standard_normal(base.shape)) for _ in range(5)]
+    indices, values = nearest(X, np.concatenate(copies).astype(np.float32), 10, metric="dot")
+    equal = values[:, 1:] == values[:, :-1]
+    assert equal.any()
+    assert np.all(indices[:, 1:][equal] > indices[:, :-1][equal])
+
+
+def test_a_finite_sample_too_far_away_is_refused_as_such():
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((600, 40)), rng.standard_normal((1024, 40))
+    X[:, 0] = prototypes[:, 0] = 2.0**1013
+    X[300, 0] = -np.finfo(float).max
+    with pytest.raises(ValueError, match="the scores overflow"):
+        nearest(X, prototypes, metric="euclidean")
+
+
 def test_layouts():
     rng = np.random.default_rng(0)
     X, prototypes = features(rng, 600, 64), features(rng, 1100, 64)

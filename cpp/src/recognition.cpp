@@ -128,6 +128,7 @@ void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const V
     const auto size = std::min<Index>(query_block, static_cast<Index>(rest.size() - first));
     gathered.resize(samples.cols, size);
     for (Index i = 0; i < size; ++i) gathered.col(i) = plain.load(rest[first + i], 1).col(0);
+    if (!gathered.allFinite()) throw std::overflow_error("a sample is too far from the origin");
     const Samples<T> some{gathered.data(), size, samples.cols, samples.cols, 1};
     SampleReader<T, T> some_reader(some, nullptr, unit_rows);
     found.resize(n_best, size);

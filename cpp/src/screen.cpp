@@ -85,10 +85,10 @@ void Screen<T>::scale_terms(const MatrixD& raw) {
   bias_error_ = 4 * epsilon * raw.col(bias).cwiseAbs().maxCoeff() +
                 epsilon * static_cast<double>(weights_.rows()) * origin_length_ * largest_length_ +
                 float_error * largest_bias_;
-  exists_ = largest_length_ > 0 && std::isfinite(bias_error_);
+  const VectorD lengths = raw.col(length) / largest_length_, errors = raw.col(error) / largest_length_;
+  exists_ = largest_length_ > 0 && std::isfinite(bias_error_) && errors.maxCoeff() < 1;
   if (!exists_) return;
   terms_ = Matrix<float>::Zero(n_panels() * bytes::panel_width, n_terms);
-  const VectorD lengths = raw.col(length) / largest_length_, errors = raw.col(error) / largest_length_;
   auto rows = terms_.topRows(raw.rows());
   rows.col(step) = (raw.col(step) / largest_length_).template cast<float>();
   rows.col(length) = ((1 + float_error) * lengths).template cast<float>();
@@ -105,18 +105,18 @@ bytes::Panel Screen<T>::panel(Index p) const {
 template <class T>
 bool Screen<T>::find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms, Units& units) const {
   const double unit = largest_length_ * sample.length + largest_bias_, scale = largest_length_ / unit;
-  if (!sample.exists || !(unit > 0) || !std::isfinite(unit) || !std::isfinite(scale)) return false;
+  if (!sample.exists || !(unit > 0) || !std::isfinite(unit)) return false;
   const double rounding = epsilon * (sample.length + 2 * origin_length_);
   terms.step = static_cast<float>(sample.step * scale);
   terms.error = static_cast<float>((sample.error + rounding) * scale);
   terms.size = static_cast<float>(sample.size * scale);
   terms.weight = static_cast<float>(largest_bias_ / unit);
-  terms.slack = static_cast<float>(bias_error_ / unit + 1e-30);
+  terms.slack = static_cast<float>(bias_error_ / unit + 1e-12);
   terms.offset = 128 * sample.sum;
   const double product_error = 4 * epsilon * static_cast<double>(origin_.size()) * (sample.length + origin_length_) *
                                (largest_length_ + centre_length_);
   units = {sample.along + common_, unit, (product_error + bias_error_) / unit};
-  return std::isfinite(terms.error) && std::isfinite(terms.slack);
+  return terms.error < 1 && terms.slack < 1;  // beyond that they bound nothing, and could overflow
 }
 
 template <class T>
@@ -148,6 +148,7 @@ const std::vector<Index>& ScreenedSearch<T>::operator()(const ConstView<T>& x, c
       undecided_.push_back(i);
     else
       decide(i, x.col(i).data(), factors ? (*factors)[i] : 1, indices + i * n_best_, scores + i * n_best_);
+    poll();
   }
   return undecided_;
 }

@@ -45,11 +45,14 @@ public:
       if (scores[i] > worst()) replace(scores[i], first + i);
   }
 
-  // Best first. Throws std::overflow_error if a score is not finite.
+  // Best first, as scores of type Out: those that it cannot tell apart are equal, and go by their index. Throws
+  // std::overflow_error if one is not finite.
   template <class Out>
   void write(std::int64_t* indices, Out* scores) {
-    for (const Entry& entry : heap_)
+    for (Entry& entry : heap_) {
       if (!std::isfinite(static_cast<Out>(entry.first))) throw std::overflow_error("a score is not finite");
+      entry.first = static_cast<Out>(entry.first);
+    }
     std::sort(heap_.begin(), heap_.end(), before);
     for (std::size_t i = 0; i < heap_.size(); ++i) {
       scores[i] = static_cast<Out>(heap_[i].first);

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,25 +25,30 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   struct GivenUp {};
   std::atomic<Index> next{0}, failed{n_blocks};
   std::exception_ptr error;
-  std::mutex error_mutex;
+  std::size_t n_running = 0;  // of the helpers
+  std::mutex mutex;           // of these two
+  std::condition_variable helper_ends;
+
   const auto fail = [&](Index block) {
-    const std::lock_guard lock(error_mutex);
+    const std::lock_guard lock(mutex);
     if (block >= failed) return;
     failed = block;
     error = std::current_exception();
   };
-
+  const auto poll_as_caller = [&] {
+    try {
+      poll();
+    } catch (...) {
+      fail(-1);
+    }
+  };
   const auto take_blocks = [&](bool is_caller) {
     Index block = -1;
-    const Poll own_poll = [&] {
-      if (is_caller) try {
-          poll();
-        } catch (...) {
-          fail(-1);
-        }
-      if (failed < block) throw GivenUp();
-    };
     try {
+      const Poll own_poll = [&] {
+        if (is_caller) poll_as_caller();
+        if (failed < block) throw GivenUp();
+      };
       auto worker = make_worker();
       while (failed == n_blocks && (block = next++) < n_blocks) {
         worker(block, own_poll);
@@ -53,14 +59,29 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
       fail(block);
     }
   };
+  const auto help = [&] {
+    take_blocks(false);
+    const std::lock_guard lock(mutex);
+    --n_running;
+    helper_ends.notify_one();
+  };
 
   std::vector<std::thread> helpers;
   try {
-    while (static_cast<Index>(helpers.size()) < std::min(n_threads, n_blocks) - 1)
-      helpers.emplace_back(take_blocks, false);
-  } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+    for (Index i = 1; i < std::min(n_threads, n_blocks); ++i) {
+      const std::lock_guard lock(mutex);
+      helpers.emplace_back(help);
+      ++n_running;
+    }
+  } catch (...) {  // no more threads to be had: fewer do it too
   }
   take_blocks(true);
+  for (std::unique_lock lock(mutex); n_running > 0;) {
+    helper_ends.wait_for(lock, std::chrono::milliseconds(50));
+    lock.unlock();
+    poll_as_caller();
+    lock.lock();
+  }
   for (std::thread& helper : helpers) helper.join();
   if (error) std::rethrow_exception(error);
 }

@@ -76,12 +76,14 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   } catch (...) {  // no more threads to be had: fewer do it too
   }
   take_blocks(true);
-  for (std::unique_lock lock(mutex); n_running > 0;) {
+  std::unique_lock lock(mutex);
+  while (n_running > 0) {
     helper_ends.wait_for(lock, std::chrono::milliseconds(50));
     lock.unlock();
     poll_as_caller();
     lock.lock();
   }
+  lock.unlock();
   for (std::thread& helper : helpers) helper.join();
   if (error) std::rethrow_exception(error);
 }

@@ -1,7 +1,7 @@
 // Fills the core's table with the BLAS and LAPACK functions that SciPy offers to extension modules.
 #include <pybind11/pybind11.h>
 
-#include <regex>
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -28,13 +28,23 @@ std::string signature(void (*)(Args...)) {
   return "void (" + names + ")";
 }
 
+// Cython writes "__pyx_t_5scipy_6linalg_11cython_blas_d" for the type of BLAS's d routines: the last letter tells.
+std::string without_cython_names(std::string text) {
+  const std::string prefix = "__pyx_t_";
+  for (std::size_t start; (start = text.find(prefix)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    text.erase(start, end - 1 - start);
+  }
+  return text;
+}
+
 // The capsule's name is the C signature. It is compared with ours, so that a SciPy with another
 // calling convention (64-bit integers, say) is refused at import instead of corrupting memory.
 template <class... Args>
 void bind_routine(const py::dict& functions, const std::string& name, void (*&target)(Args...)) {
   if (!functions.contains(name)) throw py::import_error("SciPy offers no " + name + ": a newer SciPy is needed");
   const py::capsule capsule = functions[py::str(name)];
-  const std::string given = std::regex_replace(capsule.name(), std::regex("__pyx_t_\\w+_([sd]) "), "$1 ");
+  const std::string given = without_cython_names(capsule.name());
   const std::string expected = signature(target);
   if (given != expected)
     throw py::import_error("SciPy's " + name + " is " + given + ", but " + expected +

@@ -40,9 +40,9 @@ Rounded round(const double* x, double scale, const double* origin, const double*
 double dot(const float* x, const float* y, Index n);
 double dot(const double* x, const double* y, Index n);
 
-// A bound on the score of candidate c for sample i is the sum of
+// An upper bound of the score of candidate c for sample i is the sum of
 //   step_i step_c <code_i, code_c>  +  error_i length_c  +  size_i error_c  +  weight_i bias_c  +  slack_i
-// and it is below the score by no more than twice the terms with an error or slack.
+// It is never below the score, and above it by no more than twice the terms with an error or slack.
 struct Panel {
   const std::uint8_t* codes;  // codes + 128 of panel_width candidates: by groups of features, then by candidates
   const float *step, *length, *error, *bias;  // panel_width each

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import recall_score
 
 from jcmspl import JCMSPL
-from jcmspl.calibration import SeenUnseenCurve, best_bias, generalized_curve
+from jcmspl.models.calibration import SeenUnseenCurve, best_bias, generalized_curve
 from zoo import make_zoo
 
 ZOO = make_zoo(n_seen=12, n_unseen=4, noise=0.8)

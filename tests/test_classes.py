@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.utils.validation import _is_arraylike
 
 from jcmspl import ClassTable
-from jcmspl.labels import as_label_list, as_targets, label_array, sorted_labels
+from jcmspl.data.labels import as_label_list, as_targets, label_array, sorted_labels
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0], "otter": [0.5, 0.25]}
 

@@ -24,7 +24,7 @@ from jcmspl import (
     RidgeVS,
     load,
 )
-from jcmspl.estimator import WEIGHTS
+from jcmspl.models.jcmspl import WEIGHTS
 from zoo import make_zoo
 
 ZOO = make_zoo(n_seen=10, noise=0.9, per_class=12)

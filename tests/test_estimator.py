@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from jcmspl import JCMSPL, ClassTable, DivergenceError
-from jcmspl.normalisation import NORMALISATIONS
+from jcmspl.data.normalisation import NORMALISATIONS
 from reference import class_codes, jcmspl_iterations
 from test_normalisation import explicit
 from zoo import make_zoo

@@ -11,7 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from jcmspl import JCMSPL, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
-from jcmspl.report import Report
+from jcmspl.evaluation.report import Report
 
 SPACES = ("semantic", "visual", "concept")
 

@@ -8,11 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, RidgeVS, published
-from jcmspl.comparison import METHODS, compare
-from jcmspl.cross_validation import ClassSearchCV
+from jcmspl import JCMSPL, RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
-from jcmspl.experiments import ABLATIONS, reproduce
+from jcmspl.evaluation import published
+from jcmspl.evaluation.compare import METHODS, compare
+from jcmspl.evaluation.experiments import ABLATIONS, reproduce
+from jcmspl.model_selection.class_search import ClassSearchCV
 
 SMALL = {"cv": 2, "extend": 0, "halving": True}
 

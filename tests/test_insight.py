@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from jcmspl import ClassTable
-from jcmspl.normalisation import NORMALISATIONS
+from jcmspl.data.normalisation import NORMALISATIONS
 from test_predict import METRICS, MODEL, SPACES, ZOO, fitted
 
 

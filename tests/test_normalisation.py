@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler, normalize
 
 from jcmspl import Statistics
-from jcmspl.normalisation import NORMALISATIONS, Normalisation, parse_normalisation
+from jcmspl.data.normalisation import NORMALISATIONS, Normalisation, parse_normalisation
 from samples import make_samples
 
 

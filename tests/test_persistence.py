@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 import jcmspl
 from jcmspl import JCMSPL, ModelFileError, load
-from jcmspl import _atomic as atomic
+from jcmspl.io import atomic
 from zoo import make_zoo
 
 ZOO = make_zoo()
@@ -136,7 +136,7 @@ def test_files_of_every_version_can_be_read(path):
 
 
 def test_there_is_a_golden_file_of_this_version():
-    assert (GOLDEN / f"model-v{jcmspl.persistence.FORMAT_VERSION}.safetensors").exists()
+    assert (GOLDEN / f"model-v{jcmspl.models.persistence.FORMAT_VERSION}.safetensors").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 mpl.use("Agg")
 
 from jcmspl import JCMSPL
-from jcmspl.plots import AblationDisplay, ConvergenceDisplay, SeenUnseenDisplay, SensitivityDisplay
+from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SeenUnseenDisplay, SensitivityDisplay
 from zoo import make_zoo
 
 ZOO = make_zoo(noise=0.8)

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from jcmspl import JCMSPL
-from jcmspl.normalisation import NORMALISATIONS
+from jcmspl.data.normalisation import NORMALISATIONS
 from zoo import make_zoo
 
 ZOO = make_zoo(noise=1.0)

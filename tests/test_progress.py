@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from jcmspl import _progress as progress
+from jcmspl.support import progress
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 
 SCRIPT = """
 import numpy as np, sys, time
 from jcmspl import JCMSPL
-from jcmspl import _progress
+from jcmspl.support import progress as _progress
 _progress._DELAY = _progress._INTERVAL = 0.0
 rng = np.random.default_rng(0)
 X, y = rng.random((40_000, 10)), np.arange(40_000) % 5
@@ -57,7 +57,7 @@ def test_on_a_terminal():
 SEARCH = """
 import numpy as np
 from jcmspl import JCMSPLCV
-from jcmspl import _progress
+from jcmspl.support import progress as _progress
 _progress._DELAY = _progress._INTERVAL = 0.0
 rng = np.random.default_rng(0)
 X, y = rng.random((80, 10)), np.arange(80) % 8

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from jcmspl import AffineScorer, nearest
-from jcmspl._threads import blas_threads
+from jcmspl.support.threads import blas_threads
 
 
 def features(rng, n, m):

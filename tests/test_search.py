@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, RidgeVS
-from jcmspl._grid import Grid
-from jcmspl.estimator import WEIGHTS
+from jcmspl.model_selection.grid import Grid
+from jcmspl.models.jcmspl import WEIGHTS
 from test_cross_validation import BEST, SMALL, ZOO, split_scores, tuned
 from zoo import make_zoo
 

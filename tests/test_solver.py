@@ -205,7 +205,7 @@ def test_starts():
     codes = fit(spectrum, PLAIN, start="codes", max_iter=4)
     given = fit(spectrum, PLAIN, start=class_codes(6, 6), max_iter=4)
     assert_array_equal(codes.visual_projection, given.visual_projection)
-    assert_array_equal(jcmspl.solver.class_codes(8, 3), class_codes(8, 3))
+    assert_array_equal(jcmspl.core.solver.class_codes(8, 3), class_codes(8, 3))
     one, two, other = (fit(spectrum, PLAIN, random_state=seed, max_iter=4) for seed in (1, 1, 2))
     assert_array_equal(one.visual_projection, two.visual_projection)
     assert not np.allclose(one.visual_projection, other.visual_projection)

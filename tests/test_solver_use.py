@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from descent import PLAIN, fit, relative_error, spectrum_of
 from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, solve
-from jcmspl.solver import TERMS
+from jcmspl.core.solver import TERMS
 from reference import class_codes, objective_terms
 from samples import make_samples
 

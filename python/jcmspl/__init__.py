@@ -24,19 +24,19 @@ The kernels of the compiled core, each usable on its own:
 =========================  =====================================================================
 """
 
-from jcmspl._exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
-from jcmspl.classes import ClassTable
-from jcmspl.cross_validation import JCMSPLCV, ClassSearchCV
-from jcmspl.estimator import JCMSPL
-from jcmspl.evaluation import evaluate
-from jcmspl.model_selection import ClassKFold
-from jcmspl.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-from jcmspl.persistence import ModelFileError, load
-from jcmspl.presets import IPL, JCMSPL0, JCMSPL1
-from jcmspl.recognition import AffineScorer, nearest
-from jcmspl.solver import Solution, Spectrum, solve
-from jcmspl.statistics import StartStatistics, Statistics
-from jcmspl.sylvester import solve_sylvester, sylvester_residual
+from jcmspl.core.search import AffineScorer, nearest
+from jcmspl.core.solver import Solution, Spectrum, solve
+from jcmspl.core.statistics import StartStatistics, Statistics
+from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
+from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.evaluation.evaluate import evaluate
+from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
+from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+from jcmspl.models.jcmspl import JCMSPL
+from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
+from jcmspl.models.persistence import ModelFileError, load
+from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 
 __version__ = "0.1.0"
 

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jcmspl._json import dumps
+from jcmspl.core.search import METRICS, SPACES
+from jcmspl.data.normalisation import NORMALISATIONS
 from jcmspl.datasets import LAYOUTS, Dataset, load_arrays, load_dataset
-from jcmspl.normalisation import NORMALISATIONS
-from jcmspl.recognition import METRICS, SPACES
-from jcmspl.report import Report
+from jcmspl.evaluation.report import Report
+from jcmspl.io.json_text import dumps
 
 #: Options of the model: name on the command line, name of the parameter, help.
 _WEIGHTS = (

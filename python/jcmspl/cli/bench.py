@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from jcmspl.cli._options import add_messages, show
-from jcmspl.solver import Spectrum, solve
-from jcmspl.statistics import Statistics
+from jcmspl.core.solver import Spectrum, solve
+from jcmspl.core.statistics import Statistics
 
 _SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jcmspl._atomic import write_atomically
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say
-from jcmspl.comparison import METHODS, compare
+from jcmspl.evaluation.compare import METHODS, compare
+from jcmspl.io.atomic import write_atomically
 
 _EXAMPLES = """examples:
   jcmspl compare digits

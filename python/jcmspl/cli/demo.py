@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl._json import dumps
-from jcmspl._tables import aligned
 from jcmspl.cli._options import add_messages, add_output, refuse_report, say
-from jcmspl.cross_validation import ClassSearchCV
 from jcmspl.datasets import load_digits
-from jcmspl.estimator import JCMSPL
-from jcmspl.evaluation import evaluate
-from jcmspl.peers import RidgeVS
-from jcmspl.report import percent
+from jcmspl.evaluation.evaluate import evaluate
+from jcmspl.evaluation.report import percent
+from jcmspl.io.json_text import dumps
+from jcmspl.model_selection.class_search import ClassSearchCV
+from jcmspl.models.jcmspl import JCMSPL
+from jcmspl.models.peers import RidgeVS
+from jcmspl.report.text import aligned
 
 _SHADES = " .:-=+*#%@"
 _EXAMPLES = """examples:

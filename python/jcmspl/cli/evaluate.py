@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jcmspl import evaluation
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_report, say
-from jcmspl.persistence import load
-from jcmspl.recognition import SPACES
+from jcmspl.core.search import SPACES
+from jcmspl.evaluation import evaluate as evaluation
+from jcmspl.models.persistence import load
 
 _EXAMPLES = """examples:
   jcmspl evaluate cub.safetensors cub/                     the tables, as text

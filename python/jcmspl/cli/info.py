@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_messages, dataset_of, show
-from jcmspl.labels import some
-from jcmspl.persistence import load
+from jcmspl.data.labels import some
+from jcmspl.models.persistence import load
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
 _EXAMPLES = """examples:

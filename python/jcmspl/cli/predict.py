@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl._atomic import open_atomically
-from jcmspl._candidates import GROUPS
-from jcmspl._json import dumps
-from jcmspl._progress import Progress
-from jcmspl.classes import ClassTable
 from jcmspl.cli._options import add_messages, add_output, refuse_existing, say
+from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets import PARTS, load_dataset
 from jcmspl.datasets.arrays import load_classes, load_features
-from jcmspl.persistence import load
+from jcmspl.io.atomic import open_atomically
+from jcmspl.io.json_text import dumps
+from jcmspl.models.candidates import GROUPS
+from jcmspl.models.persistence import load
+from jcmspl.support.progress import Progress
 
 _CHUNK = 8192
 _EXAMPLES = """examples:

@@ -7,7 +7,7 @@ import importlib.util
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_messages, dataset_of, say
-from jcmspl.experiments import reproduce
+from jcmspl.evaluation.experiments import reproduce
 
 _EXAMPLES = """examples:
   jcmspl reproduce digits -o digits-experiments

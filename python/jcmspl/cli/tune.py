@@ -8,12 +8,12 @@ import io
 from pathlib import Path
 from typing import Any
 
-from jcmspl._atomic import write_atomically
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say, show
-from jcmspl.comparison import plain
-from jcmspl.cross_validation import JCMSPLCV
-from jcmspl.normalisation import NORMALISATIONS
-from jcmspl.recognition import SPACES
+from jcmspl.core.search import SPACES
+from jcmspl.data.normalisation import NORMALISATIONS
+from jcmspl.evaluation.compare import plain
+from jcmspl.io.atomic import write_atomically
+from jcmspl.model_selection.class_search import JCMSPLCV
 
 _EXAMPLES = """examples:
   jcmspl tune cub/                                         prints the best settings

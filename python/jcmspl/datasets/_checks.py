@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._validation import IntArray
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, as_label_list, some
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.labels import Label, as_label_list, some
+from jcmspl.support.arguments import IntArray
 
 _ONE_BASED = "files of this field count from 1, Python from 0"
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.labels import LabelArray, as_label_list, label_array, some
 
 
 def class_table(labels: Any, vectors: npt.NDArray[Any], attributes: Iterable[str] | None, name: str) -> ClassTable:

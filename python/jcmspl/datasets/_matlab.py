@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._validation import IntArray
 from jcmspl.datasets.errors import DatasetError, decoding, require_file
 from jcmspl.datasets.samples import Samples, runs
+from jcmspl.support.arguments import IntArray
 
 _KIND = "a MATLAB file"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError, decoding, require_file
-from jcmspl.labels import some
 
 _BLOCK = 4096  # lines
 

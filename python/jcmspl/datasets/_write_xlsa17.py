@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._atomic import open_atomically
-from jcmspl._validation import IntArray
+from jcmspl.data.labels import Label
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.samples import floats
 from jcmspl.datasets.xlsa17 import SPLITS
-from jcmspl.labels import Label
+from jcmspl.io.atomic import open_atomically
+from jcmspl.support.arguments import IntArray
 
 #: The name of the file of features that is written.
 FEATURES = "features.mat"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl._validation import IntArray, as_real_array
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, as_label_list
 from jcmspl.datasets import _checks
 from jcmspl.datasets._classes import class_table, same_labels
 from jcmspl.datasets._numpy_files import NpzReader, open_npy
@@ -19,7 +19,7 @@ from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file
 from jcmspl.datasets.samples import Samples
 from jcmspl.datasets.splits import make_split
-from jcmspl.labels import Label, as_label_list
+from jcmspl.support.arguments import IntArray, as_real_array
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
 LABEL_SUFFIXES = (".npy", ".txt", ".csv")

@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from jcmspl._validation import FloatArray, IntArray, as_count, one_of
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, LabelArray, label_array, some
 from jcmspl.datasets import _checks
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.samples import Samples, read_rows, row_chunks
 from jcmspl.datasets.splits import draw_per_class
-from jcmspl.labels import Label, LabelArray, label_array, some
+from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 
 #: The parts of a data set, in the order in which they are listed.
 PARTS = ("train", "val", "test_seen", "test_unseen")

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from jcmspl._validation import Float64Array
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets._digit_strokes import STROKES
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import make_split
+from jcmspl.support.arguments import Float64Array
 
 # Of the 120 choices of three digits, one in the middle: the untuned model names 29 % to 89 % of the samples of unseen
 # digits, 62 % in the mean of all choices and 62 % in this one. Chance is 33 %.

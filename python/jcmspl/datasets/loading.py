@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jcmspl._validation import one_of
 from jcmspl.datasets._matlab import open_mat
 from jcmspl.datasets.arrays import CLASS_SUFFIXES, FEATURE_SUFFIXES, LABEL_SUFFIXES, SPLIT_SUFFIXES, load_arrays
 from jcmspl.datasets.dataset import Dataset
@@ -14,6 +13,7 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import load_npz
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
+from jcmspl.support.arguments import one_of
 
 LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 _ACCEPTED = (

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from jcmspl._atomic import open_atomically
+from jcmspl.data.labels import LabelArray, label_array
 from jcmspl.datasets._classes import class_table
 from jcmspl.datasets._numpy_files import NpzReader, write_npz
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.samples import floats, row_chunks
-from jcmspl.labels import LabelArray, label_array
+from jcmspl.io.atomic import open_atomically
 
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
 _CHUNK_BYTES = 2**25

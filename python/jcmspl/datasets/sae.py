@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._validation import IntArray
 from jcmspl.datasets._classes import class_table
 from jcmspl.datasets._matlab import MatFile, integers, open_mat
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
+from jcmspl.support.arguments import IntArray
 
 _WANTED = ("X_tr", "X_te", "S_tr", "param.testclasses_id", "param.test_labels")
 _TRAIN_LABELS = ("param.train_labels", "param.trainlabels", "train_labels")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._validation import FloatArray, IntArray, readable_in_place
+from jcmspl.support.arguments import FloatArray, IntArray, readable_in_place
 
 
 class Samples(Protocol):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl._validation import IntArray, as_count, as_weight
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.datasets._checks import class_numbers
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.support.arguments import IntArray, as_count, as_weight
 
 
 def make_split(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl._validation import Float64Array, IntArray, as_count, as_weight
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import make_split
+from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_weight
 
 _BLOCK = 4096  # rows made at a time; part of what a seed means
 

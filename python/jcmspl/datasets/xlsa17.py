@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from jcmspl._validation import IntArray, one_of
-from jcmspl.classes import ClassTable
+from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets._classes import class_table
 from jcmspl.datasets._matlab import MatFile, integers, open_mat
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
 from jcmspl.datasets.samples import Samples
+from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
 ATTRIBUTES = ("att", "original_att")

@@ -1,0 +1,1 @@
+"""The kernels, with checked arguments and errors that are sentences."""

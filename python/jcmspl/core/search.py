@@ -1,0 +1,212 @@
+"""Recognition: which candidates are nearest to a sample, in any of the three spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl import _core
+from jcmspl.support.arguments import (
+    FloatArray,
+    IntArray,
+    as_count,
+    as_matrix,
+    as_real_array,
+    as_samples,
+    one_of,
+    readable_in_place,
+    require_finite,
+    working_dtype,
+)
+from jcmspl.support.threads import blas_threads
+
+# Samples that the core cannot read in place are converted this many at a time.
+_CONVERSION_ROWS = 4096
+
+SPACES = ("visual", "semantic", "concept")
+METRICS = ("cosine", "euclidean", "dot")
+Space = Literal["visual", "semantic", "concept"]
+Metric = Literal["cosine", "euclidean", "dot"]
+
+
+def nearest(
+    X: npt.ArrayLike, prototypes: npt.ArrayLike, k: int = 1, *, metric: Metric = "cosine"
+) -> tuple[IntArray, FloatArray]:
+    """Find the nearest prototypes of each sample.
+
+    The search is exact. No more than a block of scores is in memory; with many prototypes most are not even computed,
+    because cheap bounds rule them out. Equal scores go to the lower index. A vector of zeros has cosine 0 with
+    everything.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, m)
+    prototypes : array_like of shape (c, m)
+        If both are float32 so are the values; otherwise they are float64. Distances, and in a large search all scores,
+        are compared in float64 in either case.
+    k : int, default 1
+        How many, from 1 to c.
+    metric : {"cosine", "euclidean", "dot"}
+
+    Returns
+    -------
+    indices : ndarray of shape (n, k)
+        Row numbers of the prototypes, nearest first.
+    values : ndarray of shape (n, k)
+        Cosine similarities or inner products (falling), or distances (rising).
+
+    Examples
+    --------
+    >>> from jcmspl import nearest
+    >>> indices, distances = nearest([[0.0, 1.0]], [[3.0, 1.0], [0.0, 2.0]], k=2, metric="euclidean")
+    >>> indices
+    array([[1, 0]])
+    >>> distances
+    array([[1., 3.]])
+    """
+    X, prototypes = _same_features(as_real_array(X, "X"), as_real_array(prototypes, "prototypes"), "prototypes")
+    k = as_count(k, "k", maximum=len(prototypes))
+    one_of(metric, "metric", METRICS)
+    with _overflow_as_advice():
+        return _core.nearest(X, prototypes, k, getattr(_core.Metric, metric), blas_threads())
+
+
+class AffineScorer:
+    """Recognition folded into one matrix product: the score of a candidate c is ``x @ weights[c] + bias[c]``.
+
+    Parameters
+    ----------
+    weights : array_like of shape (n_candidates, n_features)
+    bias : array_like of shape (n_candidates,), optional
+    unit_rows : bool, default False
+        Divide each sample by its length first.
+    """
+
+    def __init__(self, weights: npt.ArrayLike, bias: npt.ArrayLike | None = None, *, unit_rows: bool = False) -> None:
+        given = as_real_array(weights, "weights")
+        self.weights = as_matrix(given, "weights", working_dtype(given))
+        if self.weights.size == 0:
+            raise ValueError(f"there are no candidates or no features (the shape of weights is {self.weights.shape})")
+        offsets = np.zeros(len(self.weights)) if bias is None else as_real_array(bias, "bias", ndim=1)
+        require_finite(offsets, "bias")
+        if len(offsets) != len(self.weights):
+            raise ValueError(f"there are {len(self.weights)} candidates but {len(offsets)} values of bias")
+        self.bias = np.ascontiguousarray(offsets, dtype=self.weights.dtype)
+        self.unit_rows = bool(unit_rows)
+
+    @classmethod
+    def fold(
+        cls,
+        visual_projection: npt.ArrayLike,
+        semantic_projection: npt.ArrayLike,
+        candidates: npt.ArrayLike,
+        *,
+        space: Space = "semantic",
+        metric: Metric = "cosine",
+        unit_rows: bool = False,
+    ) -> AffineScorer:
+        """Fold the projections A and B and the vectors of the candidate classes into a scorer.
+
+        Parameters
+        ----------
+        visual_projection : array_like of shape (k, m)
+            The paper's A.
+        semantic_projection : array_like of shape (k, d)
+            The paper's B.
+        candidates : array_like of shape (n_candidates, d)
+            Class vectors y.
+        space : {"semantic", "visual", "concept"}
+            Compare B'Ax with y, x with A'By, or Ax with By.
+        metric : {"cosine", "euclidean", "dot"}
+            For cosine the score lacks the length of the sample in that space, which is the same for all candidates.
+            For euclidean it is minus half the squared distance, up to a term that is the same for all candidates.
+        unit_rows : bool, default False
+            Divide each sample by its length first.
+
+        Returns
+        -------
+        AffineScorer
+        """
+        one_of(space, "space", SPACES)
+        one_of(metric, "metric", METRICS)
+        A, B, vectors = (
+            as_matrix(value, name)
+            for value, name in (
+                (visual_projection, "visual_projection"),
+                (semantic_projection, "semantic_projection"),
+                (candidates, "candidates"),
+            )
+        )
+        if len(A) != len(B):
+            raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
+        if vectors.shape[1] != B.shape[1]:
+            raise ValueError(f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}")
+        weights, bias = _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
+        return cls(weights, bias, unit_rows=unit_rows)
+
+    def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
+        k = as_count(k, "k", maximum=len(self.weights))
+        parts = []
+        for block in _readable_blocks(X):
+            X, weights, bias = self._prepare(block)
+            with _overflow_as_advice():
+                parts.append(_core.top_k(X, weights, bias, k, self.unit_rows, blas_threads()))
+        return (
+            parts[0]
+            if len(parts) == 1
+            else (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        )
+
+    def scores(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the scores of all candidates, (n, n_candidates)."""
+        parts = []
+        for block in _readable_blocks(X):
+            X, weights, bias = self._prepare(block)
+            with _overflow_as_advice():
+                parts.append(_core.affine_scores(X, weights, bias, self.unit_rows))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _prepare(self, X: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        # The samples decide the precision: there are more of them than of anything else.
+        X = as_samples(X)
+        if X.shape[1] != self.weights.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} features, but the candidates have {self.weights.shape[1]}")
+        with np.errstate(over="ignore"):
+            weights, bias = (np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias))
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+            raise ValueError("the weights are too large for float32 samples: pass X as float64")
+        return X, weights, bias
+
+
+def _readable_blocks(X: npt.ArrayLike) -> Iterator[npt.NDArray[Any]]:
+    """Give the samples whole if the core can read them in place, else in blocks, so that only a block is converted."""
+    array = as_real_array(X, "X")
+    size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
+    for first in range(0, max(len(array), 1), size):
+        yield array[first : first + size]
+
+
+@contextmanager
+def _overflow_as_advice() -> Iterator[None]:
+    try:
+        yield
+    except OverflowError:
+        raise ValueError("the scores overflow: scale the data down or use float64") from None
+
+
+def _same_features(
+    X: npt.NDArray[Any], other: npt.NDArray[Any], name: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    if X.shape[1] != other.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but {name} has {other.shape[1]}")
+    if len(other) == 0:
+        raise ValueError(f"{name} is empty")
+    dtype = working_dtype(X, other)
+    if X.dtype != dtype:
+        X = X.astype(dtype)
+    return as_samples(X), as_matrix(other, name, dtype)

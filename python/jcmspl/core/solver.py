@@ -1,0 +1,252 @@
+"""The model: block coordinate descent on sufficient statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl import _core
+from jcmspl.core.statistics import StartStatistics, Statistics
+from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
+
+#: The five terms of the objective, in the order of the paper's formula.
+TERMS = (
+    "visual_projection",
+    "semantic_projection",
+    "class_codes",
+    "visual_reconstruction",
+    "semantic_reconstruction",
+)
+
+OnIteration = Callable[[int, float], None]
+Start = Literal["random", "codes"] | npt.ArrayLike | StartStatistics
+
+
+class Spectrum:
+    """The eigenbases of the two Gram matrices: what any number of fits to the same data share.
+
+    They depend neither on the weights l1..l4 nor on the number of concepts, the start or the number of iterations.
+    Several threads may use one spectrum at once.
+
+    Parameters
+    ----------
+    statistics : Statistics
+        Every class must have samples.
+    class_vectors : array_like of shape (n_classes, n_attributes)
+        The semantic vector of each class of the statistics.
+
+    Attributes
+    ----------
+    visual_eigenvalues, semantic_eigenvalues : ndarray
+        Eigenvalues, ascending, of XX' and of YY' above rounding noise. Directions below it carry no signal; leaving
+        them out makes every solution the minimum-norm one.
+    timings : dict
+        Seconds spent on each of the two.
+    """
+
+    def __init__(self, statistics: Statistics, class_vectors: npt.ArrayLike) -> None:
+        if not isinstance(statistics, Statistics):
+            raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
+        vectors = as_matrix(class_vectors, "class_vectors")
+        if len(vectors) != statistics.n_classes:
+            raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
+        if len(vectors) == 0 or vectors.shape[1] == 0:
+            raise ValueError(f"class_vectors is empty (its shape is {vectors.shape})")
+        empty = np.flatnonzero(statistics.counts == 0)
+        if len(empty):
+            raise ValueError(
+                f"{len(empty)} of the {statistics.n_classes} classes have no samples (the first is class {empty[0]}): "
+                "leave them out with statistics.select_classes"
+            )
+        if np.abs(vectors).max() > 1e145:
+            raise ValueError("class_vectors holds values too large to square")
+        self._core = _core.Spectrum(statistics._core, vectors)
+        self.n_features, self.n_classes = statistics.n_features, statistics.n_classes
+        self.n_attributes = vectors.shape[1]
+
+    @property
+    def visual_eigenvalues(self) -> Float64Array:
+        """Eigenvalues of XX' above rounding noise, ascending."""
+        return self._core.visual_eigenvalues
+
+    @property
+    def semantic_eigenvalues(self) -> Float64Array:
+        """Eigenvalues of YY' above rounding noise, ascending."""
+        return self._core.semantic_eigenvalues
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds spent on each basis."""
+        return {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What :func:`solve` returns.
+
+    ========================  ========  =============================================================
+    attribute                 paper     meaning
+    ========================  ========  =============================================================
+    visual_projection         A         (n_concepts, n_features)
+    semantic_projection       B         (n_concepts, n_attributes)
+    objective                 f         after each iteration
+    terms                     f         its five terms after each iteration, in the order of ``TERMS``
+    codes_of_samples          C = P X   P (n_concepts, n_features) and
+    codes_of_classes          + E L'    E (n_concepts, n_classes), if they were asked for
+    ========================  ========  =============================================================
+
+    ``stationarity`` holds the gradient of each block at the end, relative to the norms of its parts: small once the
+    descent has converged. ``timings`` are seconds per stage.
+    """
+
+    visual_projection: Float64Array
+    semantic_projection: Float64Array
+    objective: Float64Array
+    terms: Float64Array
+    n_iter: int
+    converged: bool
+    stationarity: dict[str, float]
+    timings: dict[str, float]
+    codes_of_samples: Float64Array | None
+    codes_of_classes: Float64Array | None
+
+
+def class_codes(n_concepts: int, n_classes: int) -> Float64Array:
+    """Return Hc (n_concepts, n_classes): the concepts in consecutive blocks, one per class, as even as possible."""
+    codes = np.zeros((n_concepts, n_classes))
+    first = _core.concept_blocks(n_concepts, n_classes)
+    for cls in range(n_classes):
+        codes[first[cls] : first[cls + 1], cls] = 1
+    return codes
+
+
+def solve(
+    spectrum: Spectrum,
+    *,
+    l1: float,
+    l2: float,
+    l3: float,
+    l4: float,
+    n_concepts: int | None = None,
+    start: Start = "random",
+    max_iter: int = 35,
+    tol: float = 1e-6,
+    random_state: int | np.random.Generator | None = None,
+    return_codes: bool = False,
+    on_iteration: OnIteration | None = None,
+) -> Solution:
+    r"""Fit the projections A and B of the paper.
+
+    Minimises, over A, B and C by turns,
+
+    .. math:: \tfrac12|AX-C|^2 + \tfrac{l_1}2|BY-C|^2 + \tfrac{l_2}2|C-H|^2
+              + \tfrac{l_3}2|X-A'C|^2 + \tfrac{l_4}2|Y-B'C|^2
+
+    exactly as the textbook form does, at a cost that does not depend on the number of samples.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    l1, l2, l3, l4 : float
+        The weights of the last four terms; at least 0.
+    n_concepts : int, optional
+        The dimension k of the concept space, at least and by default the number of classes.
+    start : {"random", "codes"}, array of shape (n_concepts, n_classes) or StartStatistics
+        The first C: normal random codes for each class, the codes H, codes given for each class, or given for each
+        sample by way of :class:`StartStatistics`.
+    max_iter : int, default 35
+    tol : float, default 1e-6
+        Stop when an iteration lowers the objective by less than this part of it. 0: never. Where rounding errors of
+        the objective are larger than that (huge weights on a nearly perfect reconstruction), nothing is concluded.
+    random_state : int, Generator or None
+        Seed of the random start.
+    return_codes : bool, default False
+        Whether to return P and E, from which ``C = P @ X.T + E[:, labels]``.
+    on_iteration : callable, optional
+        Called with the number and the objective of each iteration. What it raises stops the fit.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    DivergenceError
+        If the objective overflows or is not a number. It is a ``numpy.linalg.LinAlgError``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import Spectrum, Statistics, solve
+    >>> rng = np.random.default_rng(0)
+    >>> X, labels = rng.random((60, 8)), np.arange(60) % 3
+    >>> spectrum = Spectrum(Statistics.from_samples(X, labels), class_vectors=rng.random((3, 4)))
+    >>> solution = solve(spectrum, l1=0.01, l2=1, l3=0.1, l4=0.01, random_state=0)
+    >>> solution.visual_projection.shape, solution.semantic_projection.shape
+    ((3, 8), (3, 4))
+    >>> bool(np.all(np.diff(solution.objective) <= 0))
+    True
+    """
+    k = spectrum.n_classes if n_concepts is None else as_count(n_concepts, "n_concepts")
+    if k < spectrum.n_classes:
+        raise ValueError(f"n_concepts must be at least the number of classes, {spectrum.n_classes}, but is {k}")
+    settings = _core.Settings(
+        l1=as_weight(l1, "l1"),
+        l2=as_weight(l2, "l2"),
+        l3=as_weight(l3, "l3"),
+        l4=as_weight(l4, "l4"),
+        n_concepts=k,
+        max_iter=as_count(max_iter, "max_iter"),
+        tol=as_weight(tol, "tol"),
+        want_codes=bool(return_codes),
+    )
+    if on_iteration is not None and not callable(on_iteration):
+        raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
+    result = _core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration)
+    return _solution(result, return_codes)
+
+
+def _start(
+    start: Start,
+    n_concepts: int,
+    spectrum: Spectrum,
+    random_state: int | np.random.Generator | None,
+) -> Float64Array | _core.StartStatistics:
+    shape = (n_concepts, spectrum.n_classes)
+    if isinstance(start, StartStatistics):
+        given = (start.n_concepts, start.n_features, start.n_classes)
+        expected = (n_concepts, spectrum.n_features, spectrum.n_classes)
+        if given != expected:
+            raise ValueError(
+                f"the start is for (concepts, features, classes) = {given}, but this fit is for {expected}"
+            )
+        return start._core
+    if isinstance(start, str):
+        if start == "random":
+            return np.random.default_rng(random_state).standard_normal(shape)
+        if start == "codes":
+            return class_codes(*shape)
+        raise ValueError(f"start must be 'random', 'codes', an array or StartStatistics, but is {start!r}")
+    codes = as_matrix(start, "start")
+    if codes.shape != shape:
+        raise ValueError(f"start must have shape (n_concepts, n_classes) = {shape}, but has {codes.shape}")
+    return codes
+
+
+def _solution(result: dict[str, Any], with_codes: bool) -> Solution:
+    return Solution(
+        visual_projection=result["visual_projection"],
+        semantic_projection=result["semantic_projection"],
+        objective=result["terms"].sum(axis=1),
+        terms=result["terms"],
+        n_iter=result["n_iter"],
+        converged=result["converged"],
+        stationarity=dict(zip(("visual", "semantic", "concepts"), result["stationarity"], strict=True)),
+        timings=result["timings"],
+        codes_of_samples=result["codes_of_samples"] if with_codes else None,
+        codes_of_classes=result["codes_of_classes"] if with_codes else None,
+    )

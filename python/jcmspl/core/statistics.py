@@ -1,0 +1,286 @@
+"""Sufficient statistics: all that a fit needs to know of the samples, whatever their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl import _core
+from jcmspl.support.arguments import (
+    Float64Array,
+    IntArray,
+    as_count,
+    as_labels,
+    as_matrix,
+    as_real_array,
+    readable_in_place,
+)
+
+# Samples that the core cannot read in place are converted this many at a time.
+_CONVERSION_ROWS = 4096
+
+
+class Statistics:
+    """Gram matrix, class sums and class counts of labelled samples.
+
+    They are collected in one pass over chunks of any size and add up: the statistics of two parts of the data, summed,
+    are those of the whole, and a part can be taken away again. Sums are in float64 whatever the samples are.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int
+        Labels are the class numbers 0..n_classes-1.
+    unit_rows : bool, default False
+        Scale each sample to length one before it is counted; samples of zeros stay as they are.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_features, n_features)
+        ``X.T @ X``; the paper's XX'. Like the others a copy, made when it is asked for.
+    class_sums : ndarray of shape (n_classes, n_features)
+        The sum of the samples of each class.
+    counts : ndarray of shape (n_classes,)
+        The number of samples of each class.
+    n_samples : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import Statistics
+    >>> X, labels = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])
+    >>> statistics = Statistics(n_features=2, n_classes=2)
+    >>> for part in (slice(0, 2), slice(2, 3)):
+    ...     _ = statistics.update(X[part], labels[part])
+    >>> statistics.class_sums
+    array([[ 1.,  2.],
+           [ 8., 10.]])
+    """
+
+    def __init__(self, n_features: int, n_classes: int, *, unit_rows: bool = False) -> None:
+        self._core = _core.Statistics(as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0))
+        self.unit_rows = bool(unit_rows)
+
+    @classmethod
+    def from_samples(
+        cls,
+        X: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        n_classes: int | None = None,
+        *,
+        unit_rows: bool = False,
+    ) -> Statistics:
+        """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
+        X = as_real_array(X, "X")
+        if n_classes is None:
+            # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
+            n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
+        return cls(X.shape[1], n_classes, unit_rows=unit_rows).update(X, labels)
+
+    @classmethod
+    def from_arrays(
+        cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike, *, unit_rows: bool = False
+    ) -> Statistics:
+        """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
+        gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
+        numbers = as_real_array(counts, "counts", ndim=1)
+        if not np.all((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**62)):
+            raise ValueError("counts must be whole numbers of at least 0")
+        if np.any(gram.diagonal() < 0):
+            raise ValueError("gram has a negative element on its diagonal, so it is no X.T @ X")
+        if gram.shape != (class_sums.shape[1],) * 2 or len(numbers) != len(class_sums):
+            raise ValueError(
+                "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
+                f"{gram.shape}, {class_sums.shape} and {numbers.shape}"
+            )
+        return cls._wrap(_core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64)), unit_rows)
+
+    @classmethod
+    def _wrap(cls, core: _core.Statistics, unit_rows: bool) -> Statistics:
+        statistics = cls.__new__(cls)
+        statistics._core = core
+        statistics.unit_rows = bool(unit_rows)
+        return statistics
+
+    def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
+        """Add samples; all of them or, if it raises an error, none.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, n_features)
+            float32 or float64 arrays of any memory layout, memory maps too, are read in place, a block at a time.
+        labels : array_like of shape (n,)
+            The class number of each sample.
+        first_row : int, default 0
+            The number of the first sample in messages about bad values.
+
+        Returns
+        -------
+        self
+        """
+        X = as_real_array(X, "X")
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
+        labels = as_labels(labels, len(X), self.n_classes)
+        if readable_in_place(X):
+            self._core.update(X, labels, self.unit_rows, first_row)
+            return self
+        part = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        for first in range(0, len(X), _CONVERSION_ROWS):
+            rows = slice(first, first + _CONVERSION_ROWS)
+            part._core.update(
+                np.array(X[rows], dtype=np.float64, order="C"), labels[rows], self.unit_rows, first_row + first
+            )
+        self._core.add(part._core)
+        return self
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self._core.n_features
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, with or without samples."""
+        return self._core.n_classes
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples of all classes."""
+        return int(self.counts.sum())
+
+    @property
+    def gram(self) -> Float64Array:
+        """``X.T @ X``."""
+        return self._core.gram
+
+    @property
+    def class_sums(self) -> Float64Array:
+        """The sum of the samples of each class, a row each."""
+        return self._core.class_sums
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of samples of each class."""
+        return self._core.counts
+
+    def copy(self) -> Statistics:
+        """Return independent statistics with the same content."""
+        return self + Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+
+    def select_classes(self, classes: npt.ArrayLike) -> Statistics:
+        """Return the statistics with their classes renumbered: class i is what was ``classes[i]``.
+
+        The Gram matrix stays as it is, so every class that is left out must have no samples. Numbers of -1 stand for
+        new classes, without samples.
+        """
+        chosen = np.asarray(classes)
+        if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size):
+            raise TypeError("classes must be a list of class numbers")
+        chosen = chosen.astype(np.int64)
+        kept = chosen[chosen >= 0]
+        if len(np.unique(kept)) != len(kept) or np.any(kept >= self.n_classes) or np.any(chosen < -1):
+            raise ValueError(f"classes must be different numbers 0..{self.n_classes - 1}, or -1 for a new class")
+        counts, class_sums = self.counts, self.class_sums
+        lost = np.setdiff1d(np.flatnonzero(counts), kept)
+        if len(lost):
+            raise ValueError(
+                f"class {lost[0]} has {counts[lost[0]]} samples and cannot be left out: subtract their statistics first"
+            )
+        new_counts = (
+            np.where(chosen >= 0, counts[np.maximum(chosen, 0)], 0) if self.n_classes else np.zeros_like(chosen)
+        )
+        new_sums = np.zeros((len(chosen), self.n_features))
+        new_sums[chosen >= 0] = class_sums[kept]
+        return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.unit_rows)
+
+    def __iadd__(self, other: Statistics) -> Statistics:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        self._require_same_scaling(other)
+        self._core.add(other._core)
+        return self
+
+    def __isub__(self, other: Statistics) -> Statistics:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        self._require_same_scaling(other)
+        self._core.subtract(other._core)
+        return self
+
+    def __add__(self, other: Statistics) -> Statistics:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        total = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        total += self
+        total += other
+        return total
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        rest = self.copy()
+        rest -= other
+        return rest
+
+    def _require_same_scaling(self, other: Statistics) -> None:
+        if self.unit_rows != other.unit_rows:
+            raise ValueError("one of the statistics is of samples scaled to length one, the other is not")
+
+    def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
+        """Whether the two are the same but for rounding: counts equal, sums within rtol of their largest value."""
+        shapes = [(s.n_features, s.n_classes, s.unit_rows) for s in (self, other)]
+        if shapes[0] != shapes[1]:
+            return False
+        if not np.array_equal(self.counts, other.counts):
+            return False
+        pairs = ((self.gram, other.gram), (self.class_sums, other.class_sums))
+        return all(
+            np.allclose(
+                one,
+                two,
+                rtol=0,
+                atol=rtol * max(np.abs(one).max(initial=0), np.abs(two).max(initial=0)),
+            )
+            for one, two in pairs
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.gram, self.class_sums, self.counts, self.unit_rows)
+
+    def __repr__(self) -> str:
+        scaling = ", unit_rows=True" if self.unit_rows else ""
+        return (
+            f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}{scaling}, n_samples={self.n_samples})"
+        )
+
+
+def _restore(gram: Float64Array, class_sums: Float64Array, counts: IntArray, unit_rows: bool) -> Statistics:
+    return Statistics.from_arrays(gram, class_sums, counts, unit_rows=unit_rows)
+
+
+class StartStatistics:
+    """What a start C0 that is given sample by sample contributes to the first iteration of :func:`jcmspl.solve`.
+
+    Parameters
+    ----------
+    n_concepts, n_features, n_classes : int
+    """
+
+    def __init__(self, n_concepts: int, n_features: int, n_classes: int) -> None:
+        self.n_concepts = as_count(n_concepts, "n_concepts")
+        self.n_features = as_count(n_features, "n_features")
+        self.n_classes = as_count(n_classes, "n_classes")
+        self._core = _core.StartStatistics(self.n_concepts, self.n_features, self.n_classes)
+
+    def update(self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike) -> StartStatistics:
+        """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics."""
+        codes, X = as_matrix(codes, "codes"), as_matrix(X, "X")
+        if codes.shape != (len(X), self.n_concepts):
+            raise ValueError(f"codes must have shape {(len(X), self.n_concepts)}, but has {codes.shape}")
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but the start is for {self.n_features}")
+        self._core.update(codes, X, as_labels(labels, len(X), self.n_classes))
+        return self

@@ -1,0 +1,82 @@
+"""Cross-validation that holds out classes: all samples of a class are on the same side of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jcmspl.data.labels import as_label_list, sorted_labels
+from jcmspl.support.arguments import IntArray, as_count, as_random_state
+
+
+class ClassKFold:
+    """Folds of classes, for any function of scikit-learn that takes ``cv``.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        The number of folds; at most the number of classes.
+    n_repeats : int, default 1
+        How often to split the classes anew.
+    shuffle : bool, default True
+        Whether to shuffle the classes before they are dealt out.
+    random_state : int, Generator, RandomState or None, default 0
+        Seed of the shuffling. The folds depend on it and on the labels, not on the order of the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import ClassKFold
+    >>> y = np.array(["owl", "owl", "wren", "jay", "wren", "kite"])
+    >>> for train, test in ClassKFold(2).split(y, y):
+    ...     print(sorted(set(y[train].tolist())), sorted(set(y[test].tolist())))
+    ['jay', 'wren'] ['kite', 'owl']
+    ['kite', 'owl'] ['jay', 'wren']
+    """
+
+    def __init__(self, n_splits: int = 5, *, n_repeats: int = 1, shuffle: bool = True, random_state: Any = 0) -> None:
+        self.n_splits = as_count(n_splits, "n_splits", minimum=2)
+        self.n_repeats = as_count(n_repeats, "n_repeats")
+        self.shuffle = bool(shuffle)
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds over all repeats."""
+        return self.n_splits * self.n_repeats
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
+        """Give the indices of the training and of the test samples of each fold.
+
+        Parameters
+        ----------
+        X : ignored
+        y : array_like of labels
+        groups : ignored
+        """
+        if y is None:
+            raise ValueError("ClassKFold splits classes, so it needs y")
+        labels = as_label_list(y)
+        classes = sorted_labels(dict.fromkeys(labels))
+        number = {label: i for i, label in enumerate(classes)}
+        codes = np.array([number[label] for label in labels], dtype=np.int64)
+        for held_out in self.split_classes(len(classes)):
+            test = np.isin(codes, held_out)
+            yield np.flatnonzero(~test), np.flatnonzero(test)
+
+    def split_classes(self, n_classes: int) -> Iterator[IntArray]:
+        """Give the numbers of the classes that each fold holds out, sorted."""
+        if n_classes < self.n_splits:
+            raise ValueError(f"there are {n_classes} classes, too few for {self.n_splits} folds: lower n_splits")
+        rng = as_random_state(self.random_state)
+        for _ in range(self.n_repeats):
+            order = rng.permutation(n_classes) if self.shuffle else np.arange(n_classes)
+            for fold in range(self.n_splits):
+                yield np.sort(order[fold :: self.n_splits]).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats}, shuffle={self.shuffle}, "
+            f"random_state={self.random_state!r})"
+        )

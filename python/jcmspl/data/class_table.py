@@ -1,0 +1,223 @@
+"""Class tables: a vector for each class, keyed by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.report.notebook import table as html_table
+from jcmspl.support.arguments import Float64Array, IntArray, as_matrix
+
+
+class ClassTable:
+    """Class vectors (attributes or text embeddings) under the names of their classes.
+
+    A table has no length and is no array, on purpose: scikit-learn's cross-validation would take it for one value per
+    sample whenever the number of classes happens to be the number of samples.
+
+    Parameters
+    ----------
+    labels : sequence of n_classes different labels
+        Strings, numbers or other hashable values.
+    vectors : array_like of shape (n_classes, n_attributes)
+    attributes : sequence of str, optional
+        The names of the dimensions of the vectors.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_classes,)
+    vectors : ndarray of shape (n_classes, n_attributes)
+        float64, read-only.
+    attributes : tuple of str or None
+
+    Examples
+    --------
+    >>> from jcmspl import ClassTable
+    >>> table = ClassTable(["zebra", "horse"], [[1, 1], [0, 1]], attributes=["stripes", "hooves"])
+    >>> table["zebra"]
+    array([1., 1.])
+    >>> "otter" in table
+    False
+    >>> table
+    ClassTable of 2 classes x 2 attributes: 'zebra', 'horse'
+    """
+
+    def __init__(self, labels: Any, vectors: npt.ArrayLike, attributes: Iterable[str] | None = None) -> None:
+        values = as_label_list(labels, "labels")
+        matrix = as_matrix(vectors, "class_vectors").copy()
+        if len(matrix) != len(values):
+            raise ValueError(f"there are {len(values)} labels but {len(matrix)} class_vectors")
+        if matrix.size == 0:
+            raise ValueError(f"class_vectors is empty (its shape is {matrix.shape})")
+        self._position: dict[Label, int] = {}
+        for position, label in enumerate(values):
+            if self._position.setdefault(label, position) != position:
+                raise ValueError(f"class_vectors has two vectors for the class {label!r}: names must differ")
+        matrix.flags.writeable = False
+        self.labels: LabelArray = label_array(values)
+        self.labels.flags.writeable = False
+        self.vectors: Float64Array = matrix
+        self.attributes = None if attributes is None else tuple(str(name) for name in attributes)
+        if self.attributes is not None and len(self.attributes) != matrix.shape[1]:
+            raise ValueError(f"there are {len(self.attributes)} names for {matrix.shape[1]} attributes")
+
+    @classmethod
+    def of(cls, value: Any) -> ClassTable:
+        """Make a table of whatever stands for one.
+
+        Parameters
+        ----------
+        value : ClassTable, mapping of labels to vectors, pandas DataFrame or array_like
+            The index of a DataFrame holds the labels and its columns are the attributes. The labels of an array are
+            its row numbers.
+        """
+        if isinstance(value, ClassTable):
+            return value
+        if isinstance(value, Mapping):
+            return cls(list(value), _stacked(value))
+        if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a DataFrame
+            columns = list(value.columns)
+            numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given
+            return cls(value.index, _numbers_of(value), None if numbered else columns)
+        if isinstance(value, (list, tuple)):
+            return cls(range(len(value)), _stacked(dict(enumerate(value))))
+        matrix = as_matrix(value, "class_vectors")
+        return cls(np.arange(len(matrix)), matrix)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.labels)
+
+    @property
+    def n_attributes(self) -> int:
+        """The dimension of the vectors."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The names of the attributes, made up where none were given."""
+        return self.attributes or tuple(f"attribute {i}" for i in range(self.n_attributes))
+
+    def __contains__(self, label: Label) -> bool:
+        return label in self._position
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._position)
+
+    def __getitem__(self, label: Label) -> Float64Array:
+        if label not in self._position:
+            raise KeyError(f"there is no class {label!r} in the table: it has {some(list(self), 5)}")
+        return np.array(self.vectors[self._position[label]])
+
+    def positions(self, labels: Iterable[Label], name: str = "the labels") -> IntArray:
+        """Return the row of each label; those without a vector are refused by name."""
+        wanted = list(labels)
+        missing = list(dict.fromkeys(label for label in wanted if label not in self._position))
+        if missing:
+            count = len(dict.fromkeys(wanted))
+            raise ValueError(
+                f"there are no class vectors for {len(missing)} of the {count} classes in {name}: {some(missing)} "
+                f"(there are for {some(list(self), 5)})"
+            )
+        return np.array([self._position[label] for label in wanted], dtype=np.int64)
+
+    def own_labels(self, labels: Iterable[Label]) -> list[Label]:
+        """Return the labels as this table has them: 1.0 becomes 1 if that is the name of the class."""
+        own = list(self)
+        return [own[i] for i in self.positions(labels)]
+
+    def select(self, labels: Iterable[Label], name: str = "the labels") -> ClassTable:
+        """Return a table of the given classes, in the given order."""
+        wanted = list(labels)
+        return ClassTable(wanted, self.vectors[self.positions(wanted, name)], self.attributes)
+
+    def without(self, labels: Iterable[Label]) -> ClassTable | None:
+        """Return a table of the other classes in their order; None if there are none."""
+        left = set(labels)
+        rest = [label for label in self if label not in left]
+        return self.select(rest) if rest else None
+
+    def updated(self, other: ClassTable) -> ClassTable:
+        """Return a table of the classes of both; where both have a class, the vector of the other table counts."""
+        other = other.aligned_with(self)
+        rest = self.without(other)
+        if rest is None:
+            return ClassTable(list(other), other.vectors, self.attributes or other.attributes)
+        return ClassTable(
+            [*rest, *other], np.vstack([rest.vectors, other.vectors]), self.attributes or other.attributes
+        )
+
+    def aligned_with(self, other: ClassTable) -> ClassTable:
+        """Return this table with its attributes in the order of the other's; other attributes are refused."""
+        if other.n_attributes != self.n_attributes:
+            raise ValueError(
+                f"the class vectors given have {self.n_attributes} attributes, but those of the model have "
+                f"{other.n_attributes}"
+            )
+        if not self.attributes or not other.attributes or self.attributes == other.attributes:
+            return self
+        position = {name: i for i, name in enumerate(self.attributes)}
+        strangers = [name for name in self.attributes if name not in other.attributes]
+        if strangers or len(position) != self.n_attributes:
+            raise ValueError(
+                f"the class vectors given have other attributes than those of the model: {some(strangers)} in place of "
+                f"{some([name for name in other.attributes if name not in position])}"
+            )
+        order = [position[name] for name in other.attributes]
+        return ClassTable(list(self), self.vectors[:, order], other.attributes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClassTable):
+            return NotImplemented
+        return (
+            list(self) == list(other)
+            and np.array_equal(self.vectors, other.vectors)
+            and self.attributes == other.attributes
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ClassTable, (list(self), np.array(self.vectors), self.attributes)
+
+    def __repr__(self) -> str:
+        return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [label, *(f"{value:.3g}" for value in vector[:8])]
+            for label, vector in zip(list(self)[:10], self.vectors[:10], strict=True)
+        ]
+        caption = f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes"
+        return html_table(caption, ["class", *self.attribute_names[:8]], rows)
+
+
+def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
+    """Return the vectors of a mapping as rows, or say which one does not fit."""
+    rows: list[Float64Array] = []
+    for label, vector in vectors.items():
+        row = np.asarray(vector)
+        if row.dtype.kind not in "fiub":
+            raise TypeError(f"the class vector of {label!r} does not hold real numbers")
+        if row.ndim != 1:
+            raise ValueError(f"the class vector of {label!r} must have one dimension, but its shape is {row.shape}")
+        if rows and len(row) != len(rows[0]):
+            raise ValueError(
+                f"class vectors must have the same length, but that of {next(iter(vectors))!r} has {len(rows[0])} "
+                f"values and that of {label!r} has {len(row)}"
+            )
+        rows.append(row)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def _numbers_of(frame: Any) -> Float64Array:
+    """Return the values of a DataFrame, also of columns of different types."""
+    for column in frame.columns:
+        if getattr(frame[column].dtype, "kind", "O") not in "fiub":
+            raise TypeError(f"class_vectors must hold real numbers, but its column {column!r} is {frame[column].dtype}")
+    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -1,0 +1,148 @@
+"""The one pass over the data: labelled samples in, statistics of labelled classes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, as_targets, some, sorted_labels
+from jcmspl.support.progress import Progress
+
+# Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
+_ROWS_PER_STEP = 16384
+
+
+@dataclass(frozen=True)
+class LabelledStatistics:
+    """Statistics together with the labels of their classes, which are sorted and all have samples."""
+
+    labels: list[Label]
+    statistics: Statistics
+
+    def __add__(self, other: LabelledStatistics) -> LabelledStatistics:
+        if self.labels == other.labels:
+            return LabelledStatistics(self.labels, self.statistics + other.statistics)
+        union = sorted_labels(dict.fromkeys([*self.labels, *other.labels]))
+        return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union))
+
+    def add_in_place(self, other: LabelledStatistics) -> LabelledStatistics:
+        """Return the sum of both; self's own statistics if they have the same classes, which saves memory and time."""
+        if self.labels != other.labels:
+            return self + other
+        total = self.statistics
+        total += other.statistics
+        return self
+
+    def _renumbered(self, labels: list[Label]) -> Statistics:
+        position = {label: number for number, label in enumerate(self.labels)}
+        return self.statistics.select_classes(np.array([position.get(label, -1) for label in labels], dtype=np.int64))
+
+
+class Collector:
+    """Collects statistics of samples whose classes become known as they arrive.
+
+    Parameters
+    ----------
+    table : ClassTable or None
+        The classes that may occur; None: any.
+    unit_rows : bool
+        Whether samples are scaled to length one.
+    progress : bool
+        Whether to show progress.
+    known : iterable of labels
+        Classes that have been met before.
+    declared : set of labels or None
+        The classes that may occur, where the user has named them.
+    """
+
+    def __init__(
+        self,
+        table: ClassTable | None,
+        *,
+        unit_rows: bool,
+        progress: bool,
+        known: Iterable[Label] = (),
+        declared: set[Label] | None = None,
+    ) -> None:
+        self._table, self._unit_rows, self._show, self._declared = table, unit_rows, progress, declared
+        self._numbers: dict[Label, int] = {label: number for number, label in enumerate(known)}
+        self._statistics: Statistics | None = None
+
+    def add_array(self, X: npt.NDArray[Any], y: Any) -> None:
+        """Read an array of samples."""
+        labels = as_targets(y)
+        if len(labels) != len(X):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {len(X)} samples in X, "
+                f"{len(labels)} labels in y"
+            )
+        numbers = self._number(labels)
+        statistics = self._roomy(X.shape[1])
+        with Progress("reading", len(X), "samples", enabled=self._show) as progress:
+            for first in range(0, len(X), _ROWS_PER_STEP):
+                rows = slice(first, first + _ROWS_PER_STEP)
+                statistics.update(X[rows], numbers[rows], first_row=first)
+                progress.update(min(first + _ROWS_PER_STEP, len(X)))
+
+    def add_chunks(self, chunks: Iterable[Any], validate: Callable[[Any], npt.NDArray[Any]]) -> None:
+        """Read an iterable of (X, y) chunks, each X checked by the given function first."""
+        read = 0
+        with Progress("reading", None, "samples", enabled=self._show) as progress:
+            for number, chunk in enumerate(chunks):
+                try:
+                    X, y = chunk
+                except (TypeError, ValueError):
+                    raise TypeError(f"chunk {number} is not a pair (X, y)") from None
+                X, labels = validate(X), as_targets(y)
+                if len(X) != len(labels):
+                    raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
+                if not len(X):
+                    continue
+                numbers = self._number(labels)
+                self._roomy(X.shape[1]).update(X, numbers, first_row=read)
+                read += len(X)
+                progress.update(read)
+        if not read:
+            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones")
+
+    def result(self) -> LabelledStatistics:
+        """Return what was collected."""
+        if self._statistics is None:
+            raise RuntimeError("nothing was collected")
+        labels = sorted_labels(self._numbers)
+        numbers = [self._numbers[label] for label in labels]
+        if numbers == list(range(self._statistics.n_classes)):
+            return LabelledStatistics(labels, self._statistics)
+        return LabelledStatistics(labels, self._statistics.select_classes(np.array(numbers, dtype=np.int64)))
+
+    def _number(self, labels: list[Label]) -> npt.NDArray[np.int64]:
+        """Return the number of each label, a new one for those not met before."""
+        known = self._numbers
+        present = dict.fromkeys(labels)
+        new = sorted_labels(label for label in present if label not in known)
+        # what should not be there is found before it is read
+        strangers = [label for label in present if self._declared is not None and label not in self._declared]
+        if strangers:
+            raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
+        if self._table is not None:
+            self._table.positions(new, "y")
+        known.update({label: number for number, label in enumerate(new, start=len(known))})
+        return np.fromiter((known[label] for label in labels), dtype=np.int64, count=len(labels))
+
+    def _roomy(self, n_features: int) -> Statistics:
+        """Return the statistics, with room for all classes met so far."""
+        needed = len(self._numbers)
+        if self._statistics is None:
+            self._statistics = Statistics(n_features, needed, unit_rows=self._unit_rows)
+        elif self._statistics.n_classes < needed:
+            # doubling, for each growth copies the Gram matrix
+            old = np.arange(self._statistics.n_classes)
+            added = np.full(max(needed - len(old), len(old)), -1)
+            self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
+        return self._statistics

@@ -1,0 +1,1 @@
+"""Metrics, evaluation, comparison, and the experiments of the paper."""

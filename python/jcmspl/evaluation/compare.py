@@ -1,0 +1,280 @@
+"""Comparison: every method tuned alike, on the same data, with the noise beside the figures."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from jcmspl.datasets import Dataset, make_split
+from jcmspl.evaluation.evaluate import evaluate, versions
+from jcmspl.evaluation.report import percent
+from jcmspl.io.json_text import dumps
+from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
+from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
+from jcmspl.report.text import aligned, markdown_heading, markdown_table
+from jcmspl.support.progress import Progress
+
+#: The methods that are compared, by name: what makes an estimator that tunes itself.
+METHODS: dict[str, Any] = {
+    "JCMSPL": lambda **search: JCMSPLCV(**search),
+    "JCMSPL1": lambda **search: JCMSPLCV(class_match=0.0, **search),
+    "JCMSPL0": lambda **search: JCMSPLCV(visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
+    "IPL": lambda **search: JCMSPLCV(class_match=0.0, visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
+    "ESZSL": lambda **search: ClassSearchCV(ESZSL(), **search),
+    "SAE": lambda **search: ClassSearchCV(SAE(), **search),
+    "RPL": lambda **search: ClassSearchCV(RPL(), **search),
+    "RidgeVS": lambda **search: ClassSearchCV(RidgeVS(), **search),
+    "FPL": lambda **search: ClassSearchCV(FPL(), **search),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one method reached.
+
+    Attributes
+    ----------
+    method : str
+    parameters : dict
+        As chosen on the training classes.
+    cv_score, cv_error : float
+        The accuracy on held-out training classes with these, and its standard error over folds.
+    unseen : float
+        Per-class accuracy on unseen classes.
+    unseen_per_sample : float
+    generalized : dict or None
+        acc_seen, acc_unseen, harmonic_mean (calibrated on training classes) and ausuc.
+    repeats : list of float
+        Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    cv_score: float
+    cv_error: float
+    unseen: float
+    unseen_per_sample: float
+    generalized: dict[str, float] | None
+    repeats: list[float]
+
+
+class Comparison:
+    """The result of :func:`compare`.
+
+    Attributes
+    ----------
+    dataset : str
+    rows : list of Row
+        The best on unseen classes first.
+    failures : dict
+        Why methods that are not among them could not be fitted.
+    """
+
+    def __init__(
+        self, dataset: str, n_unseen: int, rows: Sequence[Row], failures: Mapping[str, str] | None = None
+    ) -> None:
+        self.dataset, self.n_unseen, self.failures = dataset, n_unseen, dict(failures or {})
+        self.rows = sorted(rows, key=lambda row: -row.unseen)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table; the best of each column is marked with a star."""
+        generalized = any(row.generalized for row in self.rows)
+        repeated = any(row.repeats for row in self.rows)
+        header = ["method", "held-out classes", "unseen, per class", "per sample"]
+        columns = [
+            [
+                "" if np.isnan(row.cv_score) else f"{percent(row.cv_score)} ± {100 * row.cv_error:.1f}"
+                for row in self.rows
+            ],
+            _marked([row.unseen for row in self.rows]),
+            _marked([row.unseen_per_sample for row in self.rows]),
+        ]
+        if generalized:
+            header += ["seen, of all", "unseen, of all", "harmonic mean", "AUSUC"]
+            found = [row.generalized or {} for row in self.rows]
+            columns += [[percent(one.get(key)) for one in found] for key in ("acc_seen", "acc_unseen")]
+            columns += [_marked([one.get("harmonic_mean", 0.0) for one in found])]
+            columns += [[f"{one['ausuc']:.3f}" if one else "" for one in found]]
+        if repeated:
+            header += ["random splits"]
+            columns += [
+                [f"{percent(float(np.mean(row.repeats)))} ± {100 * _spread(row.repeats):.1f}" for row in self.rows]
+            ]
+        return header, [[row.method, *cells] for row, cells in zip(self.rows, zip(*columns, strict=True), strict=True)]
+
+    def notes(self) -> list[str]:
+        """Return what must be known to read the table."""
+        notes = [
+            "Every method chose its parameters by cross-validation over the training classes (held-out classes: its "
+            "accuracy there, ± standard error over folds). * marks the best of a column.",
+        ]
+        if any(row.generalized for row in self.rows):
+            notes.append("Among all classes the bias on seen classes is calibrated on training classes.")
+        if any(row.repeats for row in self.rows):
+            n = max(len(row.repeats) for row in self.rows)
+            notes.append(
+                f"Random splits: unseen classes drawn {n} times from all classes, everything tuned anew; mean ± "
+                "standard deviation. A lead smaller than that is noise."
+            )
+        notes += [f"{name} could not be fitted: {reason}" for name, reason in self.failures.items()]
+        return notes
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text."""
+        title = f"{self.dataset}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
+        return "\n".join([title, aligned(*self.table()), "", *self.notes()]) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return the comparison as Markdown."""
+        return "\n".join([markdown_heading(self.dataset), "", *markdown_table(*self.table()), "", *self.notes()]) + "\n"
+
+    def to_json(self) -> str:
+        """Return the comparison as JSON."""
+        data = {
+            "dataset": self.dataset,
+            "rows": [asdict(row) for row in self.rows],
+            "failures": self.failures,
+            "versions": versions(),
+        }
+        return dumps(data, indent=1) + "\n"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def compare(
+    dataset: Dataset,
+    methods: Sequence[str] | Mapping[str, Any] | None = None,
+    *,
+    repeats: int = 3,
+    random_state: int = 0,
+    progress: bool = True,
+    **search: Any,
+) -> Comparison:
+    """Tune every method on the training classes of a data set, and test all on the same unseen classes.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Without test samples of seen classes, a fifth of the training samples is held out for them.
+    methods : sequence of str, or mapping of str to functions, optional
+        Names out of :data:`METHODS` (default: all), or functions of your own that take the search options and return an
+        estimator that tunes itself.
+    repeats : int, default 3
+        On how many random splits of all classes to repeat it. 0: none, which saves most of the time, but tells nothing
+        of how much the figures depend on which classes are unseen.
+    random_state : int, default 0
+        Seed of folds and splits.
+    progress : bool, default True
+    **search
+        Options of the search: cv, extend, halving, ...
+
+    Returns
+    -------
+    Comparison
+    """
+    chosen = _chosen(methods)
+    if not len(dataset.rows("test_seen")):
+        dataset = dataset.held_out(0.2, random_state)
+    splits = [_random_split(dataset, random_state + number) for number in range(repeats)]
+    search = {"random_state": random_state, "progress": False, **search}
+    rows, failures = [], {}
+    total = len(chosen) * (1 + len(splits))
+    with Progress("comparing", total, "fits", enabled=progress) as line:
+        for number, (name, make) in enumerate(chosen.items()):
+            done = number * (1 + len(splits))
+            accuracies: list[float] = []
+            try:
+                model, report = _tuned(make(**search), dataset)
+                line.update(done + 1, name)
+                for split in splits:
+                    accuracies.append(_tuned(make(**search), split)[1].accuracy)
+                    line.update(done + 1 + len(accuracies), name)
+            except (ValueError, np.linalg.LinAlgError) as error:
+                failures[name] = str(error)  # the others are still worth comparing
+                continue
+            rows.append(_row(name, model, report, accuracies))
+    if not rows:
+        raise ValueError("; ".join(f"{name} failed: {reason}" for name, reason in failures.items()))
+    return Comparison(dataset.name, len(dataset.unseen), rows, failures)
+
+
+def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
+    if methods is None:
+        return METHODS
+    if not methods:
+        raise ValueError(f"there are no methods to compare: choose from {', '.join(METHODS)}")
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise ValueError(f"there is no method {unknown[0]!r}: choose from {', '.join(METHODS)}")
+    return {name: METHODS[name] for name in methods}
+
+
+def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Any]:
+    X, y = dataset.part("trainval")
+    fit_or_stop(model, X, y, dataset)
+    if len(dataset.rows("test_seen")):
+        with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.calibrate(X, y)
+    plain = model.best_estimator_
+    return model, evaluate(plain, dataset, spaces=[plain.space], progress=False)
+
+
+def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
+    """Fit a model that tunes itself; Ctrl-C, after which it would go on with what it has, stops a comparison."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, class_vectors=dataset.classes)
+    if model.interrupted_:
+        raise KeyboardInterrupt
+    return model
+
+
+def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:
+    result = report.data["results"][0]
+    generalized = result.get("generalized")
+    keys = ("acc_seen", "acc_unseen", "harmonic_mean", "ausuc")
+    return Row(
+        method=name,
+        parameters={key: plain(value) for key, value in model.best_params_.items()},
+        cv_score=float(model.best_score_),
+        cv_error=float(model.best_score_std_),
+        unseen=float(result["standard"]["per_class"]),
+        unseen_per_sample=float(result["standard"]["per_sample"]),
+        generalized=None if generalized is None else {key: float(generalized[key]) for key in keys},
+        repeats=repeats,
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return a Python number for one of NumPy's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _random_split(dataset: Dataset, seed: int) -> Dataset:
+    """Return the samples of all parts, with as many unseen classes as before but others."""
+    used = np.sort(np.concatenate([dataset.rows(part) for part in ("trainval", "test_seen", "test_unseen")]))
+    labels = [*dataset.seen, *dataset.unseen]
+    unseen = [labels[i] for i in np.random.default_rng(seed).permutation(len(labels))[: len(dataset.unseen)]]
+    y = dataset.y[used]
+    parts = make_split(y, unseen=unseen, test_seen=0.2, val=0.0, random_state=seed)
+    parts = {name: used[rows] for name, rows in parts.items()}
+    return Dataset(f"{dataset.name}, split {seed}", dataset.X, dataset.y, dataset.classes, parts, dataset.source)
+
+
+def _marked(shares: Sequence[float]) -> list[str]:
+    best = max(shares)
+    return [percent(share) + (" *" if share == best else "  ") for share in shares]
+
+
+def _spread(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -1,0 +1,157 @@
+"""Metrics of zero-shot recognition.
+
+All come in two kinds, and say which: per class (the mean over classes of the share within each class, as most of the
+field reports) and per sample (the share of all samples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.support.arguments import Float64Array, IntArray, one_of
+
+__all__ = [
+    "SeenUnseenCurve",
+    "Tally",
+    "accuracy",
+    "confusion_matrix",
+    "generalized_curve",
+    "harmonic_mean",
+    "hit_at_k",
+]
+
+
+def harmonic_mean(acc_seen: float, acc_unseen: float) -> float:
+    """Return 2ab / (a + b), the field's measure of generalized recognition; 0 if both are."""
+    total = acc_seen + acc_unseen
+    return 2 * acc_seen * acc_unseen / total if total > 0 else 0.0
+
+
+def accuracy(y_true: Any, y_pred: Any, *, average: str = "class") -> float:
+    """Return the top-1 accuracy.
+
+    Parameters
+    ----------
+    y_true, y_pred : array_like of shape (n_samples,)
+    average : {"class", "sample"}, default "class"
+
+    Examples
+    --------
+    >>> from jcmspl.evaluation.metrics import accuracy
+    >>> round(accuracy(["a", "a", "a", "b"], ["a", "a", "c", "c"]), 3)
+    0.333
+    >>> accuracy(["a", "a", "a", "b"], ["a", "a", "c", "c"], average="sample")
+    0.5
+    """
+    return hit_at_k(y_true, [[label] for label in as_label_list(y_pred, "y_pred")], average=average)
+
+
+def hit_at_k(y_true: Any, top_k: Any, *, average: str = "sample") -> float:
+    """Return flat hit@k: how often the true label is among the k that were named.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n_samples,)
+    top_k : array_like of shape (n_samples, k)
+        Labels, as predict_topk gives them.
+    average : {"class", "sample"}, default "sample"
+    """
+    one_of(average, "average", ("class", "sample"))
+    truth, named = as_label_list(y_true, "y_true"), [list(row) for row in top_k]
+    if len(truth) != len(named):
+        raise ValueError(f"there are {len(truth)} labels in y_true but {len(named)} predictions")
+    if not truth:
+        raise ValueError("there are no samples to be right or wrong about")
+    tally = Tally(max((len(row) for row in named), default=1))
+    tally.update(truth, named)
+    return tally.per_class(tally.k) if average == "class" else tally.per_sample(tally.k)
+
+
+def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None) -> tuple[IntArray, list[Label]]:
+    """Count how often each class was taken for each other.
+
+    Parameters
+    ----------
+    y_true, y_pred : array_like of shape (n_samples,)
+    labels : sequence, optional
+        The classes and their order; by default all that occur, sorted.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_classes, n_classes)
+        Rows are true classes, columns predicted ones.
+    labels : list
+    """
+    truth, named = as_label_list(y_true, "y_true"), as_label_list(y_pred, "y_pred")
+    if len(truth) != len(named):
+        raise ValueError(f"there are {len(truth)} labels in y_true but {len(named)} in y_pred")
+    order = sorted_labels(dict.fromkeys([*truth, *named])) if labels is None else as_label_list(labels, "labels")
+    number = {label: i for i, label in enumerate(order)}
+    strangers = [label for label in dict.fromkeys([*truth, *named]) if label not in number]
+    if strangers:
+        raise ValueError(f"labels lacks {some(strangers)}")
+    counts = np.zeros((len(order), len(order)), dtype=np.int64)
+    np.add.at(counts, ([number[label] for label in truth], [number[label] for label in named]), 1)
+    return counts, order
+
+
+class Tally:
+    """Counts hits and confusions chunk by chunk; nothing in it grows with the number of samples.
+
+    Parameters
+    ----------
+    k : int
+        How many names each sample gets.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+        self.confusions: dict[tuple[Label, Label], int] = {}  # (true, predicted) -> how often
+        self._hits: dict[Label, npt.NDArray[np.int64]] = {}  # by rank of the true label; the last: not named at all
+
+    def update(self, y_true: Any, top_k: Any) -> None:
+        """Count samples with the labels that were named for them, best first."""
+        for label, row in zip(as_label_list(y_true), top_k, strict=True):
+            named = list(row)
+            rank = named.index(label) if label in named else self.k
+            self._hits.setdefault(label, np.zeros(self.k + 1, dtype=np.int64))[rank] += 1
+            pair = (label, named[0])
+            self.confusions[pair] = self.confusions.get(pair, 0) + 1
+
+    @property
+    def counts(self) -> dict[Label, int]:
+        """The number of samples of each class."""
+        return {label: int(hits.sum()) for label, hits in self._hits.items()}
+
+    def shares(self, k: int = 1) -> dict[Label, float]:
+        """Return hit@k within each class."""
+        return {label: float(hits[:k].sum() / hits.sum()) for label, hits in self._hits.items()}
+
+    def per_class(self, k: int = 1) -> float:
+        """Return hit@k, the mean over classes; for k = 1 the per-class accuracy."""
+        return float(np.mean(list(self.shares(k).values()))) if self._hits else 0.0
+
+    def per_sample(self, k: int = 1) -> float:
+        """Return hit@k over all samples; for k = 1 the per-sample accuracy."""
+        hits: Float64Array = np.sum(list(self._hits.values()), axis=0, dtype=np.float64) if self._hits else np.zeros(2)
+        return float(hits[:k].sum() / max(hits.sum(), 1))
+
+    def worst_confusions(self, most: int = 10) -> list[tuple[Label, Label, int]]:
+        """Return (true, predicted, how often) of the commonest mistakes."""
+        wrong = [(true, named, count) for (true, named), count in self.confusions.items() if true != named]
+        return sorted(wrong, key=lambda item: (-item[2], repr(item[:2])))[:most]
+
+    def matrix(self, labels: Sequence[Label]) -> IntArray:
+        """Return the confusion matrix of the given classes: rows are true ones, columns predicted ones."""
+        number = {label: i for i, label in enumerate(labels)}
+        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, named), count in self.confusions.items():
+            if true in number and named in number:
+                counts[number[true], number[named]] += count
+        return counts

@@ -1,0 +1,74 @@
+"""Linear recognisers as ONNX models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jcmspl.io.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from jcmspl.models.recogniser import LinearRecogniser
+
+# Versions that every runtime of the last years reads.
+_OPSET, _IR_VERSION = 13, 8
+
+
+def write_onnx(recogniser: LinearRecogniser, path: Path, *, overwrite: bool) -> None:
+    """Write a recogniser as an ONNX model with one matrix product."""
+    try:
+        from onnx import TensorProto, checker, helper, numpy_helper
+    except ImportError:
+        raise ImportError("ONNX export needs the package onnx: pip install 'jcmspl[onnx]'") from None
+
+    import jcmspl
+
+    n_candidates, n_features = recogniser.weights.shape
+    with np.errstate(over="ignore"):
+        constants: dict[str, Any] = {
+            "weights": recogniser.weights.T.astype(np.float32),
+            "bias": recogniser.bias.astype(np.float32),
+        }
+    if not all(np.isfinite(value).all() for value in constants.values()):
+        raise ValueError("the weights are too large for float32, in which ONNX models are written")
+    nodes, features = [], "features"
+    if recogniser.unit_rows:
+        constants["tiny"] = np.array(np.finfo(np.float32).tiny, dtype=np.float32)
+        nodes += [
+            # the largest value first: squares of huge or tiny values would overflow or vanish
+            helper.make_node("Abs", ["features"], ["sizes"]),
+            helper.make_node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
+            helper.make_node("Max", ["largest", "tiny"], ["scale"]),
+            helper.make_node("Div", ["features", "scale"], ["scaled"]),
+            helper.make_node("ReduceL2", ["scaled"], ["length"], axes=[1], keepdims=1),
+            helper.make_node("Max", ["length", "tiny"], ["divisor"]),
+            helper.make_node("Div", ["scaled", "divisor"], ["unit_features"]),
+        ]
+        features = "unit_features"
+    nodes += [
+        helper.make_node("Gemm", [features, "weights", "bias"], ["scores"]),
+        helper.make_node("ArgMax", ["scores"], ["index"], axis=1, keepdims=0),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "jcmspl",
+        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", n_features])],
+        [
+            helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["n", n_candidates]),
+            helper.make_tensor_value_info("index", TensorProto.INT64, ["n"]),
+        ],
+        [numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()],
+    )
+    model = helper.make_model(
+        graph,
+        producer_name="jcmspl",
+        producer_version=jcmspl.__version__,
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        ir_version=_IR_VERSION,
+    )
+    helper.set_model_props(model, {"labels": json.dumps(recogniser.labels.tolist(), default=str)})
+    checker.check_model(model)
+    write_atomically(path, model.SerializeToString(), overwrite=overwrite)

@@ -1,0 +1,1 @@
+"""Parameters chosen by cross-validation over classes."""

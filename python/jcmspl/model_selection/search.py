@@ -1,0 +1,348 @@
+"""The search for the best parameters over folds of classes, for any model of this package."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from jcmspl.model_selection.folds import FoldedData, PreparedFold
+from jcmspl.model_selection.grid import Grid, Key
+from jcmspl.models.model import ZeroShotModel
+from jcmspl.models.recogniser import Recogniser
+from jcmspl.support.arguments import Float64Array
+from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.progress import Progress
+
+#: Parameters that say how samples and classes are compared: one fit serves all of their values.
+COMPARISON = ("space", "metric")
+NORMALISATION = ("feature_normalisation", "class_normalisation")
+
+# Settings that are fitted before they are scored together, and the bytes that their weights may take. Ctrl-C while
+# they are scored loses them, and a memory map is read once for each such batch.
+_BATCH_SETTINGS, _BATCH_BYTES = 27, 2**28
+# Successive halving: all settings get the first share of the iterations, the best third of them the next, ...
+_RUNGS, _KEPT = (0.04, 0.2), 1 / 3
+# Means over folds that differ by less are equal but for rounding.
+_TIE_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The accuracies, (variants of comparison, folds), of a setting, after at most so many iterations (None: all).
+
+    ``round`` is how many times the grid had grown before.
+    """
+
+    scores: Float64Array
+    iterations: int | None
+    round: int
+
+    @property
+    def best(self) -> float:
+        """The best mean over folds; minus infinity if the fit diverged on any."""
+        return float(np.nan_to_num(self.scores.mean(axis=1), nan=-np.inf).max())
+
+
+class _Stopped(Exception):
+    """A fit in another thread was told to stop."""
+
+
+class Search:
+    """Scores settings over folds, keeps what is known at Ctrl-C, and chooses.
+
+    Parameters
+    ----------
+    model : ZeroShotModel
+        Its parameters count where the grid has none.
+    axes : dict of str to values
+    data : FoldedData
+    extend : int
+        How many times the grid may grow around the best setting.
+    halving : bool
+    warm_start : bool
+        Whether all fits to a fold start from the codes of a fit with the model's own parameters.
+    n_jobs : int or None
+    progress : bool
+    """
+
+    def __init__(
+        self,
+        model: ZeroShotModel,
+        axes: dict[str, Any],
+        data: FoldedData,
+        *,
+        extend: int,
+        halving: bool,
+        warm_start: bool = False,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> None:
+        learning = {name: values for name, values in axes.items() if name not in COMPARISON}
+        # normalisations first, so that settings of the same one follow each other and share its eigenbases
+        learning = {name: learning[name] for name in sorted(learning, key=lambda name: name not in NORMALISATION)}
+        self.grid = Grid(learning, model._PENALTIES)
+        comparisons = Grid({name: values for name, values in axes.items() if name in COMPARISON}, ())
+        self.variants = [comparisons.setting(key) for key in comparisons.keys()]  # noqa: SIM118 - not a dict
+        self.trials: dict[Key, Trial] = {}
+        self.interrupted = False
+        self._round = 0
+        self._model, self._data = model, data
+        self._extend, self._progress = extend, progress
+        self.max_iter: int | None = getattr(model, "max_iter", None)
+        self._halving, self._warm_start = halving, warm_start
+        self._starts: dict[tuple[Any, ...], Float64Array] = {}
+        self._n_jobs = n_jobs or usable_cores()
+        self._prepared: dict[tuple[Any, ...], PreparedFold] = {}
+
+    def run(self) -> None:
+        """Try the grid, then let it grow. KeyboardInterrupt passes only if no setting was finished."""
+        try:
+            self._try(self.grid.keys())
+            while self._round < self._extend:
+                best, _ = self.best()
+                new = self.grid.beyond(best)
+                if not new or self.trials[best].best >= 1:
+                    break
+                self._round += 1
+                self._try(new)
+        except KeyboardInterrupt:
+            if not self._finished():
+                raise
+            self.interrupted = True
+            n_settings = len({key for key, _ in self._finished()})
+            warnings.warn(
+                f"interrupted: the choice is among the {n_settings} settings (times {len(self.variants)} ways to "
+                "compare) that were finished on all folds",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    def best(self) -> tuple[Key, int]:
+        """Return the best setting and variant; of equal ones the simplest of those that were tried first."""
+        return min(self._finished(), key=self._preference)
+
+    def prudent(self) -> tuple[Key, int]:
+        """Return, of all that are within a standard error of the best, the one nearest to the model's own parameters.
+
+        With few classes the best of hundreds of settings is the luckiest of them: what is not clearly worse but nearer
+        to settings known to be good elsewhere recognises other classes better.
+        """
+        best = self.best()
+        scores = self.trials[best[0]].scores[best[1]]
+        enough = scores.mean() - scores.std(ddof=1) / np.sqrt(len(scores))
+        good = [
+            (key, variant) for key, variant in self._finished() if self.trials[key].scores[variant].mean() >= enough
+        ]
+        return min(good, key=lambda choice: (self._distance(choice), self._preference(choice)))
+
+    def _distance(self, choice: tuple[Key, int]) -> float:
+        """Return how far a choice is from the model's own parameters: decades of each weight, else 1 if different."""
+        own = self._model.get_params(deep=False)
+        total = 0.0
+        for name, value in self.parameters(choice).items():
+            if value == own[name]:
+                continue
+            weights = name in self.grid.weights and value > 0 and own[name] > 0
+            total += abs(math.log10(value / own[name])) if weights else 1.0
+        return round(total, _TIE_DIGITS)
+
+    def parameters(self, choice: tuple[Key, int]) -> dict[str, Any]:
+        """Return a choice as parameters of the model."""
+        key, variant = choice
+        return self.grid.setting(key) | self.variants[variant]
+
+    def choices(self) -> list[tuple[Key, int]]:
+        """Return all settings and variants that have scores, in the order of trial."""
+        return [(key, variant) for key in self.trials for variant in range(len(self.variants))]
+
+    def _finished(self) -> list[tuple[Key, int]]:
+        """Return the choices that had all the iterations they may have and did not diverge."""
+        return [
+            (key, variant)
+            for key, variant in self.choices()
+            if self.trials[key].iterations is None and np.isfinite(self.trials[key].scores[variant]).all()
+        ]
+
+    def _preference(self, choice: tuple[Key, int]) -> tuple[Any, ...]:
+        """Return what sorts the best choice first.
+
+        Where the grid has grown onto a plateau, values beyond its edge are no better than those on it.
+        """
+        key, variant = choice
+        mean = round(float(self.trials[key].scores[variant].mean()), _TIE_DIGITS)
+        setting = self.grid.setting(key)
+        sign = -1 if self._model._HEAVY_IS_SIMPLE else 1
+        weights = tuple(sign * setting[name] for name in self.grid.weights)
+        others = tuple(
+            (value or 0) if name == "n_concepts" else self.grid.axes[name].index(value)
+            for name, value in setting.items()
+            if name not in self.grid.weights
+        )
+        return -mean, self.trials[key].round, weights, others, variant
+
+    def _try(self, keys: list[Key]) -> None:
+        """Score settings on all folds, by successive halving if that is wanted."""
+        if self._halving and self.max_iter is not None:
+            for share in _RUNGS:
+                budget = math.ceil(share * self.max_iter)
+                if budget >= self.max_iter or len(keys) < 4:
+                    break
+                self._score(keys, budget)
+                keys = sorted(keys, key=lambda key: -self.trials[key].best)[: math.ceil(len(keys) * _KEPT)]
+        self._score(keys, None)
+        if not self._finished():
+            raise DivergenceError("the fit diverged with every setting that was tried")
+
+    def _score(self, keys: list[Key], iterations: int | None) -> None:
+        with (
+            Progress("tuning", len(keys) * self._data.n_folds, "fits", enabled=self._progress) as line,
+            workers(self._n_jobs) as pool,
+        ):
+            for batch in self._batches(keys):
+                scores = self._scores(batch, iterations, pool, line, keys.index(batch[0]))
+                self.trials.update({key: Trial(values, iterations, self._round) for key, values in scores.items()})
+                if len(scores) < len(batch):
+                    raise KeyboardInterrupt
+
+    def _batches(self, keys: list[Key]) -> Iterator[list[Key]]:
+        candidates = max(len(classes) for classes in self._data.held_out)
+        size = 8 * self._data.X.shape[1] * candidates * len(self.variants) * self._data.n_folds
+        most = int(np.clip(_BATCH_BYTES // size, 1, _BATCH_SETTINGS))
+        normalisation = self._normalisation_of
+        first = 0
+        while first < len(keys):
+            last = first + 1
+            while last < min(first + most, len(keys)) and normalisation(keys[last]) == normalisation(keys[first]):
+                last += 1
+            yield keys[first:last]
+            first = last
+
+    def _normalisation_of(self, key: Key) -> tuple[Any, ...]:
+        setting = self.grid.setting(key)
+        return tuple(setting.get(name) for name in NORMALISATION)
+
+    def _scores(
+        self, keys: list[Key], iterations: int | None, pool: Pool, line: Progress, before: int
+    ) -> dict[Key, Float64Array]:
+        """Return the accuracies of settings that share a normalisation; after Ctrl-C, of those that were fitted."""
+        n_folds = self._data.n_folds
+        fitted: dict[Key, list[list[Recogniser] | None]] = {}
+        try:
+            self._prepare(keys[0], pool)
+            jobs = ((self._recognisers, key, fold, iterations, pool.stop) for key in keys for fold in range(n_folds))
+            done = before * n_folds
+            waiting = pool.results(jobs)
+            for key in keys:
+                of_folds = []
+                for _ in range(n_folds):
+                    of_folds.append(next(waiting))
+                    done += 1
+                    line.update(done)
+                fitted[key] = of_folds
+        except KeyboardInterrupt:
+            if not fitted:
+                raise
+            pool.cancel()
+        columns = list(pool.results((self._accuracies, fold, list(fitted.values())) for fold in range(n_folds)))
+        table = np.array(columns).reshape(n_folds, len(fitted), len(self.variants))
+        return {key: table[:, i].T for i, key in enumerate(fitted)}
+
+    def _prepare(self, key: Key, pool: Pool) -> None:
+        wanted = [(fold, *self._normalisation_of(key)) for fold in range(self._data.n_folds)]
+        if not all(name in self._prepared for name in wanted):
+            self._prepared.clear()  # of one normalisation at a time: eigenbases take memory
+            model = clone(self._model).set_params(**self.grid.setting(key))
+            made = pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds))
+            self._prepared.update(zip(wanted, made, strict=True))
+            if self._warm_start and hasattr(self._model, "init"):
+                plain = [clone(self._model).set_params(n_concepts=None) for _ in wanted]
+                starts = pool.results(
+                    (self._prepared[name].class_codes, own) for name, own in zip(wanted, plain, strict=True)
+                )
+                self._starts = dict(zip(wanted, starts, strict=True))
+
+    def _recognisers(
+        self, key: Key, fold: int, iterations: int | None, stop: threading.Event
+    ) -> list[Recogniser] | None:
+        """Fit a setting to a fold; None if it diverges."""
+
+        def watch(done: int, value: float) -> None:
+            if stop.is_set():
+                raise _Stopped
+
+        if stop.is_set():
+            raise _Stopped
+        model = clone(self._model).set_params(**self.grid.setting(key))
+        if iterations is not None:
+            model.set_params(max_iter=iterations)
+        start = self._starts.get((fold, *self._normalisation_of(key)))
+        if start is not None and model.get_params()["n_concepts"] is None:
+            model.set_params(init=start)
+        try:
+            return self._prepared[(fold, *self._normalisation_of(key))].recognisers(model, self.variants, watch)
+        except DivergenceError:
+            return None
+
+    def _accuracies(self, fold: int, fitted: Sequence[Sequence[list[Recogniser] | None]]) -> Float64Array:
+        scores = np.full((len(fitted), len(self.variants)), np.nan)
+        converged = [i for i, of_folds in enumerate(fitted) if of_folds[fold] is not None]
+        recognisers = [recogniser for i in converged for recogniser in fitted[i][fold] or ()]
+        if converged:
+            scores[converged] = self._data.accuracies(fold, recognisers).reshape(len(converged), -1)
+        return scores
+
+
+class Pool:
+    """Runs functions in several threads, or in this one, and gives their results in order."""
+
+    def __init__(self, executor: ThreadPoolExecutor | None) -> None:
+        self._executor = executor
+        self._running: list[Future[Any]] = []
+        self.stop = threading.Event()
+
+    def results(self, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield the result of each job, a function and its arguments."""
+        if self._executor is None:
+            return (function(*arguments) for function, *arguments in jobs)
+        self._running = [self._executor.submit(function, *arguments) for function, *arguments in jobs]
+        return (future.result() for future in self._running)
+
+    def cancel(self) -> None:
+        """Stop what runs and forget what waits; later jobs are taken again."""
+        self.stop.set()
+        for future in self._running:
+            future.cancel()
+        for future in self._running:
+            if not future.cancelled():
+                future.exception()
+        self.stop.clear()
+
+
+@contextmanager
+def workers(n_jobs: int) -> Iterator[Pool]:
+    """Give a pool of threads, each with a BLAS of one thread: fits are too small to be shared between cores."""
+    with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1, user_api="blas"))
+        executor = stack.enter_context(ThreadPoolExecutor(n_jobs)) if n_jobs > 1 else None
+        pool = Pool(executor)
+        try:
+            yield pool
+        except BaseException:
+            pool.cancel()
+            raise
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,275 @@
+"""Calibrated stacking: how much to take off the scores of training classes in generalized recognition.
+
+A model prefers the classes it was trained on. A bias on their scores makes up for that; the curve of accuracy on seen
+against accuracy on unseen classes, as the bias goes from minus to plus infinity, tells how well the two can be had
+together.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.core.search import SPACES
+from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.collect import Collector, LabelledStatistics
+from jcmspl.data.labels import Label, LabelArray, as_label_list, some, sorted_labels
+from jcmspl.data.normalisation import Normalisation
+from jcmspl.models.recogniser import Recogniser
+from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
+
+# Samples that are recognised at a time.
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class SeenUnseenCurve:
+    """Accuracy on seen and on unseen classes as functions of the bias on the former.
+
+    Attributes
+    ----------
+    seen_gaps, unseen_gaps : ndarray
+        Sorted. For samples of seen (unseen) classes: the best score of a seen class minus the best of an unseen one. A
+        bias above the gap makes the sample's prediction an unseen class.
+    seen_weights, unseen_weights : ndarray
+        What each of these samples adds to its accuracy if the class of its own kind is chosen: 0 if that one is wrong.
+    """
+
+    seen_gaps: Float64Array
+    seen_weights: Float64Array
+    unseen_gaps: Float64Array
+    unseen_weights: Float64Array
+
+    @classmethod
+    def of(
+        cls, gaps: npt.ArrayLike, right: npt.ArrayLike, classes: npt.ArrayLike, is_seen: npt.ArrayLike
+    ) -> SeenUnseenCurve:
+        """Make the curve of per-class accuracies.
+
+        Parameters
+        ----------
+        gaps : array_like of shape (n,)
+            The best score of a seen class minus the best of an unseen one.
+        right : array_like of shape (n,)
+            Whether the best class of the sample's own kind is the right one.
+        classes : array_like of shape (n,)
+            Class numbers.
+        is_seen : array_like of shape (n,)
+            Whether the sample's class is a seen one.
+        """
+        gap, seen = np.asarray(gaps, dtype=np.float64), np.asarray(is_seen, dtype=bool)
+        _, numbers, counts = np.unique(np.asarray(classes), return_inverse=True, return_counts=True)
+        weight = np.asarray(right, dtype=np.float64) / counts[numbers]
+        sides = []
+        for side in (seen, ~seen):
+            if not side.any():
+                raise ValueError("the curve needs samples of seen and of unseen classes")
+            order = np.argsort(gap[side], kind="stable")
+            n_classes = len(np.unique(numbers[side]))
+            sides += [gap[side][order], weight[side][order] / n_classes]
+        return cls(*sides)
+
+    def accuracies(self, bias: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
+        """Return the per-class accuracies on seen and on unseen classes with the given biases."""
+        biases = np.asarray(bias, dtype=np.float64)
+        below_seen = np.concatenate([[0], np.cumsum(self.seen_weights)])
+        below_unseen = np.concatenate([[0], np.cumsum(self.unseen_weights)])
+        # a tie goes to the seen class, which comes first among the candidates
+        seen = below_seen[-1] - below_seen[np.searchsorted(self.seen_gaps, biases, side="left")]
+        unseen = below_unseen[np.searchsorted(self.unseen_gaps, biases, side="left")]
+        return np.asarray(seen), np.asarray(unseen)
+
+    def harmonic_mean(self, bias: npt.ArrayLike) -> Float64Array:
+        """Return the harmonic mean of the two accuracies with the given biases."""
+        seen, unseen = self.accuracies(bias)
+        total = seen + unseen
+        return np.asarray(2 * seen * unseen / np.where(total > 0, total, 1))
+
+    def biases(self) -> Float64Array:
+        """Return biases between all steps of the curve, from below the first to above the last."""
+        steps = np.unique(np.concatenate([self.seen_gaps, self.unseen_gaps]))
+        margin = max(float(steps[-1] - steps[0]), 1.0) * 0.01
+        return np.concatenate([[steps[0] - margin], (steps[1:] + steps[:-1]) / 2, [steps[-1] + margin]])
+
+    def area(self) -> float:
+        """Return the area under the curve (AUSUC)."""
+        seen, unseen = self.accuracies(self.biases())
+        return float(np.sum((unseen[1:] + unseen[:-1]) / 2 * -np.diff(seen)))
+
+
+def best_bias(curves: list[SeenUnseenCurve]) -> float:
+    """Return the bias with the highest mean harmonic mean over the curves: the middle of it, where several are best."""
+    biases = np.unique(np.concatenate([curve.biases() for curve in curves]))
+    mean = np.mean([curve.harmonic_mean(biases) for curve in curves], axis=0)
+    best = np.flatnonzero(mean >= mean.max() - 1e-12)
+    return float(biases[best[len(best) // 2]])
+
+
+def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tuple[Any, Any]]) -> SeenUnseenCurve:
+    """Return the curve of a model on samples with labels, a chunk at a time.
+
+    Parameters
+    ----------
+    seen, unseen : Recogniser
+        The model with its training classes as candidates, and with the others.
+    chunks : iterable of (X, y)
+    """
+    trained = set(seen.labels.tolist())
+    numbers: dict[Label, int] = {}
+    gaps, right, classes, is_seen = [], [], [], []
+    for X, y in chunks:
+        (best_seen, seen_score), (best_unseen, unseen_score) = seen.top_k(X, 1), unseen.top_k(X, 1)
+        gaps.append(seen_score[:, 0].astype(np.float64) - unseen_score[:, 0])
+        named = zip(
+            seen.labels[best_seen[:, 0]].tolist(),
+            unseen.labels[best_unseen[:, 0]].tolist(),
+            as_label_list(y),
+            strict=True,
+        )
+        for as_seen, as_unseen, label in named:
+            is_seen.append(label in trained)
+            right.append((as_seen if is_seen[-1] else as_unseen) == label)
+            classes.append(numbers.setdefault(label, len(numbers)))
+    return SeenUnseenCurve.of(np.concatenate(gaps) if gaps else [], right, classes, is_seen)
+
+
+class CalibrationMixin:
+    """calibrate, for estimators that can be fitted and recognise."""
+
+    classes_: LabelArray
+    class_table_: ClassTable
+    feature_normalisation_: Normalisation
+    calibration_: dict[tuple[str, Any], float]
+    metric: Any
+    _table: ClassTable | None
+
+    def calibrate(
+        self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
+    ) -> Any:
+        """Choose the bias on training classes for generalized recognition, on training data alone.
+
+        Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
+        others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
+        for the metric of the model.
+
+        Parameters
+        ----------
+        X, y
+            Samples of training classes, usually the training data.
+        n_splits : int, optional
+            The number of folds of classes. By default such that a fold holds out the same share of classes as is unseen
+            among those that the model knows; 4 if it knows none.
+        held_out : float, default 0.2
+            The share of the samples of the other classes that is kept for testing.
+        random_state : int, Generator, RandomState or None, default 0
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "visual_projection_")
+        if self._table is None:
+            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
+        if not 0 < held_out < 1:
+            raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
+        samples, labels = self._samples(X), as_label_list(y)
+        if len(labels) != len(samples):
+            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
+        trained = set(self.classes_.tolist())
+        strangers = [label for label in dict.fromkeys(labels) if label not in trained]
+        if strangers:
+            raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
+        rng = as_random_state(random_state)
+        present = sorted_labels(dict.fromkeys(labels))
+        splits = ClassKFold(self._n_splits(n_splits, len(present)), random_state=rng).split_classes(len(present))
+        folds = [[present[i] for i in fold] for fold in splits]
+        testing = _held_out_rows(labels, held_out, rng)
+        if not testing.any():
+            raise ValueError("every class in y has one sample only: calibrate needs others to test on")
+        curves = self._curves_of_folds(samples, labels, folds, testing)
+        found = {(space, self._settings.metric): best_bias([fold[space] for fold in curves]) for space in SPACES}
+        self.calibration_ = {**self.calibration_, **found}
+        return self
+
+    def _n_splits(self, n_splits: int | None, n_present: int) -> int:
+        """Return the number of folds; whichever is held out, two classes at least must be left to train on."""
+        if n_splits is None:
+            n_unseen = self.class_table_.n_classes - len(self.classes_)
+            share = self.class_table_.n_classes / n_unseen if n_unseen else 4
+            n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present))))
+        if n_present - -(-n_present // n_splits) < 2:
+            raise ValueError(
+                f"y holds {n_present} classes, too few to hold some out in {n_splits} folds and train on two at least"
+            )
+        return n_splits
+
+    def _curves_of_folds(
+        self, samples: npt.NDArray[Any], labels: list[Label], folds: list[list[Label]], testing: npt.NDArray[np.bool_]
+    ) -> list[dict[str, SeenUnseenCurve]]:
+        """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
+        fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
+        fold = np.array([fold_of[label] for label in labels])
+        parts = [self._part(samples, labels, np.flatnonzero((fold == i) & ~testing)) for i in range(len(folds))]
+        table = self.class_table_.select(fold_of)
+        curves = []
+        for number in range(len(folds)):
+            total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
+            model = clone(self._settings)
+            if not isinstance(getattr(model, "init", ""), str):
+                model.set_params(init="codes")  # a given start is one for all classes
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit_from_statistics(total.statistics, total.labels, class_vectors=table)
+            rows = np.flatnonzero((fold == number) | testing)
+            curves.append({space: _curve(model, space, samples, labels, rows) for space in SPACES})
+        return curves
+
+    def _part(self, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> LabelledStatistics:
+        collector = Collector(self.class_table_, unit_rows=self.feature_normalisation_.unit_rows, progress=False)
+        collector.add_chunks(_chunks(samples, labels, rows), lambda X: X)
+        return collector.result()
+
+    def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _settings(self) -> Any:
+        raise NotImplementedError
+
+
+def _held_out_rows(labels: list[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    """Draw samples for testing, class by class, so that each class keeps one for training at least."""
+    rows_of: dict[Label, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows_of.setdefault(label, []).append(row)
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in sorted_labels(rows_of):
+        rows = rows_of[label]
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        chosen[rng.permutation(rows)[:count]] = True
+    return chosen
+
+
+def _curve(model: Any, space: str, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> SeenUnseenCurve:
+    seen, unseen = (model.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
+    return generalized_curve(seen, unseen, _chunks(samples, labels, rows))
+
+
+def _chunks(
+    samples: npt.NDArray[Any], labels: list[Label], rows: IntArray
+) -> Iterator[tuple[npt.NDArray[Any], list[Label]]]:
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK]
+        yield samples[block], [labels[row] for row in block]

@@ -1,0 +1,86 @@
+"""Which classes a sample may be recognised as."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Set
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+
+#: Groups of candidates that have a name.
+GROUPS = ("seen", "unseen", "all")
+
+
+def candidate_table(
+    known: ClassTable, seen: Iterable[Label], class_vectors: Any, candidates: Any
+) -> tuple[ClassTable, npt.NDArray[np.bool_]]:
+    """Return the candidate classes of a call, and which of them were seen in training.
+
+    Parameters
+    ----------
+    known : ClassTable
+        What the model knows: classes it was trained on and others.
+    seen : iterable of labels
+        The former.
+    class_vectors : anything that ClassTable.of takes, or None
+        Classes given at the call, in addition to those of the model. Their vectors count where the model knows the
+        class already; of a class it was trained on it may differ only where the given classes alone are candidates.
+    candidates : {"seen", "unseen", "all"}, sequence of labels, or None
+        None: the classes given at the call, or else all that are known.
+    """
+    trained = list(seen)
+    given = None if class_vectors is None else ClassTable.of(class_vectors).aligned_with(known)
+    if given is not None and candidates is not None:
+        _require_trained_vectors(given, known, trained)
+    pool = known if given is None else known.updated(given)
+    wanted = _wanted(pool, trained, given, candidates)
+    if not wanted:
+        raise ValueError(
+            "there are no candidate classes: give class_vectors of classes that were not in the training data, "
+            "or candidates='seen'"
+        )
+    table = pool.select(wanted, "candidates")
+    # a number may name another class than it did in training: only an equal vector tells
+    trained_set = set(trained)
+    is_seen = [label in trained_set and np.array_equal(table[label], known[label]) for label in wanted]
+    return table, np.array(is_seen)
+
+
+def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
+    changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
+    if changed:
+        raise ValueError(
+            f"class_vectors has another vector for {some(changed)} than the model was trained with. If it is another "
+            "class, give it another name (the names of an array, or of a DataFrame without an index, are row numbers)"
+        )
+
+
+def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, candidates: Any) -> list[Label]:
+    if candidates is None:
+        return list(given) if given is not None else [*trained, *_unseen(pool, trained)]
+    if isinstance(candidates, str):
+        if candidates not in GROUPS:
+            raise ValueError(
+                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is {candidates!r}"
+            )
+        if candidates == "seen":
+            return trained
+        unseen = _unseen(pool, trained)
+        return unseen if candidates == "unseen" else [*trained, *unseen]
+    if isinstance(candidates, Set):
+        candidates = sorted_labels(candidates)
+    labels = as_label_list(candidates, "candidates")
+    twice = sorted_labels(label for label, count in Counter(labels).items() if count > 1)
+    if twice:
+        raise ValueError(f"candidates names some classes twice: {some(twice)}")
+    return pool.own_labels(labels) if all(label in pool for label in labels) else labels
+
+
+def _unseen(table: ClassTable, trained: list[Label]) -> list[Label]:
+    left_out = set(trained)
+    return [label for label in table if label not in left_out]

@@ -1,0 +1,115 @@
+"""Explanations: which attributes spoke for a class, and which against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label
+from jcmspl.report.notebook import table as html_table
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a sample was named as it was.
+
+    Attributes
+    ----------
+    label : label
+        The class that is explained.
+    score : float
+        Its score.
+    against : label or None
+        The class it is compared with, and
+    against_score : float or None
+        the score of that.
+    attributes : tuple of str
+    contributions : ndarray of shape (n_attributes,)
+        The part of each attribute in the score or, in a comparison, in the difference of the two scores. They sum up to
+        it, but for the calibration of generalized recognition.
+    """
+
+    label: Label
+    score: float
+    against: Label | None
+    against_score: float | None
+    attributes: tuple[str, ...] = field(repr=False)
+    contributions: Float64Array = field(repr=False)
+
+    def top(self, n: int = 5) -> list[tuple[str, float]]:
+        """Return the n attributes that spoke most for the class, with their contributions."""
+        order = np.argsort(-self.contributions, kind="stable")[:n]
+        return [(self.attributes[i], float(self.contributions[i])) for i in order if self.contributions[i] > 0]
+
+    def bottom(self, n: int = 5) -> list[tuple[str, float]]:
+        """Return the n attributes that spoke most against the class, with their contributions."""
+        order = np.argsort(self.contributions, kind="stable")[:n]
+        return [(self.attributes[i], float(self.contributions[i])) for i in order if self.contributions[i] < 0]
+
+    def __str__(self) -> str:
+        rival = "" if self.against is None else f" rather than {self.against} ({self.against_score:.3g})"
+        lines = [f"{self.label} ({self.score:.3g}){rival}"]
+        for heading, pairs in (("for", self.top()), ("against", self.bottom())):
+            shown = ", ".join(f"{name} {value:+.2g}" for name, value in pairs) or "nothing"
+            lines.append(f"  {heading + ':':8} {shown}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{value:+.3g}"] for name, value in [*self.top(), *reversed(self.bottom())]]
+        return html_table(str(self).splitlines()[0], ["attribute", "contribution"], rows)
+
+
+class AttributeParts:
+    """Splits the scores of candidate classes over the attributes.
+
+    In every space the inner product of a sample and a class is ``(B'Ax) . y``, a sum over attributes. The cosine
+    divides it by the length of the class there; the euclidean score subtracts half the square of that length,
+    ``|Fy|^2 = y . F'Fy``, again a sum over attributes.
+    """
+
+    def __init__(self, A: Float64Array, B: Float64Array, vectors: Float64Array, *, space: str, metric: str) -> None:
+        self._vectors = vectors
+        mapped = vectors  # to the space of comparison and back: F'F y
+        if space != "semantic":
+            concepts = vectors @ B.T
+            mapped = (concepts if space == "concept" else (concepts @ A) @ A.T) @ B
+        squares = vectors * mapped
+        lengths = np.sqrt(np.maximum(squares.sum(axis=1), 0))
+        self._divisors = np.where(lengths > 0, lengths, 1)[:, None] if metric == "cosine" else np.float64(1)
+        self._halves = squares / 2 if metric == "euclidean" else np.float64(0)
+
+    def of(self, readout: npt.NDArray[Any]) -> Float64Array:
+        """Return the parts, (n_candidates, n_attributes), of the scores of a sample with the given B'Ax."""
+        return np.asarray(readout.astype(np.float64) * self._vectors / self._divisors - self._halves)
+
+
+def explained(
+    table: ClassTable, scores: npt.NDArray[Any], parts: Float64Array, *, label: Label | None, against: Label | None
+) -> Explanation:
+    """Explain one sample from its scores and their parts, (n_candidates, n_attributes)."""
+    order = np.argsort(-scores, kind="stable")
+    this = int(order[0]) if label is None else int(table.positions([label], "label")[0])
+    other = _rival(table, order, this, against)
+    labels = list(table)
+    return Explanation(
+        label=labels[this],
+        score=float(scores[this]),
+        against=None if other is None else labels[other],
+        against_score=None if other is None else float(scores[other]),
+        attributes=table.attribute_names,
+        contributions=parts[this] - (parts[other] if other is not None else 0),
+    )
+
+
+def _rival(table: ClassTable, order: npt.NDArray[Any], this: int, against: Label | None) -> int | None:
+    if against is None:
+        return None
+    if against == "runner-up":
+        others = [int(i) for i in order[:2] if i != this]
+        return others[0] if others else None
+    return int(table.positions([against], "against")[0])

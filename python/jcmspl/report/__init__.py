@@ -1,0 +1,1 @@
+"""How anything is shown: tables as text, pages, charts. Knows nothing of models."""

@@ -1,0 +1,1 @@
+"""What every layer may use: checked arguments, errors, progress, threads."""

@@ -31,11 +31,17 @@ from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.evaluation.evaluate import evaluate
-from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
+from jcmspl.io.archive import ModelFileError
+from jcmspl.model_selection.class_search import ClassSearchCV
+from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+from jcmspl.models.eszsl import ESZSL
+from jcmspl.models.fpl import FPL
 from jcmspl.models.jcmspl import JCMSPL
-from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-from jcmspl.models.persistence import ModelFileError, load
+from jcmspl.models.persistence import load
+from jcmspl.models.ridge_vs import RidgeVS
+from jcmspl.models.rpl import RPL
+from jcmspl.models.sae import SAE
 from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 
 __version__ = "0.1.0"

@@ -16,7 +16,7 @@ from jcmspl.evaluation.report import percent
 from jcmspl.io.json_text import dumps
 from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.models.jcmspl import JCMSPL
-from jcmspl.models.peers import RidgeVS
+from jcmspl.models.ridge_vs import RidgeVS
 from jcmspl.report.text import aligned
 
 _SHADES = " .:-=+*#%@"

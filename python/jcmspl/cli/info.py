@@ -62,7 +62,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "iterations": int(getattr(model, "n_iter_", 1)),
         "converged": bool(getattr(model, "converged_", True)),
         "seen_bias": float(model.seen_bias_),
-        "statistics_included": model._samples_so_far is not None,
+        "statistics_included": model._collected is not None,
     }
 
 

@@ -13,7 +13,7 @@ from jcmspl.core.search import SPACES
 from jcmspl.data.normalisation import NORMALISATIONS
 from jcmspl.evaluation.compare import plain
 from jcmspl.io.atomic import write_atomically
-from jcmspl.model_selection.class_search import JCMSPLCV
+from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 
 _EXAMPLES = """examples:
   jcmspl tune cub/                                         prints the best settings
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         model.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
-    data = {
+    data: dict[str, Any] = {
         "best_params": {name: plain(value) for name, value in model.best_params_.items()},
         "best_score": model.best_score_,
         "best_score_std": model.best_score_std_,

@@ -15,8 +15,13 @@ from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
 from jcmspl.evaluation.report import percent
 from jcmspl.io.json_text import dumps
-from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
-from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
+from jcmspl.model_selection.class_search import ClassSearchCV
+from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
+from jcmspl.models.eszsl import ESZSL
+from jcmspl.models.fpl import FPL
+from jcmspl.models.ridge_vs import RidgeVS
+from jcmspl.models.rpl import RPL
+from jcmspl.models.sae import SAE
 from jcmspl.report.text import aligned, markdown_heading, markdown_table
 from jcmspl.support.progress import Progress
 

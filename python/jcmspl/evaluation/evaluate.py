@@ -56,7 +56,7 @@ def evaluate(
         sample; a table of classes, the commonest confusions, the seen-unseen curve, settings, timings and versions. As
         text, Markdown, JSON or an HTML page.
     """
-    check_is_fitted(model, "visual_projection_")
+    check_is_fitted(model)
     dataset = dataset.with_labels_of(model.class_table_)
     unseen = _checked_unseen(model, dataset)
     trained: list[Label] = model.classes_.tolist()

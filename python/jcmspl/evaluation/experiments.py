@@ -26,7 +26,7 @@ from jcmspl.evaluation.evaluate import evaluate, versions
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
-from jcmspl.model_selection.class_search import JCMSPLCV
+from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress

@@ -10,14 +10,15 @@ from threadpoolctl import ThreadpoolController
 
 def blas_threads() -> int:
     """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
-    return min(_limits(), default=_cores())
+    return min(_limits(), default=usable_cores())
 
 
 def _limits() -> list[int]:
     return [count for count in (library.num_threads for library in _libraries().lib_controllers) if count]
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

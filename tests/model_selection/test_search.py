@@ -8,6 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 
 from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, RidgeVS
 from jcmspl.model_selection.grid import Grid
@@ -38,6 +39,33 @@ class TestFewClasses:
 
         distances = np.array([distance(params) for params in model.cv_results_["params"]])
         assert distances[model.best_index_] == pytest.approx(distances[good].min())
+
+    @pytest.mark.parametrize(("decades", "chosen"), [(0.75, "near"), (1.25, "far")])
+    def test_prudent_counts_another_way_to_compare_as_a_decade(self, decades, chosen):
+        """Own weight and own metric together recognise nothing: it leaves the one that is cheaper to leave."""
+        weight = 10.0**decades
+
+        def far(Z, P):
+            return cdist(Z, P, "cosine")
+
+        def near(Z, P):  # useless where the weight is the model's own, as the length of the projected samples tells
+            return (1 if np.linalg.norm(Z, axis=1).mean() < limit else -1) * cdist(Z, P, "cosine")
+
+        zoo = make_zoo(n_seen=10, noise=0.01, per_class=4)
+        lengths = [
+            np.linalg.norm(RidgeVS(alpha).fit(zoo.X, zoo.y, class_vectors=zoo.table).transform(zoo.X), axis=1).mean()
+            for alpha in (1.0, weight)
+        ]
+        limit = np.mean(lengths)
+        grid = {"alpha": (1.0, weight), "metric": (far, near)}
+        search = ClassSearchCV(RidgeVS(1.0, metric=near), grid, cv=5, extend=0, choose="prudent")
+        search.fit(zoo.X, zoo.y, class_vectors=zoo.table)
+        results = zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
+        scores = {(params["alpha"], params["metric"].__name__): score for params, score in results}
+        assert scores.pop((1.0, "near")) < 0.5
+        assert set(scores.values()) == {0.9}  # all the others are equally good
+        expected = {"near": {"alpha": pytest.approx(weight), "metric": near}, "far": {"alpha": 1.0, "metric": far}}
+        assert search.best_params_ == expected[chosen]
 
     def test_auto(self):
         assert tuned(choose="auto").best_params_ == tuned(choose="prudent").best_params_
@@ -83,6 +111,13 @@ class TestGrowing:
     def test_several_edges_at_once(self):
         grid = Grid({"a": (1.0, 100.0), "b": (10.0, 1.0)}, weights=("a", "b"))
         assert grid.beyond((100.0, 1.0)) == [(100.0, 0.1), (1e4, 1.0), (1e4, 0.1)]
+
+    @pytest.mark.parametrize(("values", "last"), [((1e9, 1e10, 1e11), 1e12), ((1e-9, 1e-10, 1e-11), 1e-12)])
+    def test_it_stops_where_rounding_hides_any_difference(self, values, last):
+        grid = Grid({"a": values}, weights=("a",))
+        assert grid.beyond((values[-1],)) == [(last,)]
+        assert grid.beyond((last,)) == []
+        assert grid.axes == {"a": sorted([*values, last])}
 
     def test_presets_are_tuned_with_their_zeros(self):
         model = tuned(visual_reconstruction=0, semantic_reconstruction=[0], class_match=(0.1, 1), extend=2)

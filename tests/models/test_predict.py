@@ -82,6 +82,14 @@ class TestCandidates:
         expected = model.predict(ZOO.X_new, candidates=[8, 7, 6])
         assert_array_equal(np.array([8, 7, 6])[few], expected)
 
+    def test_the_bias_is_for_classes_of_training_not_for_their_numbers(self):
+        """Row 0 of an array is a class of training only if it has that class's vector."""
+        vectors, seen = ZOO.table.select([*ZOO.seen, *ZOO.unseen]).vectors, list(ZOO.seen)
+        model = JCMSPL(seen_bias=0.25).fit(ZOO.X, [seen.index(name) for name in ZOO.y], class_vectors=vectors[:6])
+        given = vectors[[0, 7, 8, 6, 4]]  # the rows 0 and 4 are what they were
+        plain, biased = (model.decision_function(ZOO.X_new, class_vectors=given, seen_bias=b) for b in (0, None))
+        assert_allclose(plain - biased, np.tile([0.25, 0, 0, 0, 0.25], (len(ZOO.X_new), 1)), atol=1e-12)
+
     @pytest.mark.parametrize(
         ("call", "message"),
         [

@@ -3,13 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 from support.command import jcmspl
+from support.processes import interruptible
 
 
 class TestMistakes:
@@ -106,6 +105,19 @@ class TestMistakes:
         assert "Traceback" in result.stderr
 
 
+# The command line, which says when it has come to the fit.
+ANNOUNCED = """
+import sys
+from jcmspl import JCMSPL, cli
+fit = JCMSPL.fit
+def announced(*arguments, **options):
+    print("fitting", flush=True)
+    return fit(*arguments, **options)
+JCMSPL.fit = announced
+sys.exit(cli.main())
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_writes_nothing(tmp_path):
     rng = np.random.default_rng(0)
@@ -113,13 +125,13 @@ def test_ctrl_c_writes_nothing(tmp_path):
     np.save(tmp_path / "classes.npy", rng.random((60, 20)))
     files = ["fit", tmp_path / "big.npz", "--classes", tmp_path / "classes.npy", "--unseen", "0.2"]
     options = ["--max-iter", "100000000", "--tol", "0", "-o", tmp_path / "m.safetensors"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jcmspl", *map(str, [*files, *options])], stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(8)  # long enough to be in the fit, which would take days
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, messages = process.communicate(timeout=300)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with interruptible("-c", ANNOUNCED, *files, *options, **pipes) as process:
+        assert process.stdout.readline() == "fitting\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.0)  # the fit would take days
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=300)
     assert process.returncode == 130
     assert messages == "jcmspl: interrupted; nothing was written\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npz", "classes.npy"]

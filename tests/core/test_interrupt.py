@@ -5,11 +5,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from jcmspl import Statistics, nearest, solve_sylvester
+from support.processes import interruptible
 
 JOBS = {
     "fit": """
@@ -68,8 +70,8 @@ import numpy as np, jcmspl, sys, time
 rng = np.random.default_rng(0)
 {job}
 again()
-print("started", flush=True)
 try:
+    print("started", flush=True)
     job()
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -82,42 +84,57 @@ except KeyboardInterrupt:
 def test_ctrl_c(job):
     script = SCRIPT.format(job=textwrap.dedent(job))
     if "statistics = " in script:
-        script = script.replace("\nagain()\nprint", "\nprint")
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    try:
+        script = script.replace("\nagain()\ntry", "\ntry")
+    with interruptible("-c", script, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == "started\n"
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)  # the job is long
         process.send_signal(signal.SIGINT)
         # None of the jobs would end by itself within an hour: that it ends at all shows that it was stopped.
         output, _ = process.communicate(timeout=300)
-    finally:
-        process.kill()
     assert output == "interrupted\nusable\n"
 
 
-def test_the_gil_is_released():
-    rng = np.random.default_rng(0)
-    X, labels = rng.random((3000, 300)), np.zeros(3000, int)
-    a = rng.random((150, 150)) + 20 * np.eye(150)
-    for work in (
-        lambda: Statistics.from_samples(X, labels, 1),
-        lambda: solve_sylvester(a, a, a),
-        lambda: nearest(X, X, 5),
-    ):
-        done = threading.Event()
+RNG = np.random.default_rng(0)
+X, LABELS = RNG.random((3000, 300)), np.zeros(3000, int)
+COEFFICIENT = RNG.random((150, 150)) + 20 * np.eye(150)
+KERNELS = {
+    "statistics": lambda: Statistics.from_samples(X, LABELS, 1),
+    "sylvester": lambda: solve_sylvester(COEFFICIENT, COEFFICIENT, COEFFICIENT),
+    "nearest": lambda: nearest(X, X, 5),
+}
 
-        def run(work=work, done=done):
-            for _ in range(5):
-                work()
-            done.set()
 
-        thread = threading.Thread(target=run)
-        thread.start()
-        turns = 0
-        while not done.is_set():
-            turns += 1
-            done.wait(0.0005)
-        thread.join()
-        # With the GIL held this thread would have had a turn between two calls at most.
-        assert turns > 10
+@pytest.fixture
+def threads_take_no_turns():
+    """Let a thread keep the GIL until it gives it away."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(3600)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("threads_take_no_turns")
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_the_gil_is_released(kernel):
+    """Another thread has a turn while a kernel runs; the kernel runs until it had, or a thousand times in vain."""
+    running, seen = False, threading.Event()
+
+    def run():
+        nonlocal running
+        for _ in range(1000):
+            running = True
+            kernel()
+            running = False
+            if seen.is_set():
+                break
+            time.sleep(0)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while thread.is_alive():
+        if running:
+            seen.set()
+        time.sleep(0)
+    thread.join()
+    assert seen.is_set()

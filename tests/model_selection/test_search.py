@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -14,6 +13,7 @@ from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, RidgeVS
 from jcmspl.model_selection.grid import Grid
 from jcmspl.models.jcmspl import WEIGHTS
 from support.animals import make_zoo
+from support.processes import interruptible
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned
 
 
@@ -223,23 +223,20 @@ class TestInterrupt:
             y = np.arange(400) % 40
             vectors = rng.random((40, 20))
             X = vectors[y] @ rng.random((20, 60)) + 0.1 * rng.standard_normal((400, 60))
-            print("started", flush=True)
             many = np.geomspace(1e-3, 1e3, 60)
             model = JCMSPLCV(semantic_match=many, class_match=many, max_iter=200, tol=0)
             try:
+                print("started", flush=True)
                 model.fit(X, y, class_vectors=vectors)
                 print(model.interrupted_, len(model.predict(X)))
             except KeyboardInterrupt:
                 print("too early")
         """
-        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True)
-        try:
+        with interruptible("-c", textwrap.dedent(script), stdout=subprocess.PIPE) as process:
             assert process.stdout.readline() == "started\n"
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(3.0)  # the search takes minutes
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=300)
-        finally:
-            process.kill()
         assert output in ("True 400\n", "too early\n")
         assert process.returncode == 0

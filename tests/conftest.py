@@ -24,13 +24,13 @@ def data_folder():
     return folder
 
 
-# command.py imports NumPy, which must not come before the number of threads is set.
+# support/command.py imports NumPy, which must not come before the number of threads is set.
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory):
     """The file of a model of the digits, for the command line."""
-    from command import fit_digits
+    from support.command import fit_digits
 
     return fit_digits(tmp_path_factory.mktemp("model"))
 
@@ -38,6 +38,6 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="session")
 def own(tmp_path_factory):
     """A folder of data of one's own, for the command line."""
-    from command import write_own_data
+    from support.command import write_own_data
 
     return write_own_data(tmp_path_factory.mktemp("own"))

@@ -1,0 +1,315 @@
+"""The command line, run as a user runs it: in a process of its own."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jcmspl import JCMSPL, load
+from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
+from support.command import jcmspl
+
+COMMANDS = (
+    "demo",
+    "fit",
+    "predict",
+    "evaluate",
+    "tune",
+    "compare",
+    "reproduce",
+    "convert",
+    "info",
+    "bench",
+    "completion",
+)
+
+
+class TestHelp:
+    def test_without_a_command(self):
+        assert "jcmspl demo" in jcmspl(code=2).stdout
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_every_command_has_examples(self, command):
+        text = jcmspl(command, "--help").stdout
+        assert f"jcmspl {command}" in text
+        assert "examples:" in text
+        assert "--debug" in text
+
+    def test_version(self):
+        import jcmspl as package
+
+        assert package.__version__ in jcmspl("--version").stdout
+
+    def test_wrong_usage(self):
+        assert "invalid choice" in jcmspl("fly", code=2).stderr
+        assert "required" in jcmspl("fit", "digits", code=2).stderr
+
+
+def test_demo(tmp_path):
+    result = jcmspl("demo", "-o", "digits.html", cwd=tmp_path)
+    assert "chance" in result.stdout
+    assert "ridge" in result.stdout
+    assert "right: it is a" in result.stdout
+    assert "<svg" in (tmp_path / "digits.html").read_text()
+    data = json.loads(jcmspl("demo", "--json", "--quiet").stdout)
+    accuracy = data["jcmspl"]["results"][0]["standard"]["per_class"]
+    assert accuracy > 0.5  # chance is a third
+    assert accuracy > data["ridge"]["results"][0]["standard"]["per_class"]
+
+
+def test_fit_is_the_fit_of_the_library(model):
+    digits = load_digits()
+    expected = JCMSPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
+    loaded = load(model)
+    np.testing.assert_allclose(loaded.visual_projection_, expected.visual_projection_, rtol=1e-8, atol=1e-12)
+    assert loaded.seen_bias_ > 0
+    X, _ = digits.part("test_unseen")
+    assert loaded.predict(X, candidates="unseen").tolist() == expected.predict(X, candidates="unseen").tolist()
+
+
+def test_fit_options(tmp_path):
+    path = tmp_path / "m.safetensors"
+    options = ["--class-match", "2", "--space", "visual", "--feature-normalisation", "zscore", "--statistics"]
+    data = json.loads(jcmspl("fit", "digits", "-o", path, "--json", *options, "--part", "train", "--quiet").stdout)
+    assert data["n_seen_classes"] == 5
+    loaded = load(path)
+    assert (loaded.class_match, loaded.space, loaded.feature_normalisation) == (2, "visual", "zscore")
+    assert loaded.statistics_.n_samples == len(load_digits().rows("train"))
+    result = jcmspl("fit", "digits", "-o", path, "--max-iter", "2", "--force")
+    assert "note: the fit stopped after max_iter=2" in result.stderr
+
+
+def test_evaluate(model, tmp_path):
+    text = jcmspl("evaluate", model, "digits", "-o", tmp_path / "report.html").stdout
+    assert "per class" in text
+    assert "harmonic mean" in text
+    assert "<svg" in (tmp_path / "report.html").read_text()
+    data = json.loads(jcmspl("evaluate", model, "digits", "--json", "--space", "concept", "--hits", "1", "2").stdout)
+    assert [result["space"] for result in data["results"]] == ["concept"]
+    digits = load_digits()
+    expected = load(model).recogniser(candidates=digits.unseen, space="concept").predict(digits.part("test_unseen")[0])
+    right = expected == digits.part("test_unseen")[1]
+    assert data["results"][0]["standard"]["per_sample"] == pytest.approx(right.mean())
+
+
+class TestPredict:
+    def test_csv(self, model, own):
+        rows = list(csv.reader(jcmspl("predict", model, own / "features.npy").stdout.splitlines()))
+        digits = load_digits()
+        assert rows[0] == ["row", "label"]
+        assert [row[1] for row in rows[1:]] == load(model).predict(np.asarray(digits.X, dtype=np.float32)).tolist()
+
+    def test_a_part_with_scores(self, model, tmp_path):
+        options = ["--part", "test_unseen", "--candidates", "unseen", "--top", "2", "--scores"]
+        jcmspl("predict", model, "digits", *options, "-o", tmp_path / "named.csv")
+        jcmspl("predict", model, "digits", *options, "-o", tmp_path / "named.npz")
+        X, _ = load_digits().part("test_unseen")
+        labels, scores = load(model).predict_topk(X, 2, candidates="unseen", return_scores=True)
+        with np.load(tmp_path / "named.npz") as named:
+            np.testing.assert_array_equal(named["labels"], labels)
+            np.testing.assert_allclose(named["scores"], scores)
+            np.testing.assert_array_equal(named["row"], load_digits().rows("test_unseen"))
+        with open(tmp_path / "named.csv") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["label_1"] for row in rows] == labels[:, 0].tolist()
+        np.testing.assert_allclose([float(row["score_2"]) for row in rows], scores[:, 1], rtol=1e-6)
+
+    def test_other_candidates(self, model, own):
+        text = jcmspl("predict", model, own / "features.npy", "--candidates", "two, six").stdout
+        assert {line.split(",")[1] for line in text.splitlines()[1:]} == {"two", "six"}
+        text = jcmspl("predict", model, own / "features.npy", "--classes", own / "classes.csv").stdout
+        assert len({line.split(",")[1] for line in text.splitlines()[1:]}) > 5
+
+    def test_json(self, model, own, tmp_path):
+        lines = jcmspl("predict", model, own / "features.npy", "--json", "--top", "2", "--scores").stdout.splitlines()
+        first = json.loads(lines[0])
+        assert first["row"] == 0
+        assert len(first["labels"]) == len(first["scores"]) == 2
+        out = tmp_path / "n.csv"
+        assert json.loads(jcmspl("predict", model, own / "features.npy", "--json", "-o", out).stdout)["samples"] == 1797
+
+    def test_no_samples(self, model, tmp_path):
+        np.save(tmp_path / "empty.npy", np.empty((0, 64)))
+        jcmspl("predict", model, tmp_path / "empty.npy", "-o", tmp_path / "out.npz")
+        with np.load(tmp_path / "out.npz") as named:
+            assert named["labels"].shape == (0, 1)
+        assert jcmspl("predict", model, tmp_path / "empty.npy").stdout == "row,label\n"
+
+    def test_names_with_commas(self, own, tmp_path):
+        digits = load_digits()
+        y = np.where(digits.y == "zero", "a, b", digits.y)
+        names = ["a, b" if name == "zero" else name for name in digits.classes]
+        table = dict(zip(names, digits.classes.vectors, strict=True))
+        JCMSPL().fit(np.asarray(digits.X), y, class_vectors=table).save(tmp_path / "m.safetensors")
+        for wanted in ("a, b", '"a, b",one'):
+            result = jcmspl("predict", tmp_path / "m.safetensors", own / "features.npy", "--candidates", wanted)
+            assert list(csv.reader(result.stdout.splitlines()))[1][1] == "a, b"
+
+    def test_a_reader_that_has_enough(self, model, own):
+        command = f"{sys.executable} -m jcmspl predict {model} {own / 'features.npy'} | head -1"
+        result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+        assert result.stdout == "row,label\n"
+        assert result.stderr == ""
+
+
+def test_own_data_from_files_to_a_table(own, tmp_path):
+    files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", own / "classes.csv"]
+    split = ["--split", own / "split.csv"]
+    jcmspl("fit", *files, *split, "-o", tmp_path / "m.safetensors")
+    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", *files, *split, "--json").stdout)
+    assert data["results"][0]["standard"]["per_class"] > 0.5
+    # a folder with these names is a data set by itself
+    assert json.loads(jcmspl("info", own, "--json").stdout)["samples"]["test_unseen"] == 539
+    jcmspl("fit", *files, "--unseen", "0.3", "--seed", "1", "-o", tmp_path / "n.safetensors")
+    assert len(load(tmp_path / "n.safetensors").unseen_classes_) == 3
+
+
+def test_convert_there_and_back(own, tmp_path):
+    jcmspl("convert", own, "-o", tmp_path / "a.npz")
+    jcmspl("convert", tmp_path / "a.npz", "-o", tmp_path / "mat", "--to", "xlsa17")
+    jcmspl("convert", tmp_path / "mat", "-o", tmp_path / "b.npz")
+    first, last, digits = load_npz(tmp_path / "a.npz"), load_npz(tmp_path / "b.npz"), load_digits()
+    np.testing.assert_allclose(np.asarray(last.X), np.asarray(digits.X))
+    assert last.y.tolist() == first.y.tolist() == digits.y.tolist()
+    for part in ("trainval", "test_seen", "test_unseen"):
+        np.testing.assert_array_equal(last.rows(part), digits.rows(part))
+
+
+def test_labels_in_text_files_are_those_of_a_model_with_numbers(tmp_path):
+    """ "3" in a CSV file is 3 in a model that was trained with an array of class vectors."""
+    data = make_zsl(400, 16, 8, 6, 3, noise=0.3, random_state=0)
+    numbers = data.class_numbers
+    np.save(tmp_path / "X.npy", np.asarray(data.X))
+    np.save(tmp_path / "y.npy", numbers)
+    np.save(tmp_path / "classes.npy", data.classes.vectors)
+    (tmp_path / "y.txt").write_text("\n".join(map(str, numbers)) + "\n")
+    rows = [",".join(map(str, [i, *vector])) for i, vector in enumerate(data.classes.vectors.tolist())]
+    (tmp_path / "classes.csv").write_text("name," + ",".join("abcdefgh") + "\n" + "\n".join(rows) + "\n")
+    parts = np.full(len(numbers), "unused", dtype=object)
+    for part, chosen in data.parts.items():
+        parts[chosen] = part
+    (tmp_path / "split.csv").write_text("part\n" + "\n".join(parts) + "\n")
+    split = ["--split", tmp_path / "split.csv"]
+    as_numbers = [tmp_path / "X.npy", "--labels", tmp_path / "y.npy", "--classes", tmp_path / "classes.npy", *split]
+    as_text = [tmp_path / "X.npy", "--labels", tmp_path / "y.txt", "--classes", tmp_path / "classes.csv", *split]
+    path = tmp_path / "m.safetensors"
+    jcmspl("fit", *as_numbers, "-o", path)
+    one, two = (json.loads(jcmspl("evaluate", path, *files, "--json").stdout) for files in (as_numbers, as_text))
+    assert one["results"] == two["results"]
+    named = jcmspl("predict", path, tmp_path / "X.npy", "--classes", tmp_path / "classes.csv", "--candidates", "unseen")
+    seen = {str(label) for label in load(path).classes_}
+    assert not {line.split(",")[1] for line in named.stdout.splitlines()[1:]} & seen
+    # what was trained on is no test, under whatever name
+    leak = parts.copy()
+    leak[data.rows("train")[:50]], leak[data.rows("test_unseen")] = "unused", "unused"
+    leak[numbers == numbers[data.rows("train")[0]]] = "test_unseen"
+    (tmp_path / "split.csv").write_text("part\n" + "\n".join(leak) + "\n")
+    assert "trained on" in jcmspl("evaluate", path, *as_text, code=1).stderr
+
+
+def test_a_model_of_some_of_the_seen_classes(tmp_path):
+    """Test samples of seen classes that it was not trained on are neither seen nor unseen to it."""
+    path = tmp_path / "m.safetensors"
+    jcmspl("fit", "digits", "--part", "train", "-o", path)
+    data = json.loads(jcmspl("evaluate", path, "digits", "--json").stdout)
+    assert data["dataset"]["samples"]["trainval"] == len(load_digits().rows("train"))
+    assert data["dataset"]["samples"]["test_seen"] < len(load_digits().rows("test_seen"))
+    digits, fitted = load_digits(), load(path)
+    X, y = digits.part("test_unseen")
+    named = fitted.predict(X, candidates=[*fitted.classes_, *digits.unseen])
+    expected = np.mean([np.mean(named[y == label] == label) for label in digits.unseen])
+    assert data["results"][0]["generalized"]["acc_unseen"] == pytest.approx(expected)
+
+
+def test_hold_out(tmp_path):
+    digits = load_digits()
+    parts = {name: rows for name, rows in digits.parts.items() if name != "test_seen"}
+    save_npz(Dataset("few", digits.X, digits.y, digits.classes, parts), tmp_path / "few.npz")
+    data = json.loads(jcmspl("info", tmp_path / "few.npz", "--hold-out", "0.2", "--json").stdout)
+    assert data["samples"]["test_seen"] > 150
+    compared = json.loads(
+        jcmspl("compare", tmp_path / "few.npz", "--methods", "FPL", "--repeats", "0", "--json").stdout
+    )
+    assert compared["rows"][0]["generalized"]["harmonic_mean"] > 0
+
+
+def test_three_classes_give_json(tmp_path):
+    digits = load_digits()
+    few = ["zero", "one", "three"]
+    parts = {"train": np.flatnonzero(np.isin(digits.y, few)), "test_unseen": digits.rows("test_unseen")}
+    save_npz(Dataset("three", digits.X, digits.y, digits.classes, parts), tmp_path / "three.npz")
+    result = jcmspl("tune", tmp_path / "three.npz", "--json")
+    assert json.loads(result.stdout)["best_score"] is None
+    assert json.loads(result.stdout)["best_params"]["visual_reconstruction"] == JCMSPL().visual_reconstruction
+    assert result.stderr.count("note: ") == 1
+    assert jcmspl("tune", tmp_path / "three.npz", "--quiet").stderr == ""
+    compared = jcmspl(
+        "compare", tmp_path / "three.npz", "--methods", "RPL", "JCMSPL", "--repeats", "0", "--json"
+    ).stdout
+    assert json.loads(compared)["rows"][0]["cv_score"] is None
+    assert "NaN" not in compared
+
+
+def test_tuning_few_classes_is_prudent():
+    data = json.loads(jcmspl("tune", "digits", "--json", "--quiet").stdout)
+    assert data["n_splits"] == 15
+    assert data["best_params"]["visual_reconstruction"] < 100
+    assert json.loads(jcmspl("tune", "digits", "--json", "--folds", "3", "--choose", "best").stdout)["n_splits"] == 3
+
+
+def test_info(model):
+    text = jcmspl("info", model).stdout
+    assert "'two'" in text
+    assert "JCMSPL" in text
+    assert json.loads(jcmspl("info", "digits", "--json").stdout)["n_attributes"] == 24
+
+
+def test_tune(tmp_path):
+    out, grid = tmp_path / "m.safetensors", tmp_path / "grid.csv"
+    data = json.loads(jcmspl("tune", "digits", "-o", out, "--results", grid, "--json", "--halving").stdout)
+    assert 0 < data["best_score"] <= 1
+    assert load(out).get_params()["space"] == data["best_params"]["space"]
+    with open(grid) as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == data["n_settings"] >= 81
+    assert "digits" not in jcmspl("tune", "digits", "--space", "concept", "--folds", "2", "--quiet").stderr
+
+
+def test_compare(tmp_path):
+    out = tmp_path / "table.md"
+    text = jcmspl("compare", "digits", "--methods", "RidgeVS", "ESZSL", "--repeats", "2", "-o", out).stdout
+    assert " *" in text
+    assert "random splits" in text
+    assert "ESZSL" in out.read_text()
+    data = json.loads(jcmspl("compare", "digits", "--methods", "RPL", "--repeats", "0", "--json").stdout)
+    assert data["rows"][0]["repeats"] == []
+
+
+def test_bench():
+    shape = ["--samples", "300", "--features", "20", "--attributes", "5", "--classes", "6", "--repeats", "1"]
+    data = json.loads(jcmspl("bench", *shape, "--json").stdout)
+    assert data["ratio"] == pytest.approx(data["fit_seconds"] / data["gram_seconds"])
+    assert "times NumPy's X.T @ X" in jcmspl("bench", *shape).stdout
+    assert "a sample for each class" in jcmspl("bench", "--samples", "3", code=1).stderr
+
+
+def test_completion():
+    script = jcmspl("completion", "bash").stdout
+    check = f"{script}\nCOMP_WORDS=(jcmspl fit --calib); COMP_CWORD=2; _jcmspl; echo ${{COMPREPLY[@]}}"
+    result = subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True)
+    assert result.stdout == "--calibrate\n"
+    assert "bashcompinit" in jcmspl("completion", "zsh").stdout
+    assert "-l calibrate" in jcmspl("completion", "fish").stdout
+
+
+def test_on_real_files(data_folder, tmp_path):
+    cub = data_folder / "cub"
+    if not cub.is_dir():
+        pytest.skip("no cub/ in the folder of benchmark data")
+    jcmspl("fit", cub, "-o", tmp_path / "m.safetensors")
+    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", cub, "--json").stdout)
+    assert data["results"][0]["standard"]["per_class"] > 0.62
+    assert len(load_dataset(cub).unseen) == data["dataset"]["n_unseen_classes"] == 50

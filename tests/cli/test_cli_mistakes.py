@@ -1,0 +1,137 @@
+"""The command line with wrong input."""
+
+import os
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from support.command import jcmspl
+from support.processes import interruptible
+
+
+class TestMistakes:
+    """One sentence, exit code 1, no traceback, nothing written."""
+
+    def fails(self, tmp_path, *arguments):
+        before = sorted(tmp_path.rglob("*"))
+        result = jcmspl(*arguments, code=1)
+        assert "Traceback" not in result.stderr
+        assert result.stdout == ""
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+        assert sorted(tmp_path.rglob("*")) == before
+        return result.stderr
+
+    def test_no_such_data(self, tmp_path):
+        message = self.fails(tmp_path, "fit", tmp_path / "nothing", "-o", tmp_path / "m.safetensors")
+        assert "does not exist" in message
+        assert message.startswith("jcmspl fit: ")
+
+    def test_existing_output(self, tmp_path, model):
+        (tmp_path / "m.safetensors").write_text("precious")
+        assert "--force" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "m.safetensors")
+        (tmp_path / "r.html").write_text("precious")
+        assert "--force" in self.fails(tmp_path, "evaluate", model, "digits", "-o", tmp_path / "r.html")
+        assert (tmp_path / "r.html").read_text() == "precious"
+
+    def test_output_in_no_folder(self, tmp_path):
+        assert "does not exist" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "no" / "m.safetensors")
+
+    def test_not_a_model(self, tmp_path):
+        (tmp_path / "m").write_bytes(b"hello")
+        assert "safetensors" in self.fails(tmp_path, "evaluate", tmp_path / "m", "digits")
+
+    def test_not_a_mat_file(self, tmp_path):
+        (tmp_path / "x.mat").write_bytes(b"hello " * 100)
+        assert "x.mat" in self.fails(tmp_path, "fit", tmp_path / "x.mat", "-o", tmp_path / "m.safetensors")
+
+    def test_broken_benchmark_files(self, tmp_path):
+        folder = tmp_path / "mat"
+        jcmspl("convert", "digits", "-o", folder)
+        splits = (folder / "att_splits.mat").read_bytes()
+        (folder / "att_splits.mat").write_bytes(splits[: len(splits) // 2])
+        assert "att_splits.mat" in self.fails(tmp_path, "info", folder)
+
+    def test_wrong_features(self, tmp_path, model):
+        np.save(tmp_path / "x.npy", np.ones((5, 3)))
+        message = self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+        assert "(5, 3), but the model expects 64" in message
+
+    def test_nan(self, tmp_path, model):
+        np.save(tmp_path / "x.npy", np.full((5, 64), np.nan))
+        assert "NaN" in self.fails(tmp_path, "predict", model, tmp_path / "x.npy", "-o", tmp_path / "o.csv")
+
+    def test_unknown_candidates(self, tmp_path, model):
+        message = self.fails(tmp_path, "predict", model, "digits", "--part", "train", "--candidates", "yeti")
+        assert "yeti" in message
+
+    def test_class_without_a_vector(self, tmp_path, own):
+        (tmp_path / "classes.csv").write_text("name,a\nzero,1\none,2\n")
+        files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", tmp_path / "classes.csv"]
+        assert "no class vectors for 8 of the 10" in self.fails(tmp_path, "fit", *files, "-o", tmp_path / "m")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["fit", "digits", "--unseen", "0.5", "-o", "m"], "--classes FILE"),
+            (["fit", "digits", "--attributes", "att", "-o", "m"], "--attributes is for the xlsa17 layout"),
+            (["convert", "digits", "-o", "out.csv"], "neither an .npz file nor a folder"),
+            (["tune", "digits", "-o", "same", "--results", "same"], "different names"),
+            (["compare", "digits", "-o", "table.pdf"], "is written as"),
+            (["demo", "-o", "page.pdf"], "is written as"),
+        ],
+    )
+    def test_options_that_do_not_fit(self, tmp_path, arguments, message, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert message in self.fails(tmp_path, *arguments)
+
+    def test_features_alone(self, tmp_path, own, model):
+        assert "--classes FILE" in self.fails(tmp_path, "fit", own / "features.npy", "-o", tmp_path / "m")
+        assert "--part" in self.fails(tmp_path, "predict", model, own)
+
+    def test_the_file_that_is_to_blame_is_named(self, tmp_path, own):
+        files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", own / "classes.csv"]
+        (tmp_path / "split.csv").write_text("row,part\n9999,train\n")
+        message = self.fails(tmp_path, "info", *files, "--split", tmp_path / "split.csv")
+        assert "split.csv" in message
+        assert "features.npy" not in message
+        (tmp_path / "labels.txt").write_text("martian\n" * 1797)
+        files[2] = tmp_path / "labels.txt"
+        assert "labels.txt" in self.fails(tmp_path, "info", *files)
+
+    def test_debug_shows_the_traceback(self, tmp_path):
+        result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)
+        assert "Traceback" in result.stderr
+
+
+# The command line, which says when it has come to the fit.
+ANNOUNCED = """
+import sys
+from jcmspl import JCMSPL, cli
+fit = JCMSPL.fit
+def announced(*arguments, **options):
+    print("fitting", flush=True)
+    return fit(*arguments, **options)
+JCMSPL.fit = announced
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_writes_nothing(tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "big.npz", X=rng.random((3000, 300)), labels=np.arange(3000) % 60)
+    np.save(tmp_path / "classes.npy", rng.random((60, 20)))
+    files = ["fit", tmp_path / "big.npz", "--classes", tmp_path / "classes.npy", "--unseen", "0.2"]
+    options = ["--max-iter", "100000000", "--tol", "0", "-o", tmp_path / "m.safetensors"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with interruptible("-c", ANNOUNCED, *files, *options, **pipes) as process:
+        assert process.stdout.readline() == "fitting\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.0)  # the fit would take days
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert messages == "jcmspl: interrupted; nothing was written\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npz", "classes.npy"]

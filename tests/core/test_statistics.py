@@ -1,0 +1,303 @@
+import pickle
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from jcmspl import Statistics
+from support.samples import make_samples
+
+
+def plain(X, labels, n_classes):
+    """The definition."""
+    X = np.asarray(X, dtype=np.float64)
+    one_hot = np.eye(n_classes)[labels]
+    return X.T @ X, one_hot.T @ X, np.bincount(labels, minlength=n_classes)
+
+
+def assert_equals(statistics, X, labels, n_classes, rtol=1e-13):
+    gram, sums, counts = plain(X, labels, n_classes)
+    assert_allclose(statistics.gram, gram, rtol=0, atol=rtol * (np.abs(gram).max(initial=0) + 1e-300))
+    assert_allclose(statistics.class_sums, sums, rtol=0, atol=rtol * (np.abs(sums).max(initial=0) + 1e-300))
+    assert_array_equal(statistics.counts, counts)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 2, 63, 500, 5000])
+def test_equals_the_definition(n, dtype):
+    X, labels, _ = make_samples(n=max(n, 3), m=17, c=3)
+    X, labels = X[:n].astype(dtype), labels[:n]
+    statistics = Statistics.from_samples(X, labels, 3)
+    assert_equals(statistics, X, labels, 3)
+    assert statistics.gram.dtype == np.float64
+    assert_array_equal(statistics.gram, statistics.gram.T)
+    assert statistics.n_samples == n
+
+
+def test_many_features_take_several_blocks():
+    # 700 rows of 3000 features, 17 MB, are more than one block
+    rng = np.random.default_rng(0)
+    X, labels = rng.random((700, 3000)), rng.integers(0, 4, 700)
+    assert_equals(Statistics.from_samples(X, labels, 4), X, labels, 4)
+
+
+@given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 200), max_size=6), merge=st.randoms())
+def test_any_partition_and_any_merge_tree(seed, cuts, merge):
+    X, labels, _ = make_samples(n=200, m=9, c=5, seed=seed)
+    edges = [0, *sorted(cuts), 200]
+    parts = [Statistics.from_samples(X[a:b], labels[a:b], 5) for a, b in pairwise(edges)]
+    while len(parts) > 1:
+        merge.shuffle(parts)
+        parts.append(parts.pop() + parts.pop())
+    assert_equals(parts[0], X, labels, 5, rtol=1e-12)
+
+    streamed = Statistics(9, 5)
+    for a, b in pairwise(edges):
+        streamed.update(X[a:b], labels[a:b])
+    assert streamed.allclose(parts[0], rtol=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), held_out=st.sets(st.integers(0, 4)))
+def test_subtracting_a_fold_equals_leaving_it_out(seed, held_out):
+    X, labels, _ = make_samples(n=150, m=7, c=5, seed=seed)
+    fold = np.isin(labels, list(held_out))
+    rest = Statistics.from_samples(X, labels, 5) - Statistics.from_samples(X[fold], labels[fold], 5)
+    assert_equals(rest, X[~fold], labels[~fold], 5, rtol=1e-12)
+    assert not rest.class_sums[list(held_out)].any()
+
+
+LAYOUTS = {
+    "fortran": np.asfortranarray,
+    "strided rows": lambda X: np.repeat(X, 3, axis=0)[::3],
+    "strided columns": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "transposed view": lambda X: X.T.copy().T,
+    "part of a wider array": lambda X: np.hstack([X, X])[:, : X.shape[1]],
+    "unaligned": lambda X: np.frombuffer(b"x" + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape),
+    "big-endian": lambda X: X.astype(X.dtype.newbyteorder(">")),
+    "list": lambda X: X.astype(float).tolist(),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_any_memory_layout(layout, dtype):
+    X, labels, _ = make_samples(n=400, m=37, c=4)
+    X = X.astype(dtype)
+    given = layout(X)
+    if isinstance(given, np.ndarray) and given.flags.owndata:
+        given.flags.writeable = False
+    assert_equals(Statistics.from_samples(given, labels, 4), X, labels, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, np.uint16, bool])
+def test_other_dtypes(dtype):
+    rng = np.random.default_rng(0)
+    X, labels = rng.integers(0, 2, (9000, 5)).astype(dtype), rng.integers(0, 3, 9000)
+    assert_equals(Statistics.from_samples(X, labels, 3), X, labels, 3)
+
+
+def test_broadcast_array():
+    X = np.broadcast_to(np.arange(4.0), (100, 4))
+    assert_equals(Statistics.from_samples(X, np.zeros(100, int), 1), X, np.zeros(100, int), 1)
+
+
+def test_memory_map(tmp_path):
+    X, labels, _ = make_samples(n=3000, m=11, c=4)
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert_equals(Statistics.from_samples(mapped, labels, 4), mapped, labels, 4)
+
+
+def test_unit_rows():
+    X, labels, _ = make_samples(n=5000, m=13, c=4, scale=7.0)
+    X[3] = 0
+    X[4] *= 1e-200
+    X[5] *= 1e140
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    norms[4] = np.linalg.norm(X[4] * 1e200) * 1e-200
+    unit = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+    for rows in (slice(None), slice(0, 60)):
+        statistics = Statistics.from_samples(X[rows], labels[rows], 4, unit_rows=True)
+        assert_equals(statistics, unit[rows], labels[rows], 4)
+
+
+@pytest.mark.parametrize("n", [10, 9000])
+def test_unit_rows_of_huge_values(n):
+    X = np.random.default_rng(0).random((n, 1000)) * 1e200
+    labels = np.zeros(n, int)
+    small = Statistics.from_samples(X * 1e-200, labels, 1, unit_rows=True)
+    assert Statistics.from_samples(X, labels, 1, unit_rows=True).allclose(small, rtol=1e-12)
+
+
+def test_no_samples():
+    statistics = Statistics(3, 2).update(np.empty((0, 3)), np.empty(0, int))
+    assert statistics.n_samples == 0
+    assert not statistics.gram.any()
+
+
+@pytest.mark.parametrize("n", [50, 20_000])  # one block, several blocks
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+def test_a_bad_value_is_refused_and_nothing_is_added(n, bad):
+    X, labels, _ = make_samples(n=n, m=600, c=3)
+    statistics = Statistics.from_samples(X[:100], labels[:100], 3)
+    before = statistics.copy()
+    X[n - 2, 5] = bad
+    with pytest.raises(
+        ValueError, match=f"sample {n - 2} holds {'a value too large' if np.isfinite(bad) else 'NaN or infinity'}"
+    ):
+        statistics.update(X, labels)
+    assert_array_equal(statistics.gram, before.gram)
+    assert_array_equal(statistics.class_sums, before.class_sums)
+    assert_array_equal(statistics.counts, before.counts)
+
+
+def test_a_bad_value_of_another_dtype_is_refused_and_nothing_is_added():
+    X = np.ones((9000, 2), np.float16)
+    X[8999, 1] = np.nan
+    statistics = Statistics(2, 1)
+    with pytest.raises(ValueError, match="sample 8999 holds NaN"):
+        statistics.update(X, np.zeros(9000, int))
+    assert statistics.n_samples == 0
+
+
+@pytest.mark.parametrize(
+    ("X", "labels", "error", "message"),
+    [
+        (np.ones((3, 5)), [0, 1, 0], ValueError, "X has 5 features, but the statistics are for 4"),
+        (np.ones((3, 4)), [0, 1], ValueError, "3 samples but 2 labels"),
+        (np.ones((3, 4)), [0, 1, 2], ValueError, r"labels must be 0..1, but that of sample 2 is 2.*count from 1"),
+        (np.ones((3, 4)), [0, 1, -1], ValueError, "that of sample 2 is -1"),
+        (np.ones((3, 4)), [0.5, 1, 0], TypeError, "whole numbers"),
+        (np.ones((3, 4)), ["a", "b", "a"], TypeError, "whole numbers"),
+        (np.ones((3, 4)), [0, np.nan, 1], TypeError, "whole numbers"),
+        (np.ones((3, 4)), [0, np.inf, 1], ValueError, "that of sample 1 is inf"),
+        (np.ones((3, 4)), [0, 2**63, 1], ValueError, "that of sample 1 is 9"),
+        (np.ma.masked_less(np.arange(12.0).reshape(3, 4), 2), [0, 1, 0], TypeError, "masked"),
+        (np.ones((3, 4)), [[0, 1, 0]], ValueError, "one-dimensional"),
+        (np.ones(4), [0], ValueError, "reshape"),
+        (np.ones((3, 4), complex), [0, 1, 0], TypeError, "real numbers"),
+        (np.array([["a"] * 4]), [0], TypeError, "real numbers"),
+    ],
+)
+def test_bad_input(X, labels, error, message):
+    with pytest.raises(error, match=message):
+        Statistics(4, 2).update(X, labels)
+
+
+def test_sparse_matrix_is_refused_with_advice():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(TypeError, match="toarray"):
+        Statistics(3, 1).update(sparse.eye(3), [0, 0, 0])
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [0, -1], [0.5, 1], [np.nan, 1], [2**40, 0]])
+def test_bad_labels_without_a_number_of_classes(labels):
+    with pytest.raises((TypeError, ValueError), match="labels must be"):
+        Statistics.from_samples(np.ones((2, 3)), labels)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2), (-1, 2), (3, -1), (2**70, 2)])
+def test_bad_sizes(sizes):
+    with pytest.raises(ValueError, match="must be from"):
+        Statistics(*sizes)
+
+
+def test_different_shapes_do_not_add_up():
+    with pytest.raises(ValueError, match="differ in shape"):
+        Statistics(3, 2) + Statistics(3, 4)
+    with pytest.raises(TypeError):
+        Statistics(3, 2) + 1
+
+
+def test_cannot_take_away_what_is_not_there():
+    one = Statistics.from_samples(np.ones((2, 2)), [0, 0], 2)
+    two = Statistics.from_samples(np.ones((2, 2)), [0, 1], 2)
+    with pytest.raises(ValueError, match="more samples of a class than there are"):
+        one -= two
+    assert_array_equal(one.counts, [2, 0])
+
+
+def test_adding_to_itself():
+    X, labels, _ = make_samples(n=50, m=4, c=3)
+    statistics = Statistics.from_samples(X, labels, 3)
+    statistics += statistics
+    assert_equals(statistics, np.vstack([X, X]), np.concatenate([labels, labels]), 3)
+
+
+def test_select_classes():
+    X, labels, _ = make_samples(n=60, m=4, c=3)
+    statistics = Statistics.from_samples(X, labels, 3)
+    wider = statistics.select_classes([2, -1, 0, 1])
+    assert_array_equal(wider.counts, statistics.counts[[2, 0, 0, 1]] * [1, 0, 1, 1])
+    assert_array_equal(wider.class_sums[[0, 2, 3]], statistics.class_sums[[2, 0, 1]])
+    assert wider.select_classes([2, 3, 0]).allclose(statistics, rtol=0)
+    with pytest.raises(ValueError, match=r"class 1 has .* cannot be left out"):
+        statistics.select_classes([0, 2])
+    with pytest.raises(ValueError, match="different numbers"):
+        statistics.select_classes([0, 0, 1, 2])
+    with pytest.raises(TypeError, match="class numbers"):
+        statistics.select_classes([True, True, True])
+
+
+def test_from_arrays_and_pickle():
+    X, labels, _ = make_samples(n=60, m=4, c=3)
+    statistics = Statistics.from_samples(X, labels, 3)
+    again = pickle.loads(pickle.dumps(statistics))
+    assert_array_equal(again.gram, statistics.gram)
+    assert_array_equal(again.class_sums, statistics.class_sums)
+    assert_array_equal(again.counts, statistics.counts)
+    assert repr(again) == "Statistics(n_features=4, n_classes=3, n_samples=60)"
+    with pytest.raises(ValueError, match="expected gram"):
+        Statistics.from_arrays(np.eye(3), np.ones((2, 4)), [1, 1])
+    for counts in ([1, -1], [1, np.inf], [1, 0.5]):
+        with pytest.raises(ValueError, match="whole numbers"):
+            Statistics.from_arrays(np.eye(4), np.ones((2, 4)), counts)
+    with pytest.raises(ValueError, match="negative element on its diagonal"):
+        Statistics.from_arrays(-np.eye(4), np.ones((2, 4)), [1, 1])
+
+
+def test_copy_is_independent():
+    one = Statistics.from_samples(np.ones((2, 2)), [0, 0], 1)
+    two = one.copy()
+    two.update(np.ones((1, 2)), [0])
+    assert one.n_samples == 2
+
+
+def test_allclose_sees_differences():
+    X, labels, _ = make_samples(n=60, m=4, c=3)
+    statistics = Statistics.from_samples(X, labels, 3)
+    assert not statistics.allclose(Statistics.from_samples(X * 1.001, labels, 3))
+    assert not statistics.allclose(Statistics.from_samples(X, labels, 4))
+    assert not statistics.allclose(Statistics.from_samples(X[:-1], labels[:-1], 3))
+
+
+def test_several_threads_update_one_object():
+    X, labels, _ = make_samples(n=4000, m=60, c=5)
+    statistics = Statistics(60, 5)
+    threads = [
+        threading.Thread(target=lambda part=part: statistics.update(X[part::8], labels[part::8])) for part in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_equals(statistics, X, labels, 5)
+
+
+def test_reading_while_another_thread_updates():
+    X, labels, _ = make_samples(n=20_000, m=300, c=5)
+    statistics = Statistics(300, 5)
+    thread = threading.Thread(target=lambda: [statistics.update(X, labels) for _ in range(5)])
+    thread.start()
+    seen = {0}
+    while thread.is_alive():
+        seen.add(statistics.n_samples)
+    thread.join()
+    # only whole chunks are ever seen
+    assert seen <= set(range(0, 100_001, 20_000))
+    assert statistics.n_samples == 100_000

@@ -1,0 +1,137 @@
+"""The project's own file: streams in, memory maps out, nothing pickled."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from jcmspl import ClassTable
+from jcmspl.datasets import Dataset, DatasetError, load_npz, make_zsl, save_npz
+from jcmspl.datasets import npz as npz_module
+from support.data_sets import Counting, same
+
+CONTENT = {
+    "features": np.arange(8.0).reshape(4, 2),
+    "labels": np.array(["a", "b", "b", "c"]),
+    "class_names": np.array(["a", "b", "c"]),
+    "class_vectors": np.eye(3),
+    "train": np.array([0, 1]),
+    "test_unseen": np.array([3]),
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_zsl(200, 9, 5, 6, 3, n_val=2)
+
+
+def test_round_trip(tmp_path, made):
+    save_npz(made, tmp_path / "made.npz")
+    back = load_npz(tmp_path / "made.npz")
+    same(back, made)
+    assert (back.name, back.source) == (made.name, made.source)
+    assert back.classes.attributes == made.classes.attributes
+    assert [file.name for file in tmp_path.iterdir()] == ["made.npz"]
+
+
+def test_features_are_mapped_where_the_core_can_read_them(tmp_path, made):
+    save_npz(made, tmp_path / "made.npz")
+    X = load_npz(tmp_path / "made.npz").X
+    assert isinstance(X, np.memmap)
+    assert X.flags.aligned
+    assert X.ctypes.data % 64 == 0
+
+
+def test_numpy_reads_it(tmp_path, made):
+    save_npz(made, tmp_path / "made.npz")
+    with np.load(tmp_path / "made.npz", allow_pickle=False) as file:
+        assert_array_equal(file["features"], made.X)
+        assert file["labels"].tolist() == made.y.tolist()
+        assert_array_equal(file["test_unseen"], made.rows("test_unseen"))
+        assert all(file[name].dtype.kind != "O" for name in file)
+    assert zipfile.ZipFile(tmp_path / "made.npz").testzip() is None
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_it_reads_what_numpy_writes(tmp_path, save, order):
+    save(tmp_path / "a.npz", **{**CONTENT, "features": np.asarray(CONTENT["features"], order=order)})
+    data = load_npz(tmp_path / "a.npz")
+    assert data.name == "a"
+    assert_array_equal(data.X, CONTENT["features"])
+    assert data.unseen == ["c"]
+
+
+def test_features_are_written_in_a_stream(tmp_path, monkeypatch):
+    monkeypatch.setattr(npz_module, "_CHUNK_BYTES", 1000)
+    lazy = Counting(2000, 5)
+    y = ["a", "b"] * 1000
+    save_npz(Dataset("lazy", lazy, y, ClassTable(["a", "b"], np.eye(2)), {"train": [0, 1]}), tmp_path / "a.npz")
+    assert lazy.most == 50
+    assert_array_equal(load_npz(tmp_path / "a.npz").X, lazy[:])
+
+
+@given(
+    st.one_of(
+        st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), min_size=2),
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2),
+    )
+)
+def test_labels_come_back(tmp_path_factory, labels):
+    labels = list(dict.fromkeys(labels))
+    n = len(labels)
+    data = Dataset("x", np.eye(n), labels, ClassTable(labels, np.eye(n)), {"train": range(n)})
+    path = tmp_path_factory.mktemp("labels") / "x.npz"
+    save_npz(data, path)
+    assert load_npz(path).y.tolist() == labels
+
+
+def test_it_refuses_objects(tmp_path):
+    labels = [1, "a"]
+    data = Dataset("x", np.eye(2), labels, ClassTable(labels, np.eye(2)), {"train": [0, 1]})
+    with pytest.raises(DatasetError, match="all text or all numbers"):
+        save_npz(data, tmp_path / "x.npz")
+    assert list(tmp_path.iterdir()) == []
+    for name in ("labels", "features"):
+        np.savez(tmp_path / "y.npz", **{**CONTENT, name: np.array([[1, "a"], 2], dtype=object)})
+        with pytest.raises(DatasetError, match=r"y.npz.*(allow_pickle|Python objects)"):
+            load_npz(tmp_path / "y.npz")
+
+
+def test_nothing_is_written_over(tmp_path, made):
+    path = tmp_path / "a.npz"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        save_npz(made, path)
+    assert path.read_text() == "mine"
+    save_npz(made, path, overwrite=True)
+    assert load_npz(path).n_samples == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"labels": None, "train": None},
+            "lacks labels, train: it holds class_names, class_vectors, features, test_un",
+        ),
+        ({"class_vectors": np.array([[1, 2], [np.nan, 1], [0, 0]])}, "a.npz: class_vectors holds NaN .* classes: 'b'"),
+        ({"class_names": np.array(["a", "b"])}, "a.npz: there are 2 labels but 3 class_vectors"),
+        (
+            {"class_names": np.array(["a", "b", "d"])},
+            "a.npz: there are no class vectors for 1 of the 3 classes in y: 'c'",
+        ),
+        ({"train": np.array([0, 4])}, "a.npz: part 'train' holds the row 4, but rows are 0 to 3"),
+        ({"test_unseen": np.array([2])}, "a.npz: seen and unseen classes overlap"),
+        ({"features": np.ones((3, 2))}, "a.npz: there are 3 samples in X but 4 labels in y"),
+        ({"features": np.array(["x"])}, "a.npz: X must have rows and columns"),
+    ],
+)
+def test_bad_content(tmp_path, changes, message):
+    content = {key: value for key, value in {**CONTENT, **changes}.items() if value is not None}
+    np.savez(tmp_path / "a.npz", **content)
+    with pytest.raises(DatasetError, match=message):
+        load_npz(tmp_path / "a.npz")

@@ -1,0 +1,133 @@
+"""Real features and attributes: CUB in the layout of the xlsa17 benchmark files."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.io import loadmat
+from scipy.spatial.distance import cdist
+
+from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS
+from support.normalised import explicit
+from support.reference import class_codes, jcmspl_iterations
+
+LAMBDAS = (0.01, 1.0, 0.1, 0.01)  # the defaults of the estimator
+
+
+class Birds(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    table: ClassTable
+    parts: dict
+
+    def part(self, name):
+        return self.X[self.parts[name]], self.y[self.parts[name]]
+
+
+@pytest.fixture(scope="module")
+def cub(data_folder):
+    if not (data_folder / "cub").is_dir():
+        pytest.skip("no cub/ in the folder of benchmark data")
+    features, splits = loadmat(data_folder / "cub" / "efflite2.mat"), loadmat(data_folder / "cub" / "att_splits.mat")
+    names = np.array([str(cell[0]) for cell in splits["allclasses_names"].ravel()])
+    parts = {  # the files count from 1
+        name: splits[f"{name}_loc"].ravel().astype(np.int64) - 1 for name in ("trainval", "test_seen", "test_unseen")
+    }
+    y = names[features["labels"].ravel().astype(np.int64) - 1]
+    return Birds(np.ascontiguousarray(features["features"].T), y, ClassTable(names, splits["att"].T), parts)
+
+
+def test_equals_the_textbook_end_to_end(cub):
+    # the first 300 features: the textbook takes a minute with all of them
+    X, y = cub.part("trainval")
+    X_new, y_new = cub.part("test_unseen")
+    X, X_new = X[:, :300].astype(np.float64), X_new[:, :300].astype(np.float64)
+    model = JCMSPL(max_iter=3, tol=0).fit(X, y, class_vectors=cub.table)
+
+    seen, codes = np.unique(y, return_inverse=True)
+    vectors = cub.table.select(seen.tolist()).vectors
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    centred = unit - unit.mean(axis=0)
+    H = class_codes(150, 150)[:, codes]
+    samples = explicit("sample_l2+center", X)
+    *_, (A, B, _, terms) = jcmspl_iterations(samples.T, centred[codes].T, H, H, LAMBDAS, 3)
+    assert np.linalg.norm(model.visual_projection_ - A) < 1e-8 * np.linalg.norm(A)
+    # centring makes the class vectors dependent, which SciPy's solver does not notice: compare what B does to them
+    expected = B @ centred.T
+    assert np.linalg.norm(model.semantic_projection_ @ centred.T - expected) < 1e-7 * np.linalg.norm(expected)
+    assert_allclose(model.objective_terms_[-1], terms, rtol=1e-8)
+
+    names = sorted(set(y_new.tolist()))
+    candidates = cub.table.select(names).vectors
+    candidates = candidates / np.linalg.norm(candidates, axis=1, keepdims=True) - unit.mean(axis=0)
+    train_mean = (X / np.linalg.norm(X, axis=1, keepdims=True)).mean(axis=0)
+    estimates = (X_new / np.linalg.norm(X_new, axis=1, keepdims=True) - train_mean) @ A.T @ B
+    nearest = np.array(names)[cdist(estimates, candidates, "cosine").argmin(axis=1)]
+    assert np.mean(model.predict(X_new, candidates=names) == nearest) > 0.999  # but for ties within rounding
+
+
+@pytest.fixture(scope="module")
+def model(cub):
+    return JCMSPL().fit(*cub.part("trainval"), class_vectors=cub.table)
+
+
+@pytest.mark.parametrize(("space", "least"), [("semantic", 0.62), ("concept", 0.62), ("visual", 0.57)])
+def test_birds_never_seen_are_recognised_untuned(cub, model, space, least):
+    assert model.converged_
+    recogniser = model.recogniser(candidates="unseen", space=space)
+    X, y = cub.part("test_unseen")
+    right = recogniser.predict(X) == y
+    per_class = np.mean([right[y == name].mean() for name in np.unique(y)])
+    assert per_class > least  # chance is 0.02
+    if space == model.space:
+        assert model.score(X, y) == pytest.approx(per_class)
+
+
+def test_calibration_on_training_classes_helps_with_others(cub, model):
+    def harmonic():
+        seen, unseen = (model.score(*cub.part(part), candidates="all") for part in ("test_seen", "test_unseen"))
+        return 2 * seen * unseen / (seen + unseen)
+
+    before = harmonic()
+    model.calibrate(*cub.part("trainval"))
+    assert harmonic() > max(0.5, before + 0.1)
+
+
+# A part of the default grid, around its best setting: all of it takes minutes (bench/accuracy.py).
+GRID = {"semantic_match": 0.01, "class_match": (1.0, 100.0), "visual_reconstruction": (0.1, 10.0), "extend": 0}
+
+
+@pytest.fixture(scope="module")
+def tuned(cub):
+    return JCMSPLCV(**GRID, semantic_reconstruction=0.01).fit(*cub.part("trainval"), class_vectors=cub.table)
+
+
+def test_tuned_on_training_classes(cub, tuned):
+    assert tuned.best_params_["visual_reconstruction"] == 0.1
+    assert 0.68 < tuned.best_score_ < 0.78  # of 30 classes
+    assert tuned.score(*cub.part("test_unseen")) > 0.62  # of 50
+
+
+def test_scores_of_folds_are_those_of_plain_fits(cub, tuned):
+    X, y = cub.part("trainval")
+    train, test = next(ClassKFold(5).split(X, y))
+    plain = JCMSPL(**tuned.best_params_, max_iter=35).fit(X[train], y[train], class_vectors=cub.table)
+    score = plain.score(X[test], y[test], candidates=sorted(set(y[test].tolist())))
+    assert tuned.cv_results_["split0_test_score"][tuned.best_index_] == pytest.approx(score, abs=0.002)
+
+
+# What each reaches here (bench/accuracy.py) but for a little slack.
+@pytest.mark.parametrize(
+    ("peer", "grid", "least"),
+    [
+        (RidgeVS(), {"alpha": (0.1, 1.0, 10.0)}, 0.51),
+        (RPL(), {"alpha": (1.0, 10.0, 100.0)}, 0.59),
+        (SAE(space="visual"), {"weight": (0.01, 0.1, 1.0)}, 0.58),
+        (ESZSL(), {"visual_penalty": (1.0, 10.0), "semantic_penalty": (0.1, 1.0)}, 0.57),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_tuned_peers_do_not_reach_it(cub, tuned, peer, grid, least):
+    search = ClassSearchCV(peer, grid, extend=0).fit(*cub.part("trainval"), class_vectors=cub.table)
+    assert least < search.score(*cub.part("test_unseen")) < tuned.score(*cub.part("test_unseen")) - 0.01

@@ -1,0 +1,1 @@
+"""What the tests share: an oracle, made-up data, files in known layouts, fits to compare with. No tests."""

@@ -1,0 +1,15 @@
+"""Fits to animals that are hard to tell apart, for the tests of recognition."""
+
+from jcmspl import JCMSPL
+from support.animals import make_zoo
+
+ZOO = make_zoo(noise=1.0)
+SPACES = ("semantic", "visual", "concept")
+METRICS = ("cosine", "euclidean", "dot")
+
+
+def fitted(**parameters):
+    return JCMSPL(**parameters).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+MODEL = fitted()

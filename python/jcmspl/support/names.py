@@ -6,6 +6,9 @@ SPACES = ("visual", "semantic", "concept")
 #: How they are compared.
 METRICS = ("cosine", "euclidean", "dot")
 
+#: The ablations of the paper, settings of JCMSPL with names of their own.
+ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
+
 #: What is done to each feature, or entry of class vectors.
 COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
 

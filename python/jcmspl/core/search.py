@@ -23,13 +23,13 @@ from jcmspl.support.arguments import (
     require_finite,
     working_dtype,
 )
+from jcmspl.support.names import METRICS as METRICS
+from jcmspl.support.names import SPACES as SPACES
 from jcmspl.support.threads import blas_threads
 
 # Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
 
-SPACES = ("visual", "semantic", "concept")
-METRICS = ("cosine", "euclidean", "dot")
 Space = Literal["visual", "semantic", "concept"]
 Metric = Literal["cosine", "euclidean", "dot"]
 

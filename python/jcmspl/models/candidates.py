@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-
-#: Groups of candidates that have a name.
-GROUPS = ("seen", "unseen", "all")
+from jcmspl.support.names import GROUPS as GROUPS
 
 
 def candidate_table(

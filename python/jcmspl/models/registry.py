@@ -45,8 +45,8 @@ def get(name: str) -> type[Any]:
     found = _METHODS.get(name) or methods().get(name)
     if found is None:
         alike = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.5)
-        hint = f" Did you mean {alike[0]}?" if alike else ""
-        raise ValueError(f"there is no method {name!r}: choose from {', '.join(names())}.{hint}")
+        hint = f"did you mean {alike[0]}? There are " if alike else "choose from "
+        raise ValueError(f"there is no method {name!r}: {hint}{', '.join(names())}")
     return found
 
 

@@ -167,7 +167,7 @@ class SeenUnseenDisplay:
         """Draw the curve of a fitted model on samples of seen and of unseen classes."""
         seen = estimator.recogniser(candidates="seen")
         unseen = estimator.recogniser(candidates="unseen", class_vectors=class_vectors)
-        curve = generalized_curve(seen, unseen, [(estimator._samples(X), y)])
+        curve = generalized_curve(seen, unseen, [(estimator._checked(X), y)])
         return cls(curve, estimator.seen_bias_).plot(ax=ax, name=name)
 
     def plot(self, ax: Any = None, *, name: str | None = None) -> SeenUnseenDisplay:

@@ -203,14 +203,14 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
         single value, holds for the chosen model at once; anything else holds for the next fit.
         """
-        super().set_params(**params)
-        if hasattr(self, "best_estimator_"):
+        if "best_estimator_" in vars(self):
+            known = {*self.best_estimator_.get_params(deep=False)} & {*_AFTER_THE_FIT}
             own = {name.removeprefix("estimator__"): value for name, value in params.items()}
-            known = self.best_estimator_.get_params(deep=False)
-            single = {name: value for name, value in own.items() if name in known and len(as_values(value, name)) == 1}
-            now = {name: as_values(value, name)[0] for name, value in single.items() if name in _AFTER_THE_FIT}
+            tried = {name: as_values(value, name) for name, value in own.items() if name in known}
+            now = {name: values[0] for name, values in tried.items() if len(values) == 1}
             clone(self.best_estimator_).set_params(**now)._check_parameters()
             self.best_estimator_.set_params(**now)
+        super().set_params(**params)
         return self
 
     @property

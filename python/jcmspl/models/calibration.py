@@ -107,6 +107,10 @@ class SeenUnseenCurve:
         seen, unseen = self.accuracies(self.biases())
         return float(np.sum((unseen[1:] + unseen[:-1]) / 2 * -np.diff(seen)))
 
+    def best_bias(self) -> float:
+        """Return the bias with the highest harmonic mean: the middle of it, where several are best."""
+        return best_bias([self])
+
 
 def best_bias(curves: list[SeenUnseenCurve]) -> float:
     """Return the bias with the highest mean harmonic mean over the curves: the middle of it, where several are best."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
-from jcmspl.evaluation.report import percent
+from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import dumps
+from jcmspl.io.json_text import plain as plain  # the command line takes it from here
 from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
 from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-from jcmspl.report.text import aligned, markdown_heading, markdown_table
+from jcmspl.report.text import aligned, markdown_heading, markdown_table, percent
 from jcmspl.support.progress import Progress
 
 #: The methods that are compared, by name: what makes an estimator that tunes itself.
@@ -35,6 +36,16 @@ METHODS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
+class GeneralizedFigures:
+    """Recognition among all classes: accuracies with the bias of the model, and the area under the curve."""
+
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+    ausuc: float
+
+
+@dataclass(frozen=True)
 class Row:
     """What one method reached.
 
@@ -48,8 +59,8 @@ class Row:
     unseen : float
         Per-class accuracy on unseen classes.
     unseen_per_sample : float
-    generalized : dict or None
-        acc_seen, acc_unseen, harmonic_mean (calibrated on training classes) and ausuc.
+    generalized : GeneralizedFigures or None
+        Calibrated on training classes.
     repeats : list of float
         Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
     """
@@ -60,7 +71,7 @@ class Row:
     cv_error: float
     unseen: float
     unseen_per_sample: float
-    generalized: dict[str, float] | None
+    generalized: GeneralizedFigures | None
     repeats: list[float]
 
 
@@ -97,10 +108,10 @@ class Comparison:
         ]
         if generalized:
             header += ["seen, of all", "unseen, of all", "harmonic mean", "AUSUC"]
-            found = [row.generalized or {} for row in self.rows]
-            columns += [[percent(one.get(key)) for one in found] for key in ("acc_seen", "acc_unseen")]
-            columns += [_marked([one.get("harmonic_mean", 0.0) for one in found])]
-            columns += [[f"{one['ausuc']:.3f}" if one else "" for one in found]]
+            found = [row.generalized or GeneralizedFigures(np.nan, np.nan, np.nan, np.nan) for row in self.rows]
+            columns += [[percent(one.acc_seen) for one in found], [percent(one.acc_unseen) for one in found]]
+            columns += [_marked([one.harmonic_mean for one in found])]
+            columns += [["" if np.isnan(one.ausuc) else f"{one.ausuc:.3f}" for one in found]]
         if repeated:
             header += ["random splits"]
             columns += [
@@ -138,7 +149,7 @@ class Comparison:
         """Return the comparison as JSON."""
         data = {
             "dataset": self.dataset,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": self.rows,
             "failures": self.failures,
             "versions": versions(),
         }
@@ -218,15 +229,14 @@ def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]
     return {name: METHODS[name] for name in methods}
 
 
-def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Any]:
+def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Report]:
     X, y = dataset.part("trainval")
     fit_or_stop(model, X, y, dataset)
     if len(dataset.rows("test_seen")):
         with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.calibrate(X, y)
-    plain = model.best_estimator_
-    return model, evaluate(plain, dataset, spaces=[plain.space], progress=False)
+    return model, evaluate(model, dataset, spaces=[model.best_estimator_.space], progress=False)
 
 
 def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
@@ -239,25 +249,20 @@ def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
     return model
 
 
-def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:
-    result = report.data["results"][0]
-    generalized = result.get("generalized")
-    keys = ("acc_seen", "acc_unseen", "harmonic_mean", "ausuc")
+def _row(name: str, model: Any, report: Report, repeats: list[float]) -> Row:
+    standard, found = report.results[0].standard, report.results[0].generalized
     return Row(
         method=name,
         parameters={key: plain(value) for key, value in model.best_params_.items()},
         cv_score=float(model.best_score_),
         cv_error=float(model.best_score_std_),
-        unseen=float(result["standard"]["per_class"]),
-        unseen_per_sample=float(result["standard"]["per_sample"]),
-        generalized=None if generalized is None else {key: float(generalized[key]) for key in keys},
+        unseen=standard.per_class,
+        unseen_per_sample=standard.per_sample,
+        generalized=None
+        if found is None
+        else GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc),
         repeats=repeats,
     )
-
-
-def plain(value: Any) -> Any:
-    """Return a Python number for one of NumPy's; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _random_split(dataset: Dataset, seed: int) -> Dataset:
@@ -272,7 +277,7 @@ def _random_split(dataset: Dataset, seed: int) -> Dataset:
 
 
 def _marked(shares: Sequence[float]) -> list[str]:
-    best = max(shares)
+    best = max((share for share in shares if not np.isnan(share)), default=np.nan)
     return [percent(share) + (" *" if share == best else "  ") for share in shares]
 
 

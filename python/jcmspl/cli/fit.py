@@ -53,12 +53,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def fit_to(model: Any, dataset: Any, part: str, arguments: argparse.Namespace) -> None:
-    """Fit a model to a part of a data set, a chunk at a time; an early stop is told in a line."""
+    """Fit a model to a part of a data set, a chunk at a time if it can; an early stop is told in a line."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(dataset.chunks(part), class_vectors=dataset.classes)
+        data = dataset.part(part) if model.NEEDS == "samples" else (dataset.chunks(part),)
+        model.fit(*data, class_vectors=dataset.classes)
     for warning in caught:
         say(arguments, f"note: {warning.message}")
 

@@ -145,7 +145,7 @@ class PreparedFold:
         model._become(model._fit(self.prepared, monitor), monitor.timings, self.training)
         bias = np.zeros(self.candidates.n_classes)
         variants_of = (model.set_params(**variant) for variant in variants)
-        return [one._recogniser_of(self.candidates, bias, one._own_space) for one in variants_of]
+        return [one._recogniser_of(self.candidates, bias, one.own_space) for one in variants_of]
 
 
 def _choices(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from jcmspl.model_selection.base import BaseClassSearch
+from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 
 
@@ -151,3 +152,10 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def search_for(method: type[Any], fixed: dict[str, Any], **options: Any) -> BaseClassSearch:
+    """Return the search for the parameters of a method, of which some may be fixed."""
+    if method is JCMSPL:
+        return JCMSPLCV(**fixed, **options)
+    return ClassSearchCV(method(**fixed), **options)

@@ -102,14 +102,14 @@ class SeenUnseenCurve:
         margin = max(float(steps[-1] - steps[0]), 1.0) * 0.01
         return np.concatenate([[steps[0] - margin], (steps[1:] + steps[:-1]) / 2, [steps[-1] + margin]])
 
-    def best_bias(self) -> float:
-        """Return the bias with the highest harmonic mean: the middle of it, where several are best."""
-        return best_bias([self])
-
     def area(self) -> float:
         """Return the area under the curve (AUSUC)."""
         seen, unseen = self.accuracies(self.biases())
         return float(np.sum((unseen[1:] + unseen[:-1]) / 2 * -np.diff(seen)))
+
+    def best_bias(self) -> float:
+        """Return the bias with the highest harmonic mean: the middle of it, where several are best."""
+        return best_bias([self])
 
 
 def best_bias(curves: list[SeenUnseenCurve]) -> float:

@@ -101,7 +101,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         LinearRecogniser
             A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
         """
-        space = one_of(self._own_space if space is None else space, "space", self.SPACES)
+        space = one_of(self.own_space if space is None else space, "space", self.SPACES)
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
         return self._recogniser_of(table, bias, space)
 
@@ -382,10 +382,11 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     @property
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
-        return self._bias_in(self._own_space)
+        return self._bias_in(self.own_space)
 
     @property
-    def _own_space(self) -> str:
+    def own_space(self) -> str:
+        """Where the model compares: its parameter space, if it has one."""
         return str(getattr(self, "space", self.SPACES[0]))
 
     @property
@@ -426,6 +427,6 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if chosen is not None:
             return chosen
         seen = self.class_table_.select(self.classes_.tolist())
-        recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self._own_space, scaled_already=True)
+        recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)
         return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))

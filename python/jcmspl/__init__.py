@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 else:  # hidden from type checkers, which would take any name to be there
     import importlib as _importlib
+    from threading import RLock as _RLock
 
     _HOMES = {
         "core.search": ("AffineScorer", "nearest"),
@@ -70,18 +71,26 @@ else:  # hidden from type checkers, which would take any name to be there
     _MODULES = ("datasets", "metrics", "plots")
     _LAYERS = ("support", "core", "io", "report", "data", "models", "model_selection", "evaluation", "cli")
 
+    # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this
+    # package may ask for a public name of it while it is being imported: it would hold its lock and wait for this one.
+    _one_at_a_time = _RLock()
+
     def __getattr__(name):
         """Load what is asked for by name (PEP 562); from then on it is found without this."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
+        with _one_at_a_time:
+            globals()[name] = value = _loaded(name)
+        return value
+
+    def _loaded(name):
         if name in _MODULES or name in _LAYERS:
             return _importlib.import_module(f"jcmspl.{name}")
         if name in _HOME_OF:
-            value = getattr(_importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
-        elif not name.startswith("_") and name in _registry().names():
-            value = _registry().get(name)
-        else:
-            raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
-        globals()[name] = value
-        return value
+            return getattr(_importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
+        if name in _registry().names():
+            return _registry().get(name)
+        raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
 
     def __dir__():
         return sorted({*__all__, *_MODULES, *_registry().names(), *(n for n in globals() if n.startswith("__"))})

@@ -29,10 +29,9 @@ The kernels of the compiled core, each usable on its own:
 Each is loaded when it is first used, so that ``import jcmspl`` itself takes no time.
 """
 
-from typing import TYPE_CHECKING
-
 from jcmspl.support.version import __version__
 
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
 if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter
     from jcmspl import datasets as datasets
     from jcmspl import metrics as metrics
@@ -51,8 +50,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.persistence import ModelFileError, load
     from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 else:  # hidden from type checkers, which would take any name to be there
-    import importlib as _importlib
-    from threading import RLock as _RLock
+    from _thread import RLock as _RLock  # that of threading
 
     _HOMES = {
         "core.search": ("AffineScorer", "nearest"),
@@ -84,10 +82,12 @@ else:  # hidden from type checkers, which would take any name to be there
         return value
 
     def _loaded(name):
+        import importlib
+
         if name in _MODULES or name in _LAYERS:
-            return _importlib.import_module(f"jcmspl.{name}")
+            return importlib.import_module(f"jcmspl.{name}")
         if name in _HOME_OF:
-            return getattr(_importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
+            return getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
         if name in _registry().names():
             return _registry().get(name)
         raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
@@ -96,7 +96,9 @@ else:  # hidden from type checkers, which would take any name to be there
         return sorted({*__all__, *_MODULES, *_registry().names(), *(n for n in globals() if n.startswith("__"))})
 
     def _registry():
-        return _importlib.import_module("jcmspl.models.registry")
+        import importlib
+
+        return importlib.import_module("jcmspl.models.registry")
 
 
 __all__ = [

@@ -29,10 +29,9 @@ The kernels of the compiled core, each usable on its own:
 Each is loaded when it is first used, so that ``import jcmspl`` itself takes no time.
 """
 
-from typing import TYPE_CHECKING
-
 from jcmspl.support.version import __version__
 
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
 if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter
     from jcmspl import datasets as datasets
     from jcmspl import metrics as metrics
@@ -57,7 +56,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.sae import SAE
     from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
 else:  # hidden from type checkers, which would take any name to be there
-    import importlib as _importlib
+    from _thread import RLock as _RLock  # that of threading
 
     _HOMES = {
         "core.search": ("AffineScorer", "nearest"),
@@ -78,24 +77,36 @@ else:  # hidden from type checkers, which would take any name to be there
     _MODULES = ("datasets", "metrics", "plots")
     _LAYERS = ("support", "core", "io", "report", "data", "models", "model_selection", "evaluation", "cli")
 
+    # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this
+    # package may ask for a public name of it while it is being imported: it would hold its lock and wait for this one.
+    _one_at_a_time = _RLock()
+
     def __getattr__(name):
         """Load what is asked for by name (PEP 562); from then on it is found without this."""
-        if name in _MODULES or name in _LAYERS:
-            return _importlib.import_module(f"jcmspl.{name}")
-        if name in _HOME_OF:
-            value = getattr(_importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
-        elif not name.startswith("_") and name in _registry().names():
-            value = _registry().get(name)
-        else:
+        if name.startswith("_"):
             raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
-        globals()[name] = value
+        with _one_at_a_time:
+            globals()[name] = value = _loaded(name)
         return value
+
+    def _loaded(name):
+        import importlib
+
+        if name in _MODULES or name in _LAYERS:
+            return importlib.import_module(f"jcmspl.{name}")
+        if name in _HOME_OF:
+            return getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
+        if name in _registry().names():
+            return _registry().get(name)
+        raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
 
     def __dir__():
         return sorted({*__all__, *_MODULES, *_registry().names(), *(n for n in globals() if n.startswith("__"))})
 
     def _registry():
-        return _importlib.import_module("jcmspl.models.registry")
+        import importlib
+
+        return importlib.import_module("jcmspl.models.registry")
 
 
 __all__ = [

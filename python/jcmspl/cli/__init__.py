@@ -5,7 +5,9 @@ No command imports more than its options need before it runs: help, the version 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+TYPE_CHECKING = False  # as in typing; while something is imported here, Ctrl-C would end in a traceback
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jcmspl.cli._options import add_messages, show
 
-#: Samples, features, attributes and training classes of known data sets.
+#: Samples, features, attributes and training classes (as many as concepts) of the paper's data sets.
 SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.
 _PAUSE = 0.15

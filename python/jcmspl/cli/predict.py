@@ -101,8 +101,8 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[int, Itera
         dataset = load_dataset(arguments.samples)
         X, rows = dataset.X, dataset.rows(arguments.part)
     else:
-        if Path(arguments.samples).is_dir():
-            raise IsADirectoryError(f"{arguments.samples} is a folder: of a data set, name the part with --part")
+        if Path(arguments.samples).is_dir() or arguments.samples == "digits":
+            raise ValueError(f"{arguments.samples} is not a file of features: of a data set, name the part with --part")
         X = load_features(arguments.samples)
         rows = np.arange(len(X))
     if len(X.shape) != 2 or X.shape[1] != n_features:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest

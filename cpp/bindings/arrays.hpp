@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "jcmspl/statistics.hpp"
-#include "jcmspl/types.hpp"
+#include "jcmspl/data/statistics.hpp"
+#include "jcmspl/support/types.hpp"
 
 namespace jcmspl::bindings {
 

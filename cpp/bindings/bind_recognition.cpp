@@ -1,5 +1,5 @@
 #include "arrays.hpp"
-#include "jcmspl/recognition.hpp"
+#include "jcmspl/search/recognition.hpp"
 #include "register.hpp"
 #include "signals.hpp"
 

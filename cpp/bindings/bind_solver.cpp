@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "arrays.hpp"
-#include "jcmspl/solver.hpp"
+#include "jcmspl/descent/solve.hpp"
 #include "register.hpp"
 #include "shared_statistics.hpp"
 #include "signals.hpp"

@@ -1,5 +1,5 @@
 #include "arrays.hpp"
-#include "jcmspl/statistics.hpp"
+#include "jcmspl/data/statistics.hpp"
 #include "register.hpp"
 #include "shared_statistics.hpp"
 #include "signals.hpp"

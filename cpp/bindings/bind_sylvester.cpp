@@ -1,7 +1,7 @@
 #include <pybind11/complex.h>
 
 #include "arrays.hpp"
-#include "jcmspl/sylvester.hpp"
+#include "jcmspl/linalg/sylvester.hpp"
 #include "register.hpp"
 #include "signals.hpp"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "jcmspl/statistics.hpp"
+#include "jcmspl/data/statistics.hpp"
 
 namespace jcmspl::bindings {
 

@@ -1,0 +1,98 @@
+#include "jcmspl/data/spectrum.hpp"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/support/clock.hpp"
+
+namespace jcmspl {
+
+namespace {
+
+// Vectors in coordinates, as columns. In the last n_negative rows products are subtracted.
+struct Coordinates {
+  MatrixD vectors;
+  Index n_negative;
+};
+
+// Replaces a matrix, given by its lower triangle, by its Cholesky factor. False if it is not positive definite.
+bool cholesky(MatrixD& lower) {
+  char uplo = 'L';
+  int n = as_int(lower.rows()), ld = blas_ld(lower), info = 0;
+  kernels<double>().potrf(&uplo, &n, lower.data(), &ld, &info);
+  return info == 0;
+}
+
+// Vectors with these inner products, given as a lower triangle.
+Coordinates root(MatrixD&& lower, double noise, const Poll& poll) {
+  MatrixD factor = lower;
+  if (cholesky(factor)) return {factor.triangularView<Eigen::Lower>().transpose(), 0};
+  Tridiagonal<double> reflectors;
+  reflectors.reduce(std::move(lower));
+  poll();
+  VectorD values;
+  MatrixD vectors;
+  reflectors.eigen(values, vectors);
+  reflectors.apply(Side::left, false, vectors);
+  const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
+  const VectorD sizes = values.cwiseAbs().cwiseSqrt();
+  Coordinates out{MatrixD(n_positive + n_negative, values.size()), n_negative};
+  out.vectors.topRows(n_positive) = sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
+  out.vectors.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  return out;
+}
+
+// L in coordinates. Its part among the rows of X has the coordinates G^-1/2 M, M = XL. The rest has the Gram matrix
+// R = N - M'G^-1 M, whose root gives its coordinates.
+//
+// The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
+// their roots: where labels lie in such directions R is off by as much, and may be negative. It must be taken as it is:
+// then all products of X and L are those of the statistics, to full precision.
+Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
+                              const Poll& poll) {
+  const Index r = roots.size(), c = counts.size();
+  const MatrixD inside = roots.cwiseInverse().asDiagonal() * class_sums;
+  MatrixD rest = counts.asDiagonal();
+  syrk(Op::transpose, -1, inside, 1, rest);
+  const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
+  const Coordinates outside = root(std::move(rest), noise, poll);
+  Coordinates out{MatrixD(r + outside.vectors.rows(), c), outside.n_negative};
+  out.vectors << inside, outside.vectors;
+  return out;
+}
+
+}  // namespace
+
+Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll) {
+  for (Index c = 0; c < statistics.n_classes(); ++c)
+    if (statistics.counts[c] <= 0)
+      throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
+
+  Clock clock;
+  counts = statistics.counts.cast<double>();
+  // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
+  // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
+  visual_trace = statistics.gram_lower.trace();
+  visual = Eigenbasis(std::move(statistics.gram_lower), statistics.class_sums.rows(), poll);
+  poll();
+  roots = visual.values().cwiseSqrt();
+  Coordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
+  labels = std::move(coordinates.vectors);
+  n_negative = coordinates.n_negative;
+  visual_seconds = clock.lap();
+  poll();
+
+  const MatrixD weighted = class_vectors * counts.cwiseSqrt().asDiagonal();
+  MatrixD gram = MatrixD::Zero(class_vectors.rows(), class_vectors.rows());
+  syrk(Op::none, 1, weighted, 0, gram);
+  semantic_trace = gram.trace();
+  semantic = Eigenbasis(std::move(gram), std::max(class_vectors.rows(), class_vectors.cols()), poll);
+  vectors = semantic.project(class_vectors);
+  semantic_target.resize(labels.rows(), semantic.rank());
+  gemm(Op::none, Op::transpose, 1, labels, vectors, 0, semantic_target);
+  semantic_seconds = clock.lap();
+}
+
+}  // namespace jcmspl

@@ -2,7 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "jcmspl/data/statistics.hpp"
-#include "jcmspl/descent/solve.hpp"
+#include "jcmspl/descent/results.hpp"
 #include "jcmspl/linalg/kernels.hpp"
 #include "register.hpp"
 

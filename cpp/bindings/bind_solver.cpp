@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "jcmspl/descent/concept_blocks.hpp"
 #include "jcmspl/descent/solve.hpp"
 #include "register.hpp"
 #include "shared_statistics.hpp"
@@ -44,7 +45,7 @@ py::dict as_dict(Results&& results) {
   out["converged"] = info.converged;
   out["terms"] = terms(info.terms);
   out["stationarity"] =
-      py::make_tuple(info.stationarity.visual, info.stationarity.semantic, info.stationarity.concept_codes);
+      py::make_tuple(info.stationarity.visual, info.stationarity.semantic, info.stationarity.concepts);
   out["timings"] = timings(info.timings);
   out["visual_projection"] = to_numpy(std::move(results.visual_projection));
   out["semantic_projection"] = to_numpy(std::move(results.semantic_projection));

@@ -1,6 +1,7 @@
 #include "jcmspl/data/spectrum.hpp"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,24 +18,24 @@ struct Coordinates {
   Index n_negative;
 };
 
-// Replaces a matrix, given by its lower triangle, by its Cholesky factor. False if it is not positive definite.
-bool cholesky(MatrixD& lower) {
+// The Cholesky factor (lower triangle) of a matrix given by its lower triangle, if it is positive definite.
+std::optional<MatrixD> cholesky_factor(MatrixD lower) {
   char uplo = 'L';
   int n = as_int(lower.rows()), ld = blas_ld(lower), info = 0;
   kernels<double>().potrf(&uplo, &n, lower.data(), &ld, &info);
-  return info == 0;
+  if (info != 0) return std::nullopt;
+  return lower;
 }
 
-// Vectors with these inner products, given as a lower triangle.
-Coordinates root(MatrixD&& lower, double noise, const Poll& poll) {
-  MatrixD factor = lower;
-  if (cholesky(factor)) return {factor.triangularView<Eigen::Lower>().transpose(), 0};
+// Vectors whose inner products are the elements of a matrix that is given by its lower triangle: F' for a Cholesky
+// factor F; where there is none, |value|^1/2 times the eigenvectors, those of negative eigenvalues last. Eigenvalues
+// between -noise and noise are taken for zero.
+Coordinates root(const MatrixD& lower, double noise, const Poll& poll) {
+  if (const auto factor = cholesky_factor(lower)) return {factor->triangularView<Eigen::Lower>().transpose(), 0};
   Tridiagonal<double> reflectors;
-  reflectors.reduce(std::move(lower));
+  reflectors.reduce(lower);
   poll();
-  VectorD values;
-  MatrixD vectors;
-  reflectors.eigen(values, vectors);
+  auto [values, vectors] = reflectors.eigen();
   reflectors.apply(Side::left, false, vectors);
   const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
   const VectorD sizes = values.cwiseAbs().cwiseSqrt();
@@ -57,7 +58,7 @@ Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, c
   MatrixD rest = counts.asDiagonal();
   syrk(Op::transpose, -1, inside, 1, rest);
   const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
-  const Coordinates outside = root(std::move(rest), noise, poll);
+  const Coordinates outside = root(rest, noise, poll);
   Coordinates out{MatrixD(r + outside.vectors.rows(), c), outside.n_negative};
   out.vectors << inside, outside.vectors;
   return out;

@@ -7,12 +7,10 @@
 
 namespace jcmspl {
 
-Eigenbasis::Eigenbasis(MatrixD&& lower, Index noise_dimension, const Poll& poll) : dimension_(lower.rows()) {
-  reflectors_.reduce(std::move(lower));
+Eigenbasis::Eigenbasis(MatrixD G_lower, Index noise_dimension, const Poll& poll) : dimension_(G_lower.rows()) {
+  reflectors_.reduce(std::move(G_lower));
   poll();
-  VectorD all;
-  MatrixD vectors;
-  reflectors_.eigen(all, vectors);
+  auto [all, vectors] = reflectors_.eigen();
   const Index n = all.size();
   const double largest = n == 0 ? 0 : all[n - 1];
   const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(noise_dimension) * largest;

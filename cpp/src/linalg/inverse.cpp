@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <limits>
+#include <utility>
 
 #include "jcmspl/linalg/kernels.hpp"
 
@@ -17,8 +18,9 @@ void invert_small(View<double> a) {
     a.setConstant(std::numeric_limits<double>::quiet_NaN());
 }
 
-// Recursive halving, so that nearly all the work is in matrix products. With a = [p .; q r] and L = [l .; m n]:
-// m = q l^-T, n n' = r - m m', and L^-1 = [l^-1 .; -n^-1 m l^-1  n^-1].
+// Replaces the lower triangle of a by the inverse of its Cholesky factor. Recursive halving, so that nearly all the
+// work is in matrix products. With a = [p .; q r] and L = [l .; m n]: m = q l^-T, n n' = r - m m', and L^-1 = [l^-1 .;
+// -n^-1 m l^-1  n^-1].
 void invert(View<double> a) {
   const Index n = a.rows(), h = n / 2;
   if (n <= 24) return invert_small(a);
@@ -36,10 +38,7 @@ void invert(View<double> a) {
 
 }  // namespace
 
-void InverseCholeskyFactor::compute(MatrixD&& lower) {
-  factor_.swap(lower);
-  invert(view(factor_));
-}
+InverseCholeskyFactor::InverseCholeskyFactor(MatrixD K_lower) : factor_(std::move(K_lower)) { invert(view(factor_)); }
 
 void InverseCholeskyFactor::divide(View<double> x) const {
   trmm(Side::right, Op::transpose, 1, factor_, x);

@@ -1,5 +1,6 @@
 #include "jcmspl/linalg/shifted.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -10,6 +11,10 @@ namespace jcmspl {
 namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
+// Shifts this many times larger than the rounding errors of weight S keep weight S + shift I positive definite.
+constexpr double safety = 16;
+
+bool uses_S(const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; }
 
 // (weight T + shift_j I) z_j = factor_j t_j for the rows of a block, side by side: LDL' without
 // pivoting, which is stable for positive definite matrices. Rows are contiguous in the row index,
@@ -32,65 +37,44 @@ void substitute(double weight, const VectorD& diagonal, const VectorD& off_diago
 
 }  // namespace
 
-void ShiftedSolver::solve(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
-                          MatrixD& z) {
-  if (!solve_in_basis(std::move(lower), rhs, parts, z)) return;
-  work_.swap(z);
-  z.resize(work_.rows(), work_.cols());
-  gemm(Op::none, Op::transpose, 1, work_, basis_, 0, z);
-}
-
-void ShiftedSolver::solve_and_turn(MatrixD&& lower, const ConstView<double>& rhs,
-                                   const std::array<ShiftedRows, 2>& parts, MatrixD& z, MatrixD& w) {
-  if (!solve_in_basis(std::move(lower), rhs, parts, z)) return;
-  work_.swap(w);
-  w.resize(work_.rows(), work_.cols());
-  gemm(Op::none, Op::none, 1, work_, basis_, 0, w);
-}
-
-bool ShiftedSolver::solve_in_basis(MatrixD&& lower, const ConstView<double>& rhs,
-                                   const std::array<ShiftedRows, 2>& parts, MatrixD& z) {
-  const auto uses_S = [](const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; };
-  const Index k = lower.rows();
-  VectorD eigenvalues = VectorD::Zero(k);
-  double noise = 0;
-  bool tridiagonal = false;
-  const bool in_basis = uses_S(parts[0]) || uses_S(parts[1]);
-  if (in_basis) {
-    tridiagonal_.reduce(std::move(lower));
-    // With shifts well above the errors of S, weight S + shift is safely positive definite.
-    noise = epsilon * static_cast<double>(k) * tridiagonal_.norm_bound();
-    const auto is_safe = [&](const ShiftedRows& part) {
-      return !uses_S(part) || part.shifts.minCoeff() > 16 * part.weight * noise;
-    };
-    tridiagonal = is_safe(parts[0]) && is_safe(parts[1]);
-    if (tridiagonal)
-      tridiagonal_.form_q(basis_);
-    else
-      eigenvalues = diagonalise(noise);
-  }
-  if (in_basis)
-    gemm(Op::none, Op::none, 1, rhs, basis_, 0, z);
+const MatrixD* ShiftedSolver::solve(const MatrixD& S_lower, const ConstView<double>& rhs,
+                                    const std::array<ShiftedRows, 2>& parts, View<double> zQ) {
+  const Index k = S_lower.rows();
+  const Diagonal zero{VectorD::Zero(k), 0};
+  const bool reduces = uses_S(parts[0]) || uses_S(parts[1]);
+  const std::optional<Diagonal> diagonal = reduces ? reduce(S_lower, parts) : zero;
+  if (reduces)
+    gemm(Op::none, Op::none, 1, rhs, basis_, 0, zQ);
   else
-    z = rhs;
+    zQ = rhs;
   Index first = 0;
   for (const ShiftedRows& part : parts) {
     const Index count = part.shifts.size();
-    View<double> rows(z.data() + first, count, k, Eigen::OuterStride<>(z.rows()));
-    if (tridiagonal && uses_S(part))
+    const View<double> rows(zQ.data() + first, count, k, Eigen::OuterStride<>(zQ.outerStride()));
+    if (uses_S(part) && !diagonal)
       solve_tridiagonal(part, rows);
     else
-      solve_diagonal(part, eigenvalues, noise, rows);
+      solve_diagonal(part, diagonal.value_or(zero), rows);
     first += count;
   }
-  return in_basis;
+  return reduces ? &basis_ : nullptr;
 }
 
-VectorD ShiftedSolver::diagonalise(double noise) {
-  VectorD values;
-  tridiagonal_.eigen(values, basis_);
-  tridiagonal_.apply(Side::left, false, basis_);
-  return (values.array() > noise).select(values, 0.0);
+std::optional<ShiftedSolver::Diagonal> ShiftedSolver::reduce(const MatrixD& S_lower,
+                                                             const std::array<ShiftedRows, 2>& parts) {
+  tridiagonal_.reduce(S_lower);
+  const double noise = epsilon * static_cast<double>(S_lower.rows()) * tridiagonal_.norm_bound();
+  const bool is_safe = std::all_of(parts.begin(), parts.end(), [&](const ShiftedRows& part) {
+    return !uses_S(part) || part.shifts.minCoeff() > safety * part.weight * noise;
+  });
+  if (is_safe) {
+    basis_ = tridiagonal_.form_q();
+    return std::nullopt;
+  }
+  auto [values, vectors] = tridiagonal_.eigen();
+  tridiagonal_.apply(Side::left, false, vectors);
+  basis_ = std::move(vectors);
+  return Diagonal{(values.array() > noise).select(values, 0.0), noise};
 }
 
 void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows) {
@@ -106,13 +90,12 @@ void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows
   }
 }
 
-void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise,
-                                   View<double> rows) const {
+void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const Diagonal& S, View<double> rows) {
   for (Index i = 0; i < rows.cols(); ++i) {
-    const auto denominator = part.weight * eigenvalues[i] + part.shifts.array();
-    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one holds there is noise,
-    // and a shift no larger than the noise of S must not magnify it.
-    const double least = eigenvalues[i] > 0 ? 0 : 16 * part.weight * noise;
+    const auto denominator = part.weight * S.eigenvalues[i] + part.shifts.array();
+    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one has there is rounding
+    // error, and a shift no larger than the rounding errors of S must not magnify it.
+    const double least = S.eigenvalues[i] > 0 ? 0 : safety * part.weight * S.noise;
     rows.col(i).array() *= (denominator > least).select(part.factors.array() * denominator.inverse(), 0.0);
   }
 }

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "jcmspl/linalg/kernels.hpp"
 
@@ -34,9 +35,20 @@ void invert_upper(View<T> a) {
 }  // namespace
 
 template <class T>
-void Tridiagonal<T>::reduce(Matrix<T>&& lower) {
-  int n = as_int(lower.rows()), info = 0;
-  vectors_.swap(lower);
+void Tridiagonal<T>::reduce(Matrix<T>&& S_lower) {
+  vectors_ = std::move(S_lower);
+  reduce_vectors();
+}
+
+template <class T>
+void Tridiagonal<T>::reduce(const Matrix<T>& S_lower) {
+  vectors_ = S_lower;
+  reduce_vectors();
+}
+
+template <class T>
+void Tridiagonal<T>::reduce_vectors() {
+  int n = as_int(vectors_.rows()), info = 0;
   diagonal_.resize(n);
   off_diagonal_.resize(std::max(0, n - 1));
   blocks_.clear();
@@ -118,9 +130,9 @@ void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
 }
 
 template <class T>
-void Tridiagonal<T>::form_q(Matrix<T>& q) const {
+Matrix<T> Tridiagonal<T>::form_q() const {
   const Index n = vectors_.rows();
-  q.setIdentity(n, n);
+  Matrix<T> q = Matrix<T>::Identity(n, n);
   Matrix<T> projected, scaled;
   // From the last block to the first: each reaches only the rows and columns from its own first on, and of these the
   // first `width` are still those of the identity.
@@ -135,29 +147,30 @@ void Tridiagonal<T>::form_q(Matrix<T>& q) const {
     gemm(Op::none, Op::none, 1, block->factor, projected, 0, scaled);
     gemm(Op::none, Op::none, -1, V, scaled, 1, q.bottomRightCorner(V.rows(), V.rows()));
   }
+  return q;
 }
 
 template <class T>
-void Tridiagonal<T>::eigen(Vector<T>& values, Matrix<T>& vectors) const {
+typename Tridiagonal<T>::Decomposition Tridiagonal<T>::eigen() const {
   int n = as_int(diagonal_.size()), info = 0;
-  values = diagonal_;
-  vectors.resize(n, n);
-  if (n == 0) return;
+  Decomposition out{diagonal_, Matrix<T>(n, n)};
+  if (n == 0) return out;
   Vector<T> off = off_diagonal_;
   char compz = 'I';
   int ldz = n, lwork = -1, liwork = -1, iwork_size = 0;
   T work_size = 0;
-  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, &work_size, &lwork, &iwork_size,
-                     &liwork, &info);
+  kernels<T>().stedc(&compz, &n, out.values.data(), off.data(), out.vectors.data(), &ldz, &work_size, &lwork,
+                     &iwork_size, &liwork, &info);
   check_info("stedc", info);
   // The query answers in the scalar type: round up what a float may have rounded down.
   lwork = static_cast<int>(static_cast<double>(work_size) * (1 + 1e-6)) + 1;
   liwork = iwork_size;
   Vector<T> work(lwork);
   std::vector<int> iwork(static_cast<std::size_t>(liwork));
-  kernels<T>().stedc(&compz, &n, values.data(), off.data(), vectors.data(), &ldz, work.data(), &lwork, iwork.data(),
-                     &liwork, &info);
+  kernels<T>().stedc(&compz, &n, out.values.data(), off.data(), out.vectors.data(), &ldz, work.data(), &lwork,
+                     iwork.data(), &liwork, &info);
   check_info("stedc", info);
+  return out;
 }
 
 template class Tridiagonal<float>;

@@ -33,6 +33,11 @@ struct Spectrum {
     return a.bottomRows(n_negative);
   }
 
+  // |x|^2 over the samples, for x in coordinates (s rows).
+  double squared_norm(const MatrixD& x) const {
+    return positive_rows(x).squaredNorm() - negative_rows(x).squaredNorm();
+  }
+
   Eigenbasis visual;        // V, of G = XX'
   Eigenbasis semantic;      // Vy, of YY' = Yc N Yc'
   VectorD roots;            // of the eigenvalues of G: the only entries of V'X in coordinates, on its diagonal   r

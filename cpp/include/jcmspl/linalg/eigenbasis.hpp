@@ -10,11 +10,10 @@ class Eigenbasis {
 public:
   Eigenbasis() = default;
 
-  // Decomposes the matrix whose lower triangle is given and used up. Eigenvalues at or below
-  // epsilon * noise_dimension * largest are rounding noise: their eigenvectors are left out, so
-  // that every denominator built on the others is positive and every solution is the minimum-norm
-  // one.
-  Eigenbasis(MatrixD&& lower, Index noise_dimension, const Poll& poll);
+  // Decomposes G, given by its lower triangle. Eigenvalues of at most epsilon * noise_dimension * largest are rounding
+  // noise: their eigenvectors are left out, so that every denominator built on the others is positive and every
+  // solution is the minimum-norm one.
+  Eigenbasis(MatrixD G_lower, Index noise_dimension, const Poll& poll);
 
   Index dimension() const { return dimension_; }
   Index rank() const { return values_.size(); }
@@ -29,8 +28,8 @@ private:
   VectorD values_;
   // V = Q W is kept as its two factors: forming the product would cost more than all its later
   // uses.
-  Tridiagonal<double> reflectors_;
-  MatrixD vectors_;
+  Tridiagonal<double> reflectors_;  // Q
+  MatrixD vectors_;                 // W, the columns of eigenvalues above the noise
 };
 
 }  // namespace jcmspl

@@ -64,21 +64,25 @@ public:
 private:
   enum class Basis { identity, reversal, dense, reflectors, tridiagonal };
 
-  Reduced(const Matrix<T>& a, Shape shape, const Poll& poll) : matrix(a) {
-    if (shape == Shape::symmetric) diagonalise(poll);
-    if (shape == Shape::upper || shape == Shape::lower) form = Form::quasi_triangular;
-    if (shape == Shape::lower) {  // upside down and back to front it is upper
+  Reduced(const Matrix<T>& a, Shape shape, const Poll& poll) {
+    if (shape == Shape::symmetric) {
+      diagonalise(a, poll);
+    } else if (shape == Shape::lower) {  // with rows and columns in reverse order it is upper
+      form = Form::quasi_triangular;
       basis_ = Basis::reversal;
       matrix = a.reverse();
+    } else {
+      if (shape == Shape::upper) form = Form::quasi_triangular;
+      matrix = a;
     }
   }
 
-  void diagonalise(const Poll& poll) {
-    tridiagonal_.reduce(std::move(matrix));
+  void diagonalise(const Matrix<T>& a, const Poll& poll) {
+    tridiagonal_.reduce(a);
     poll();
-    Vector<T> values;
-    tridiagonal_.eigen(values, vectors_);
+    auto [values, vectors] = tridiagonal_.eigen();
     matrix = values.asDiagonal();
+    vectors_ = std::move(vectors);
     basis_ = Basis::tridiagonal;
     exact = false;
   }

@@ -1,50 +1,52 @@
 // The Sylvester equations of the descent. With S = CC' symmetric (k x k) and the other coefficient
 // diagonal they read
 //
-//   z (weight S + shift_j I) = t_j      for every row j of a thin matrix,
+//   z_j (weight S + shift_j I) = factor_j t_j      for every row j of a thin matrix,
 //
-// one symmetric matrix under many shifts. S is reduced to tridiagonal form once; each row then
-// costs O(k). Where the shifts are too small for that to be safe, S is diagonalised instead and
-// zero denominators give zero (minimum norm).
+// one symmetric matrix under many shifts. S = Q T Q' is reduced to tridiagonal form once; in the basis Q each row then
+// costs O(k). Where the shifts are so small that weight T + shift_j I may not be positive definite in floating point, S
+// is diagonalised instead: then T is diagonal, and a zero denominator gives a zero (the solution of minimum norm).
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "jcmspl/linalg/tridiagonal.hpp"
 
 namespace jcmspl {
 
-// Neighbouring rows of the right-hand side that share a weight.
+// Neighbouring rows of the right-hand side that share a weight. Weights and shifts are not negative.
 struct ShiftedRows {
   double weight;
-  VectorD factors;  // one for each row, which is multiplied with it
+  VectorD factors;  // one for each row
   VectorD shifts;   // one for each row
 };
 
 class ShiftedSolver {
 public:
-  // lower: the lower triangle of S, which is used up. z: the solutions. Both z and the right-hand side have the rows of
-  // the first part on top of those of the second. Weights and shifts are non-negative.
-  void solve(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts, MatrixD& z);
-  // The same, but leaves z in the orthonormal basis Q where it was found, as z Q, and follows it with w: w becomes w Q.
-  void solve_and_turn(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
-                      MatrixD& z, MatrixD& w);
+  // Writes the solutions in the basis Q, that is z Q, and returns Q, which is valid until the next call. Returns null
+  // if both weights are zero: then S is not reduced and what is written is z itself. The right-hand side and z Q have
+  // the rows of the first part on top of those of the second; they must not overlap in memory.
+  const MatrixD* solve(const MatrixD& S_lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
+                       View<double> zQ);
 
 private:
-  // The solutions in the basis. False if there is none, for want of weights: then they are in no other.
-  bool solve_in_basis(MatrixD&& lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
-                      MatrixD& z);
-  // Both take the rows of the right-hand side, in the basis, to the solution.
+  // The diagonal form of S. Eigenvalues below the noise, which bounds the rounding errors of S, are set to zero.
+  struct Diagonal {
+    VectorD eigenvalues;
+    double noise;
+  };
+
+  // Reduces S to tridiagonal form where that is safe for both parts, else to the diagonal form that is returned.
+  std::optional<Diagonal> reduce(const MatrixD& S_lower, const std::array<ShiftedRows, 2>& parts);
+
+  // Both replace the rows of the right-hand side, in the basis Q, by those of the solution.
   void solve_tridiagonal(const ShiftedRows& part, View<double> rows);
-  // With eigenvalues of S (or zeros where S has no weight). Those below noise are zero.
-  void solve_diagonal(const ShiftedRows& part, const VectorD& eigenvalues, double noise, View<double> rows) const;
-  // Makes the eigenvectors the basis, and returns their eigenvalues.
-  VectorD diagonalise(double noise);
+  static void solve_diagonal(const ShiftedRows& part, const Diagonal& S, View<double> rows);
 
   Tridiagonal<double> tridiagonal_;
-  MatrixD basis_;
-  MatrixD work_;
-  Eigen::ArrayXXd pivots_;
+  MatrixD basis_;           // Q
+  Eigen::ArrayXXd pivots_;  // scratch of solve_tridiagonal
 };
 
 }  // namespace jcmspl

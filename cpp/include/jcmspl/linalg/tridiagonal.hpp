@@ -12,20 +12,26 @@ namespace jcmspl {
 template <class T>
 class Tridiagonal {
 public:
-  // Reduces the matrix whose lower triangle is given. It is used up: other memory is left in its place.
-  void reduce(Matrix<T>&& lower);
+  // Reduces S, given by its lower triangle. The first form consumes it: the reflectors take its memory. The second
+  // copies it into the memory of the reduction before.
+  void reduce(Matrix<T>&& S_lower);
+  void reduce(const Matrix<T>& S_lower);
 
   const Vector<T>& diagonal() const { return diagonal_; }
   const Vector<T>& off_diagonal() const { return off_diagonal_; }
-  // The largest row sum of |T|: a bound on the spectral radius.
+  // The largest row sum of |T|, which bounds the absolute values of the eigenvalues.
   T norm_bound() const;
 
-  void form_q(Matrix<T>& q) const;
-  // c = Q c, Q' c, c Q or c Q' without forming Q: pays where c is thin
+  Matrix<T> form_q() const;
+  // c = Q c, Q' c, c Q or c Q' without forming Q: cheaper where c is thin.
   void apply(Side side, bool transpose, Matrix<T>& c) const;
 
-  // Eigenvalues (ascending) and eigenvectors of T itself, so that S = (Q W) diag(values) (Q W)'.
-  void eigen(Vector<T>& values, Matrix<T>& vectors) const;
+  // T = W diag(values) W', and so S = (Q W) diag(values) (Q W)'.
+  struct Decomposition {
+    Vector<T> values;   // ascending
+    Matrix<T> vectors;  // W
+  };
+  Decomposition eigen() const;
 
 private:
   // Q is the product of blocks I - V F V' of neighbouring reflectors (the compact WY form).
@@ -35,6 +41,7 @@ private:
     Index first;       // column of V; its rows up to this one are zero
     Matrix<T> factor;  // F, upper triangular
   };
+  void reduce_vectors();  // which hold S before, and V after
   void build_blocks(const Vector<T>& tau);
   auto reflectors(Index first, Index count) const {  // a block's V
     return vectors_.block(first + 1, first, vectors_.rows() - 1 - first, count);

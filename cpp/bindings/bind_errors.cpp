@@ -1,7 +1,7 @@
 // The core's exceptions as Python's.
 #include <pybind11/pybind11.h>
 
-#include "jcmspl/data/statistics.hpp"
+#include "jcmspl/data/samples.hpp"
 #include "jcmspl/descent/results.hpp"
 #include "jcmspl/linalg/kernels.hpp"
 #include "register.hpp"

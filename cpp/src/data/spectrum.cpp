@@ -49,8 +49,8 @@ Coordinates root(const MatrixD& lower, double noise, const Poll& poll) {
 // R = N - M'G^-1 M, whose root gives its coordinates.
 //
 // The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
-// their roots: where labels lie in such directions R is off by as much, and may be negative. It must be taken as it is:
-// then all products of X and L are those of the statistics, to full precision.
+// their roots: where labels lie in such directions R has errors of that size, and may have negative eigenvalues. They
+// must be kept: then all products of X and L in coordinates equal those of the statistics, to full precision.
 Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
                               const Poll& poll) {
   const Index r = roots.size(), c = counts.size();
@@ -73,8 +73,8 @@ Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Po
 
   Clock clock;
   counts = statistics.counts.cast<double>();
-  // Dimension and sample count both feed the rounding noise of a Gram matrix, the latter only as a
-  // random walk: the dimension alone is LAPACK's and NumPy's customary bound.
+  // The rounding errors of a Gram matrix grow with the dimension and, like a random walk, with the number of samples.
+  // The dimension alone is the usual bound (LAPACK, NumPy's matrix_rank).
   visual_trace = statistics.gram_lower.trace();
   visual = Eigenbasis(std::move(statistics.gram_lower), statistics.class_sums.rows(), poll);
   poll();

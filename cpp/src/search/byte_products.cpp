@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstring>
 
-#if !defined(__clang__) && __GNUC__ < 13  // its own header has what it warns of
+#if !defined(__clang__) && __GNUC__ < 13  // it warns of code in its own header
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// A function with this attribute may use the instructions; the rest of the library must not. That is why these
+// A function with this attribute may use the instructions; the rest of the library must not. Therefore these
 // functions call no templates of other headers, which the linker could share with others.
 #define JCMSPL_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
 
@@ -100,8 +100,8 @@ JCMSPL_VNNI double dot_any(const T* x, const T* y, Index n) {
 
 constexpr int lanes = 16, vectors = panel_width / lanes;
 
-// The sums must stay in registers: that takes a function of its own, which touches them in no loop that is not
-// unrolled.
+// The sums must stay in registers. Compilers do that only in a small function of its own, in which all loops over them
+// are unrolled.
 JCMSPL_VNNI __attribute__((noinline)) void multiply(const std::uint8_t* panel, const std::int8_t* codes, Index groups,
                                                     __m512i (&products)[tile_height][vectors]) {
   __m512i sums[tile_height][vectors];

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "jcmspl/data/sample_reader.hpp"
 #include "jcmspl/linalg/kernels.hpp"
 #include "jcmspl/search/best.hpp"
+#include "jcmspl/search/query_reader.hpp"
 #include "jcmspl/search/screen.hpp"
 #include "jcmspl/support/parallel.hpp"
 
@@ -36,15 +37,15 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
 
 // Calls with(first, x) for each block of samples.
 template <class T, class From, class Function>
-void for_each_block(SampleReader<T, From>& reader, Function with) {
+void for_each_block(QueryReader<T, From>& reader, Function with) {
   for (Index first = 0; first < reader.size(); first += query_block)
-    with(first, reader.load(first, std::min(query_block, reader.size() - first)));
+    with(first, reader.read(first, std::min(query_block, reader.size() - first)));
 }
 
-// The best candidates by blocks of all scores.
+// The best candidates, from all scores, a block at a time.
 template <class T, class From>
-void search_by_product(const AffineScorer<T>& scorer, SampleReader<T, From>& reader, Index n_best,
-                       std::int64_t* indices, T* best_scores, const Poll& poll) {
+void search_by_product(const AffineScorer<T>& scorer, QueryReader<T, From>& reader, Index n_best, std::int64_t* indices,
+                       T* best_scores, const Poll& poll) {
   const Index count = scorer.weights.cols(), step = std::min(query_block, reader.size());
   std::vector<Best<T>> best(static_cast<std::size_t>(step), Best<T>(n_best));
   Matrix<T> buffer(std::min(candidate_block, count), step);
@@ -71,8 +72,8 @@ void search_by_product(const AffineScorer<T>& scorer, SampleReader<T, From>& rea
 }
 
 template <class T, class From>
-VectorD mean_of_first(SampleReader<T, From> reader) {
-  const ConstView<T> x = reader.load(0, std::min<Index>(256, reader.size()));
+VectorD mean_of_first(QueryReader<T, From> reader) {
+  const ConstView<T> x = reader.read(0, std::min<Index>(256, reader.size()));
   const Vector<T>* factors = reader.factors();
   VectorD sum = VectorD::Zero(x.rows());
   for (Index i = 0; i < x.cols(); ++i)
@@ -80,25 +81,26 @@ VectorD mean_of_first(SampleReader<T, From> reader) {
   return sum / static_cast<double>(x.cols());
 }
 
-// The best candidates of the samples for which bounds can decide it; the rest are listed. False, and nothing done, if
-// bounds are of no use for such data.
+// Writes the best candidates of the samples for which bounds decide them, and returns the other samples. Returns none,
+// and what is written does not count, if bounds decide fewer than half of the first samples: then they do not pay.
 template <class T, class From>
-bool search_by_bounds(const AffineScorer<T>& scorer, const SampleReader<T, From>& reader, Index n_best,
-                      std::int64_t* indices, T* best_scores, std::vector<Index>& rest, Index n_threads,
-                      const Poll& poll) {
+std::optional<std::vector<Index>> search_by_bounds(const AffineScorer<T>& scorer, const QueryReader<T, From>& reader,
+                                                   Index n_best, std::int64_t* indices, T* best_scores, Index n_threads,
+                                                   const Poll& poll) {
   const Index n = reader.size(), step = ScreenedSearch<T>::block_rows;
   const Screen<T> screen(scorer.weights, scorer.bias, mean_of_first(reader), n_threads, poll);
-  if (!screen.exists()) return false;
+  if (!screen.exists()) return std::nullopt;
   const auto make_worker = [&] {
     return [&, own_reader = reader, find = ScreenedSearch<T>(screen, n_best)](Index first, Index last,
                                                                               const Poll& own_poll) mutable {
-      const ConstView<T> x = own_reader.load(first, last - first);
+      const ConstView<T> x = own_reader.read(first, last - first);
       return find(x, own_reader.factors(), indices + first * n_best, best_scores + first * n_best, own_poll);
     };
   };
   const Index n_trials = std::min<Index>(n, 8 * bytes::tile_height);
-  if (2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) return false;
+  if (2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) return std::nullopt;
 
+  std::vector<Index> rest;
   std::mutex rest_mutex;
   for_each_in_parallel((n + step - 1) / step, n_threads, poll, [&] {
     return [&, worker = make_worker()](Index block, const Poll& own_poll) mutable {
@@ -108,29 +110,25 @@ bool search_by_bounds(const AffineScorer<T>& scorer, const SampleReader<T, From>
       for (const Index i : undecided) rest.push_back(first + i);
     };
   });
-  std::sort(rest.begin(), rest.end());  // blocks end in any order
-  return true;
+  std::sort(rest.begin(), rest.end());  // threads finish their blocks in any order
+  return rest;
 }
 
+// The best candidates of some of the samples, by products.
 template <class T, class From>
-void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const VectorD* origin, bool unit_rows,
-            Index n_best, std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
-  SampleReader<T, From> reader(samples, origin, unit_rows);
-  std::vector<Index> rest;
-  if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best) ||
-      !search_by_bounds(scorer, reader, n_best, indices, best_scores, rest, n_threads, poll))
-    return search_by_product(scorer, reader, n_best, indices, best_scores, poll);
-
-  SampleReader<T, From> plain(samples, origin, false);
+void search_rest(const AffineScorer<T>& scorer, const Samples<From>& samples, const VectorD* origin, bool unit_rows,
+                 const std::vector<Index>& rest, Index n_best, std::int64_t* indices, T* best_scores,
+                 const Poll& poll) {
+  QueryReader<T, From> plain(samples, origin, false);
   Matrix<T> gathered, scores;
   Matrix<std::int64_t> found;
   for (std::size_t first = 0; first < rest.size(); first += query_block) {
     const auto size = std::min<Index>(query_block, static_cast<Index>(rest.size() - first));
     gathered.resize(samples.cols, size);
-    for (Index i = 0; i < size; ++i) gathered.col(i) = plain.load(rest[first + i], 1).col(0);
+    for (Index i = 0; i < size; ++i) gathered.col(i) = plain.read(rest[first + i], 1).col(0);
     if (!gathered.allFinite()) throw std::overflow_error("a sample is too far from the origin");
     const Samples<T> some{gathered.data(), size, samples.cols, samples.cols, 1};
-    SampleReader<T, T> some_reader(some, nullptr, unit_rows);
+    QueryReader<T, T> some_reader(some, nullptr, unit_rows);
     found.resize(n_best, size);
     scores.resize(n_best, size);
     search_by_product(scorer, some_reader, n_best, found.data(), scores.data(), poll);
@@ -141,9 +139,19 @@ void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const V
   }
 }
 
-// An origin near the prototypes: distances do not change with it, and less is lost to cancellation. Each coordinate is
-// rounded to a multiple of a power of two of the size of their spread in it, so that it adds no digits: whole numbers
-// stay whole numbers, and equal distances stay equal.
+template <class T, class From>
+void search(const AffineScorer<T>& scorer, const Samples<From>& samples, const VectorD* origin, bool unit_rows,
+            Index n_best, std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+  QueryReader<T, From> reader(samples, origin, unit_rows);
+  if (Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best))
+    if (const auto rest = search_by_bounds(scorer, reader, n_best, indices, best_scores, n_threads, poll))
+      return search_rest(scorer, samples, origin, unit_rows, *rest, n_best, indices, best_scores, poll);
+  search_by_product(scorer, reader, n_best, indices, best_scores, poll);
+}
+
+// An origin near the prototypes: distances do not depend on it, and there is less cancellation. Each coordinate is
+// rounded to a multiple of a power of two as large as the spread of the prototypes in it, so that differences need no
+// more digits: whole numbers stay whole numbers, and equal distances stay equal.
 template <class T>
 VectorD rounded_mean(const ConstView<T>& prototypes) {
   const Index m = prototypes.rows();
@@ -171,13 +179,13 @@ void nearest_by_distance(const Samples<T>& samples, const ConstView<T>& prototyp
   MatrixD scores(n_best, samples.rows);
   search(scorer, samples, &origin, false, n_best, indices, scores.data(), n_threads, poll);
 
-  // The winners' distances, from the differences themselves.
+  // The distances of the best, from the differences themselves: no cancellation.
   for_ranges_in_parallel(samples.rows, samples.cols * n_best, n_threads, poll, [&] {
-    return [&, reader = SampleReader<double, T>(samples, &origin, false),
+    return [&, reader = QueryReader<double, T>(samples, &origin, false),
             order = std::vector<std::pair<double, std::int64_t>>(static_cast<std::size_t>(n_best))](
                Index first, Index last, const Poll& own_poll) mutable {
       for (Index i = first; i < last; ++i) {
-        const ConstView<double> x = reader.load(i, 1);
+        const ConstView<double> x = reader.read(i, 1);
         std::int64_t* best = indices + i * n_best;
         for (Index b = 0; b < n_best; ++b) {
           const VectorD difference = x.col(0) - centred.col(best[b]);
@@ -204,7 +212,7 @@ void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_r
 
 template <class T>
 void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
-  SampleReader<T, T> reader(samples, nullptr, unit_rows);
+  QueryReader<T, T> reader(samples, nullptr, unit_rows);
   for_each_block(reader, [&](Index first, const ConstView<T>& x) {
     View<T> block(out + first * weights.cols(), weights.cols(), x.cols(), Eigen::OuterStride<>(weights.cols()));
     score_block<T>(weights, bias, x, reader.factors(), block);
@@ -220,7 +228,7 @@ FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidate
   gemm(Op::transpose, Op::none, 1, bt, candidates, 0, concepts);
   gemm(Op::none, Op::none, 1, at, concepts, 0, scorer.weights);  // A'B y
   if (metric == Metric::dot) return scorer;
-  // What a candidate looks like in the space where it is compared
+  // The candidate in the space where it is compared.
   const MatrixD& seen_as = space == Space::visual ? scorer.weights : space == Space::semantic ? candidates : concepts;
   const VectorD norms = seen_as.colwise().stableNorm();
   if (metric == Metric::euclidean)

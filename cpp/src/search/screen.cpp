@@ -14,7 +14,7 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr float infinity = std::numeric_limits<float>::infinity();
-// Bounds are added up in float, from some ten terms: what that can cost, relative to their size.
+// Bounds are sums of about ten terms in float: a bound on their rounding error, relative to the largest term.
 constexpr double float_error = 1e-6;
 
 enum Term { step, length, error, bias, n_terms };
@@ -37,8 +37,9 @@ bool Screen<T>::pays(Index n_samples, Index n_features, Index n_candidates, Inde
          n_candidates <= std::numeric_limits<std::int32_t>::max();
 }
 
-// x . w_c + b_c = x . w + o . (w_c - w) + b_c + (x - o) . (w_c - w) for any w and o. The first term is the same for all
-// candidates, the next two are a bias, and the last is a product of smaller vectors.
+// x . w_c + b_c = x . w + [o . (w_c - w) + b_c] + (x - o) . (w_c - w) for any w and o. The first term is the same for
+// all candidates, the second is a bias that is found here, and the last is a product of shorter vectors, which are
+// rounded to bytes.
 template <class T>
 Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD origin, Index n_threads, const Poll& poll)
     : weights_(weights),
@@ -74,7 +75,7 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
   if (exists_) scale_terms(raw);
 }
 
-// Bounds are in units of the largest that the score of a sample can be, so that float has room for them.
+// Bounds are divided by the largest possible score of the sample, so that they do not overflow in float.
 template <class T>
 void Screen<T>::scale_terms(const MatrixD& raw) {
   largest_length_ = raw.col(length).maxCoeff();
@@ -103,10 +104,11 @@ bytes::Panel Screen<T>::panel(Index p) const {
 }
 
 template <class T>
-bool Screen<T>::find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms, Units& units) const {
+std::optional<typename Screen<T>::SampleBounds> Screen<T>::bounds_of(const bytes::Rounded& sample) const {
   const double unit = largest_length_ * sample.length + largest_bias_, scale = largest_length_ / unit;
-  if (!sample.exists || !(unit > 0) || !std::isfinite(unit)) return false;
+  if (!sample.exists || !(unit > 0) || !std::isfinite(unit)) return std::nullopt;
   const double rounding = epsilon * (sample.length + 2 * origin_length_);
+  bytes::SampleTerms terms;
   terms.step = static_cast<float>(sample.step * scale);
   terms.error = static_cast<float>((sample.error + rounding) * scale);
   terms.size = static_cast<float>(sample.size * scale);
@@ -115,15 +117,15 @@ bool Screen<T>::find_terms(const bytes::Rounded& sample, bytes::SampleTerms& ter
   terms.offset = 128 * sample.sum;
   const double product_error = 4 * epsilon * static_cast<double>(origin_.size()) * (sample.length + origin_length_) *
                                (largest_length_ + centre_length_);
-  units = {sample.along + common_, unit, (product_error + bias_error_) / unit};
-  return terms.error < 1 && terms.slack < 1;  // beyond that they bound nothing, and could overflow
+  if (!(terms.error < 1 && terms.slack < 1)) return std::nullopt;  // they would bound nothing, and could overflow
+  return SampleBounds{terms, {sample.along + common_, unit, (product_error + bias_error_) / unit}};
 }
 
 template <class T>
 ScreenedSearch<T>::ScreenedSearch(const Screen<T>& screen, Index n_best)
     : screen_(screen),
       n_best_(n_best),
-      // More are not worth scoring one by one, or would take much memory.
+      // To score more than these one by one would take longer than a matrix product, or too much memory.
       limit_(n_best + std::clamp<Index>(screen.weights_.cols() / 32, 32, 4096)),
       codes_(static_cast<std::size_t>(block_rows * screen.groups_ * bytes::group_size)),
       terms_(block_rows),
@@ -138,7 +140,7 @@ const std::vector<Index>& ScreenedSearch<T>::operator()(const ConstView<T>& x, c
   for (Index p = 0; p < screen_.n_panels(); ++p) {
     const bytes::Panel panel = screen_.panel(p);
     for (Index tile = 0; tile < x.cols(); tile += bytes::tile_height)
-      if (!is_closed(tile)) meet(panel, p * bytes::panel_width, tile);
+      if (!is_given_up(tile)) bound(panel, p * bytes::panel_width, tile);
     poll();
   }
   undecided_.clear();
@@ -166,13 +168,18 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
     std::int8_t* codes = codes_.data() + i * screen_.groups_ * bytes::group_size;
     const bytes::Rounded rounded = bytes::round(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(),
                                                 screen_.centre_.data(), x.rows(), codes);
-    thresholds_[i] = -infinity;
-    if (!screen_.find_terms(rounded, terms_[i], row.units)) give_up(i);
+    if (const auto bounds = screen_.bounds_of(rounded)) {
+      terms_[i] = bounds->terms;
+      row.units = bounds->units;
+      thresholds_[i] = -infinity;
+    } else {
+      give_up(i);
+    }
   }
 }
 
 template <class T>
-void ScreenedSearch<T>::meet(const bytes::Panel& panel, Index first_candidate, Index tile) {
+void ScreenedSearch<T>::bound(const bytes::Panel& panel, Index first_candidate, Index tile) {
   const Index row_bytes = screen_.groups_ * bytes::group_size, last = screen_.weights_.cols();
   bytes::find_bounds(panel, codes_.data() + tile * row_bytes, screen_.groups_, &terms_[tile], &thresholds_[tile],
                      bounds_);
@@ -223,7 +230,7 @@ void ScreenedSearch<T>::give_up(Index i) {
 }
 
 template <class T>
-bool ScreenedSearch<T>::is_closed(Index tile) const {
+bool ScreenedSearch<T>::is_given_up(Index tile) const {
   const auto first = thresholds_.begin() + tile;
   return std::all_of(first, first + bytes::tile_height, [](float threshold) { return threshold == infinity; });
 }
@@ -235,7 +242,7 @@ void ScreenedSearch<T>::decide(Index i, const T* x, double factor, std::int64_t*
   std::sort(survivors.begin(), survivors.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
   best_.clear();
   for (const Survivor& survivor : survivors) {
-    // Scores rule out more candidates than their lower bounds did.
+    // Exact scores exclude more candidates than lower bounds did.
     if (best_.is_full() && survivor.upper < (best_.worst() - common) / unit - error) break;
     const Index c = survivor.candidate;
     const double product = bytes::dot(x, screen_.weights_.col(c).data(), screen_.weights_.rows());

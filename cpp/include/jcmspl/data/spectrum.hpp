@@ -2,11 +2,11 @@
 // does not depend on l1..l4, on k or on the start. Computed once, shared by any number of fits, by
 // several threads at once.
 //
-// All that the descent meets are combinations of the rows of X and of L', the one-hot labels. In an
-// orthonormal basis of their span each has s <= m + c coordinates in place of n samples, and every
-// inner product over samples is one over coordinates. The first r span the rows of X, the others
-// what the labels have besides. Where that is nothing but rounding errors, the last coordinates may
-// be negative: their products are subtracted.
+// The rows of all matrices of the descent are linear combinations of the rows of X and of L', the one-hot labels. In an
+// orthonormal basis of their span each row has s <= m + c coordinates in place of n samples, and every inner product
+// over samples is one over coordinates. The first r coordinates span the rows of X, the others the part of the labels
+// that is orthogonal to them. Where that part is at the level of rounding errors its computed Gram matrix may have
+// negative eigenvalues; they belong to the last n_negative coordinates, whose products are subtracted.
 #pragma once
 
 #include "jcmspl/data/statistics.hpp"
@@ -40,9 +40,9 @@ struct Spectrum {
 
   Eigenbasis visual;        // V, of G = XX'
   Eigenbasis semantic;      // Vy, of YY' = Yc N Yc'
-  VectorD roots;            // of the eigenvalues of G: the only entries of V'X in coordinates, on its diagonal   r
+  VectorD roots;            // g^1/2, the singular values of X: V'X in coordinates is [diag(roots) 0]   r
   MatrixD labels;           // L in coordinates            s x c
-  Index n_negative;         // among the coordinates, at their end
+  Index n_negative;         // coordinates whose products are subtracted
   MatrixD semantic_target;  // (Vy'Y)' in coordinates      s x q
   MatrixD vectors;          // Vy'Yc                       q x c
   VectorD counts;           // samples of each class       c

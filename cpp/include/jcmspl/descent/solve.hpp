@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "jcmspl/data/spectrum.hpp"
-#include "jcmspl/data/statistics.hpp"
+#include "jcmspl/data/start_statistics.hpp"
 #include "jcmspl/descent/results.hpp"
 #include "jcmspl/descent/settings.hpp"
 

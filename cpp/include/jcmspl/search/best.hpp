@@ -28,9 +28,9 @@ public:
       replace(score, index);
   }
 
-  // Those of consecutive indices, greater than all before.
+  // The scores of consecutive indices, all of which must be greater than those offered before.
   void offer(const T* scores, Index count, std::int64_t first) {
-    constexpr Index stride = 32;  // looked at together: most of them hold nothing new
+    constexpr Index stride = 32;  // compared together, without a branch for each: most groups have nothing better
     Index i = 0;
     for (; i < count && !is_full(); ++i) insert(scores[i], first + i);
     for (; i + stride <= count; i += stride) {
@@ -45,8 +45,8 @@ public:
       if (scores[i] > worst()) replace(scores[i], first + i);
   }
 
-  // Best first, as scores of type Out: those that it cannot tell apart are equal, and go by their index. Throws
-  // std::overflow_error if one is not finite.
+  // Writes them best first, as scores of type Out; scores that are equal after that conversion are ordered by their
+  // index. Throws std::overflow_error if one is not finite.
   template <class Out>
   void write(std::int64_t* indices, Out* scores) {
     for (Entry& entry : heap_) {
@@ -69,7 +69,7 @@ private:
 
   void insert(T score, std::int64_t index) {
     heap_.emplace_back(score, index);
-    std::push_heap(heap_.begin(), heap_.end(), before);  // the front is the last in order
+    std::push_heap(heap_.begin(), heap_.end(), before);  // the front is the worst
   }
 
   void replace(T score, std::int64_t index) {

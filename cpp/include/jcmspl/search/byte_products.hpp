@@ -1,8 +1,8 @@
 // Inner products of vectors that are rounded to one byte a value.
 //
-// BLAS has none, and CPUs with the instructions for them (AVX-512 VNNI, found out at run time) do four times as many as
-// products of floats. All that depends on the CPU is behind this header. Nothing but available() may be called unless
-// it says so.
+// BLAS has none, and CPUs with the instructions for them (AVX-512 VNNI) compute four times as many as products of
+// floats. All code that depends on the CPU is behind this header. No other function of it may be called unless
+// available() returns true.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace jcmspl::bytes {
 
+// Whether this CPU has the instructions.
 bool available();
 
-// Candidates come in panels, samples in tiles, features in groups that one instruction takes.
+// Candidates are processed in panels, samples in tiles, features in groups as large as one instruction takes.
 constexpr Index panel_width = 64;
 constexpr Index tile_height = 6;
 constexpr Index group_size = 4;
@@ -21,8 +22,7 @@ constexpr Index max_features = 65536;  // sums of products must fit into 32 bits
 
 inline Index n_groups(Index n_features) { return (n_features + group_size - 1) / group_size; }
 
-// v = scale x - origin is near step * code, with codes from -127 to 127. What lengths and sums are known of it, in
-// double precision:
+// v = scale x - origin, rounded to step * code with codes from -127 to 127. Lengths and sums are in double precision.
 struct Rounded {
   double step;
   double length;     // |v|
@@ -30,7 +30,7 @@ struct Rounded {
   double error;      // |v - step code|
   double along;      // <v, other>
   std::int32_t sum;  // of the codes
-  bool exists;       // not if v is too large or too small for the sums
+  bool exists;       // false if sums of squares of v would overflow or underflow
 };
 
 Rounded round(const float* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes);
@@ -53,7 +53,8 @@ struct SampleTerms {
   std::int32_t offset;  // 128 times the sum of the sample's codes
 };
 
-// The bounds of tile_height samples, and for each a bit set of those that are not below its threshold (NaN is not).
+// The upper bounds of tile_height samples, and for each sample a set of bits: those of candidates whose bound is not
+// below the sample's threshold, or NaN.
 struct Bounds {
   alignas(64) float upper[tile_height][panel_width];
   std::uint64_t above[tile_height];

@@ -1,12 +1,11 @@
-// Recognition: the best candidates of each sample under an affine score x . w_c + b_c, found block
-// by block.
+// Recognition: the best candidates of each sample under an affine score x . w_c + b_c, found block by block.
 //
-// Every built-in way to recognise folds into such a score (docs/algorithm.md
-// derives it), so that no projection of the samples is ever formed and no more than a block of
-// scores is in memory. A large search runs on threads of its own, n_threads of them; a small one leaves that to BLAS.
+// All built-in spaces and metrics lead to such a score (docs/algorithm.md derives it), so that no projection of the
+// samples is formed and only one block of scores is in memory. A large search runs on n_threads threads of its own; a
+// small one leaves threads to BLAS.
 #pragma once
 
-#include "jcmspl/data/statistics.hpp"
+#include "jcmspl/data/samples.hpp"
 #include "jcmspl/support/types.hpp"
 
 namespace jcmspl {
@@ -36,7 +35,7 @@ struct FoldedScorer {
 };
 
 // Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score.
-// The score of cosine still lacks the sample's own length in the space, which is common to all
+// For cosine the score is still to be divided by the sample's own length in the space, which is the same for all
 // candidates.
 FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
 

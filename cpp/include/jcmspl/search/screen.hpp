@@ -1,11 +1,12 @@
-// A screen before the exact search: bounds on the scores rule out nearly all candidates of a sample, and only the rest
+// A screen before the exact search: bounds on the scores exclude nearly all candidates of a sample, and only the rest
 // are scored.
 //
 // The bounds come from products of bytes, which take a quarter of the time of products of floats; docs/algorithm.md
 // derives them. They hold for any data. What depends on the data is how many candidates are left: where they are too
-// many, a sample is left undecided, for the caller to find its best in another way.
+// many, a sample stays undecided, and the caller must find its best candidates in another way.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,13 +20,14 @@ namespace jcmspl {
 template <class T>
 class Screen {
 public:
-  // Whether this CPU can, and it is worth while.
+  // Whether the CPU has the instructions, and the search is large enough to be faster with a screen.
   static bool pays(Index n_samples, Index n_features, Index n_candidates, Index n_best);
 
-  // Bounds are the closer the nearer samples are to their origin; any will do.
+  // The bounds hold for any origin, and are closer the nearer the samples are to it.
   Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD origin, Index n_threads, const Poll& poll);
 
-  bool exists() const { return exists_; }  // not if all candidates are the same, or too far apart in size for bytes
+  // False if there are no bounds: all candidates are equal, or their sizes differ too much for bytes.
+  bool exists() const { return exists_; }
 
 private:
   template <class>
@@ -33,18 +35,22 @@ private:
 
   Index n_panels() const { return static_cast<Index>(codes_.size()) / panel_bytes_; }
   bytes::Panel panel(Index p) const;
-  // What is bounded for a sample is (score - common) / unit, and error what rounding can change of that in double
-  // precision.
+  // The bounds of a sample are bounds on (score - common) / unit. error: the rounding error of that quantity when the
+  // score is computed in double precision.
   struct Units {
     double common, unit, error;
   };
-  // False if nothing can be said of this sample.
-  bool find_terms(const bytes::Rounded& sample, bytes::SampleTerms& terms, Units& units) const;
+  struct SampleBounds {
+    bytes::SampleTerms terms;
+    Units units;
+  };
+  // None if the sample has no useful bounds.
+  std::optional<SampleBounds> bounds_of(const bytes::Rounded& sample) const;
   void scale_terms(const MatrixD& raw);
 
   ConstView<T> weights_;  // in the caller's memory
   Vector<T> bias_;
-  VectorD origin_, centre_;  // of samples and candidates
+  VectorD origin_, centre_;  // subtracted from samples and from candidates
   double origin_length_, centre_length_;
   Index groups_, panel_bytes_;
   std::vector<std::uint8_t> codes_;
@@ -61,8 +67,8 @@ public:
 
   ScreenedSearch(const Screen<T>& screen, Index n_best);
 
-  // For each sample, a column of x that is to be multiplied with its factor (or 1), the n_best best candidates and
-  // their scores. Returns which samples are left undecided.
+  // Writes the n_best best candidates and their scores for each sample, a column of x times its factor (1 if factors is
+  // null). Returns the samples that stay undecided, for which nothing is written.
   const std::vector<Index>& operator()(const ConstView<T>& x, const Vector<T>* factors, std::int64_t* indices,
                                        T* scores, const Poll& poll);
 
@@ -79,18 +85,18 @@ private:
   };
 
   void begin(const ConstView<T>& x, const Vector<T>* factors);
-  void meet(const bytes::Panel& panel, Index first_candidate, Index tile);
+  void bound(const bytes::Panel& panel, Index first_candidate, Index tile);
   void add(Index row, Survivor survivor, double width);
   void drop_excluded(Index row);
   void give_up(Index row);
-  bool is_closed(Index tile) const;  // whether all of its samples are given up
+  bool is_given_up(Index tile) const;  // all of its samples
   void decide(Index row, const T* x, double factor, std::int64_t* indices, T* scores);
 
   const Screen<T>& screen_;
   const Index n_best_, limit_;
   std::vector<std::int8_t> codes_;
   std::vector<bytes::SampleTerms> terms_;
-  std::vector<float> thresholds_;  // no candidate with a bound below it is among the best
+  std::vector<float> thresholds_;  // a candidate whose upper bound is below it is not among the best
   std::vector<Row> rows_;
   std::vector<Index> undecided_;
   bytes::Bounds bounds_;

@@ -6,7 +6,7 @@ namespace jcmspl {
 
 class Clock {
 public:
-  // Seconds since the last lap, or since the clock was made.
+  // Seconds since the last call, or since construction.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();

@@ -14,12 +14,12 @@
 
 namespace jcmspl {
 
-// Every thread calls make_worker() once, and what it returns as worker(block, poll) for each block that it takes: a
-// worker owns all that it writes to but the results of its blocks. The calling thread is one of them, and the only one
-// that calls the given poll.
+// Calls worker(block, poll) for each block, on n_threads threads. Every thread makes a worker of its own by
+// make_worker(), so that workers share nothing but the results of their blocks. The calling thread is one of the
+// threads, and the only one that calls the given poll.
 //
-// Blocks are taken in ascending order and given up only for an error in an earlier one, or in the poll. So the error
-// that is thrown is that of the first block that has one, whatever the threads do.
+// Threads take blocks in ascending order, and abandon one only for an error in an earlier block or in the poll. So the
+// error that is thrown is that of the first block that has one, whatever the order in which threads run.
 template <class MakeWorker>
 void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, MakeWorker make_worker) {
   struct GivenUp {};
@@ -73,7 +73,7 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
       helpers.emplace_back(help);
       ++n_running;
     }
-  } catch (...) {  // no more threads to be had: fewer do it too
+  } catch (...) {  // the system has no more threads: go on with those there are
   }
   take_blocks(true);
   std::unique_lock lock(mutex);
@@ -88,8 +88,8 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   if (error) std::rethrow_exception(error);
 }
 
-// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each enough work for a thread to be
-// worth its start. cost: of one of them, in values that are read.
+// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each long enough to pay for the start
+// of a thread. cost: how many values are read for each index.
 template <class MakeWorker>
 void for_ranges_in_parallel(Index count, Index cost, Index n_threads, const Poll& poll, MakeWorker make_worker) {
   const Index size = std::max<Index>(1, 131072 / std::max<Index>(1, cost));

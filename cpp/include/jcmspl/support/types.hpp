@@ -1,4 +1,4 @@
-// Matrix types of the core. Everything is column-major, as BLAS wants it.
+// Matrix types of the core. All are column-major, as BLAS expects.
 //
 // A C-contiguous NumPy array of shape (r, c) has the memory of a column-major c x r matrix. The
 // core therefore keeps every "k x m" matrix of the paper transposed, as m x k, and the bindings

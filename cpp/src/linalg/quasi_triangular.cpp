@@ -38,7 +38,7 @@ ComplexVector<T> quasi_triangular_eigenvalues(const Matrix<T>& a) {
 
 namespace {
 
-// Where to halve: in the middle, or one further where that would cut a 2 x 2 block.
+// Where to halve: in the middle, or one row further where that would split a 2 x 2 block.
 template <class T>
 Index split(const ConstView<T>& a) {
   const Index middle = a.rows() / 2;
@@ -84,7 +84,7 @@ void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T
 }
 
 // Back substitution, block by block. LAPACK's trsyl does the same but replaces pivots that are small beside the largest
-// element: for a graded triangular matrix that means wrong answers where there are exact ones.
+// element, which gives wrong solutions for graded triangular matrices (elements of very different sizes).
 template <class T>
 void solve_small(const ConstView<T>& r, const ConstView<T>& s, View<T> t) {
   for (Index j = 0; j < t.cols();) {
@@ -128,8 +128,7 @@ void solve_quasi_triangular(ConstView<T> r, ConstView<T> s, View<T> t) {
 namespace {
 
 // The two inner loops of the elimination below, over the first n rows. Complex numbers are
-// multiplied by hand: the standard library's product looks for NaN and stops the compiler from
-// vectorising.
+// multiplied by hand: the standard library's product checks for NaN, which prevents vectorisation.
 
 template <class T>
 void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
@@ -195,8 +194,7 @@ public:
     carry_ = h_.col(n - 1).template cast<S>();
     carry_[n - 1] += shift;
     for (Index j = n - 1; j > 0; --j) {
-      // column j - 1 and the carried one have j + 1 elements left each; after this the carried one
-      // has j
+      // column j - 1 and the carried one have j + 1 elements each; after this step the carried one has j
       const T* next = h_.col(j - 1).data();
       const S diagonal = next[j - 1] + shift, carried_last = carry_[j - 1];
       next_is_pivot_[j] = std::abs(next[j]) > std::abs(carry_[j]);
@@ -226,8 +224,8 @@ public:
   }
 
 private:
-  // A pivot of nothing means a singular system: go on as trsyl does, with a huge solution that
-  // gives it away.
+  // A zero pivot means a singular system. As in trsyl it is replaced by a tiny one; the solution is then so large that
+  // the caller sees it.
   S safe(S pivot) const { return std::abs(pivot) < least_pivot_ ? S(least_pivot_) : pivot; }
 
   const Matrix<T>& h_;
@@ -253,7 +251,7 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
     for (Index j = first; j < last; ++j) {
       const bool is_pair = j + 1 < last && s(j + 1, j) != T(0);
       const Index columns = is_pair ? 2 : 1;
-      // a few columns already in cache: not worth a call to BLAS
+      // a few columns that are in cache: too little work for a call to BLAS
       t.middleCols(j, columns).noalias() -=
           t.middleCols(first, j - first).lazyProduct(s.block(first, j, j - first, columns));
       if (!is_pair) {

@@ -27,7 +27,7 @@ public:
         exact_(left_.exact && right_.exact),
         size_(norm_of(a) + norm_of(b)) {
     poll();
-    // With both spectra at hand a singular equation is found before it is solved.
+    // Where the eigenvalues of both sides are known by now, a singular equation is found before it is solved.
     if (left_.form != Form::hessenberg) examine_eigenvalues(left_.matrix);
   }
 
@@ -41,31 +41,30 @@ public:
     right_.leave_right(q);
   }
 
-  // Whether less than half of the digits of a solution can be trusted. Throws SingularEquation if none can.
-  bool is_nearly_singular(double& separation, const Poll& poll) {
-    if (both_diagonal()) {  // the eigenvalues say it all
-      separation = smallest_sum_;
-      return smallest_relative_sum_ < half_the_digits;
-    }
+  struct Conditioning {
+    bool nearly_singular;   // less than half of the digits of a solution can be trusted
+    double separation = 0;  // if nearly singular: an estimate of the operator's smallest singular value
+  };
+
+  // Throws SingularEquation if no digit of a solution could be trusted.
+  Conditioning conditioning(const Poll& poll) {
+    // Two diagonal coefficients: the singular values of the operator are the sums of their eigenvalues.
+    if (both_diagonal()) return {smallest_relative_sum_ < half_the_digits, smallest_sum_};
     // Errors are relative to the norms of a and b, or, where these were triangular from the start and are solved
     // element by element, to the eigenvalue sums that are divided by.
     const double size = exact_ ? smallest_sum_ : size_;
     const bool sums_cancel = smallest_relative_sum_ < half_the_digits;
-    // Any solution is larger than its right-hand side by 1 / separation at most, and a random one by nearly as much.
+    // A solution is at most 1 / separation times as large as its right-hand side, and for a random right-hand side
+    // nearly that.
     Matrix<T> probe = random_unit_matrix();
     solve_reduced(probe, poll);
     poll();
-    if (norm_of(probe) * size * half_the_digits * 0.01 < 1 && !sums_cancel) return false;
+    if (norm_of(probe) * size * half_the_digits * 0.01 < 1 && !sums_cancel) return {false};
     const Matrix<T> schur_left = left_.schur_form();
     poll();
     if (left_.form == Form::hessenberg) examine_eigenvalues(schur_left);
-    separation = estimate_separation(schur_left, poll);
-    return sums_cancel || separation < half_the_digits * size;
-  }
-
-  const char* method() const {
-    if (left_.form == Form::hessenberg) return "hessenberg-schur";
-    return both_diagonal() ? "diagonal" : "quasi-triangular";
+    const double separation = estimate_separation(schur_left, poll);
+    return {sums_cancel || separation < half_the_digits * size, separation};
   }
 
 private:
@@ -84,11 +83,11 @@ private:
       solve_quasi_triangular<T>(const_view(left_.matrix), const_view(right_.matrix), view(q));
   }
 
-  // Throws SingularEquation if an eigenvalue of each side add up to nothing; otherwise finds the smallest sum.
+  // Throws SingularEquation if an eigenvalue of a and one of b add up to zero; otherwise finds the smallest sum.
   void examine_eigenvalues(const Matrix<T>& schur_left) {
     const auto of_a = quasi_triangular_eigenvalues(schur_left), of_b = quasi_triangular_eigenvalues(right_.matrix);
-    // Computed eigenvalues of symmetric matrices are right to rounding in the largest of them, others to some multiple
-    // of it in the norm.
+    // Computed eigenvalues of symmetric matrices have errors of a few epsilon times the largest of them, those of other
+    // matrices a multiple of epsilon times the norm.
     const double norm =
         both_diagonal() ? static_cast<double>(of_a.cwiseAbs().maxCoeff() + of_b.cwiseAbs().maxCoeff()) : size_;
     const double units = both_diagonal() || exact_ ? 2 : 10;
@@ -168,8 +167,9 @@ SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matr
                                    const Matrix<T>& q, const Poll& poll) {
   SylvesterResults<T> out;
   Equation<T> equation(a, shape_a, b, shape_b, poll);
-  out.method = equation.method();
-  out.nearly_singular = equation.is_nearly_singular(out.separation, poll);
+  const auto conditioning = equation.conditioning(poll);
+  out.nearly_singular = conditioning.nearly_singular;
+  out.separation = conditioning.separation;
   out.x = q;
   equation.solve(out.x, poll);
 
@@ -197,7 +197,8 @@ Matrix<T> scaled(const Matrix<T>& a, T factor) {
   return factor == T(1) ? a : Matrix<T>(a * factor);
 }
 
-// The side that should get the full Schur form: one that costs nothing or little, else the smaller.
+// Whether a rather than b is reduced to Schur form: the one that is not general, for which that is cheap or already
+// done; of two general ones the smaller.
 bool left_should_be_schur(Shape a, Index k, Shape b, Index m) {
   if (a != Shape::general || b != Shape::general) return b == Shape::general;
   return k < m;
@@ -209,7 +210,7 @@ template <class T>
 SylvesterResults<T> solve_sylvester(const Matrix<T>& given_a, const Matrix<T>& given_b, const Matrix<T>& given_q,
                                     const Poll& poll) {
   if (given_q.size() == 0) return {given_q};
-  // Far from one, squares overflow or vanish. Scaling by powers of two is exact.
+  // Squares of very large or small elements would overflow or underflow. Scaling by powers of two is exact.
   const T alpha = unit_scale(std::max(given_a.cwiseAbs().maxCoeff(), given_b.cwiseAbs().maxCoeff()));
   const T beta = unit_scale(given_q.cwiseAbs().maxCoeff());
   const Matrix<T> a = scaled(given_a, alpha), b = scaled(given_b, alpha), q = scaled(given_q, beta);

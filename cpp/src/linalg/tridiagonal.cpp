@@ -11,7 +11,7 @@ namespace jcmspl {
 
 namespace {
 
-// The inverse of an upper triangular matrix, in its place. Recursive halving leaves nearly all the work to matrix
+// Replaces an upper triangular matrix by its inverse. Recursive halving leaves nearly all the work to matrix
 // products: [p q; . r]^-1 = [p^-1  -p^-1 q r^-1; . r^-1].
 template <class T>
 void invert_upper(View<T> a) {
@@ -55,7 +55,8 @@ void Tridiagonal<T>::reduce_vectors() {
   if (n == 0) return;
   Vector<T> tau(std::max(1, n - 1));
   char uplo = 'L';
-  // Makes LAPACK take blocks of 16: its usual 32 spend more on the panel than they save on the rest.
+  // A workspace of this size makes LAPACK use blocks of 16: with its default of 32 the unblocked panels take longer
+  // than the larger blocks save.
   int lwork = 16 * n;
   if (work_.size() < lwork) work_.resize(lwork);
   kernels<T>().sytrd(&uplo, &n, vectors_.data(), &n, diagonal_.data(), off_diagonal_.data(), tau.data(), work_.data(),
@@ -74,7 +75,7 @@ void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
     for (Index j = first; j < first + count; ++j) {
       vectors_.col(j).segment(first, j + 1 - first).setZero();
       vectors_(j + 1, j) = 1;
-      if (tau[j] == T(0)) vectors_.col(j).setZero();  // no reflection; any factor does for a zero vector
+      if (tau[j] == T(0)) vectors_.col(j).setZero();  // H = I: with v = 0 any tau gives it
     }
     const auto V = reflectors(first, count);
     Matrix<T> factor(count, count);
@@ -104,7 +105,7 @@ void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
   if (c.size() == 0) return;
   const Op factor_op = transpose ? Op::transpose : Op::none;
   const Index count = static_cast<Index>(blocks_.size());
-  // Q = B1 B2 ...: c Q and Q' c meet the blocks in this order, c Q' and Q c in reverse.
+  // Q = B1 B2 ...: c Q and Q' c apply the blocks in this order, c Q' and Q c in reverse.
   const bool forward = (side == Side::right) != transpose;
   Matrix<T> projected, scaled;
   for (Index step = 0; step < count; ++step) {
@@ -134,7 +135,7 @@ Matrix<T> Tridiagonal<T>::form_q() const {
   const Index n = vectors_.rows();
   Matrix<T> q = Matrix<T>::Identity(n, n);
   Matrix<T> projected, scaled;
-  // From the last block to the first: each reaches only the rows and columns from its own first on, and of these the
+  // From the last block to the first: each changes only the rows and columns from its own first on, and of these the
   // first `width` are still those of the identity.
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     const Index width = block->factor.rows();
@@ -162,7 +163,7 @@ typename Tridiagonal<T>::Decomposition Tridiagonal<T>::eigen() const {
   kernels<T>().stedc(&compz, &n, out.values.data(), off.data(), out.vectors.data(), &ldz, &work_size, &lwork,
                      &iwork_size, &liwork, &info);
   check_info("stedc", info);
-  // The query answers in the scalar type: round up what a float may have rounded down.
+  // LAPACK returns the size as a floating-point number, which in float may have been rounded down.
   lwork = static_cast<int>(static_cast<double>(work_size) * (1 + 1e-6)) + 1;
   liwork = iwork_size;
   Vector<T> work(lwork);

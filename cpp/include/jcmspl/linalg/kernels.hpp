@@ -1,8 +1,7 @@
 // The table of BLAS and LAPACK functions that the core computes with, and typed calls into it.
 //
-// The core links no BLAS: whoever embeds it fills the table once (the Python bindings take SciPy's
-// functions), so that products and decompositions run on a library that picks its code for the CPU
-// at run time.
+// The core is linked to no BLAS: the program that embeds it fills the table once (the Python bindings use SciPy's
+// functions), so that products and decompositions run on a library that selects its code for the CPU at run time.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ struct Kernels {
 template <class T>
 Kernels<T>& kernels();
 
-// A decomposition that did not converge or met an impossible argument.
+// A decomposition that did not converge, or was called with an invalid argument.
 struct LapackError : std::runtime_error {
   LapackError(const char* routine, int info)
       : std::runtime_error(std::string("LAPACK's ") + routine + " failed with info = " + std::to_string(info)) {}

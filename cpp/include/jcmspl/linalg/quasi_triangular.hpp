@@ -15,7 +15,7 @@ using ComplexVector = Vector<std::complex<T>>;
 template <class T>
 bool is_quasi_triangular(const Matrix<T>& a);
 
-// The eigenvalues that the diagonal blocks of a quasi-triangular matrix show.
+// The eigenvalues of a quasi-triangular matrix: those of its diagonal blocks.
 template <class T>
 ComplexVector<T> quasi_triangular_eigenvalues(const Matrix<T>& a);
 

@@ -1,5 +1,5 @@
-// One side of a Sylvester equation, in a basis where the equation is easy: what shape a matrix has, and the orthogonal
-// reduction that this shape calls for.
+// One coefficient of a Sylvester equation: its structure, and the orthogonal reduction to the form in which the
+// equation is solved.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,16 @@ public:
 
   Form form = Form::diagonal;
   Matrix<T> matrix;
-  bool exact = true;  // form is the input itself, but for the order of its rows and columns
+  bool exact = true;  // not reduced: the elements are those of the input, at most with rows and columns reversed
 
-  // A side that is to be quasi-triangular or diagonal at the end.
+  // For the side that must be quasi-triangular or diagonal.
   static Reduced to_schur(const Matrix<T>& a, Shape shape, const Poll& poll) {
     Reduced out(a, shape, poll);
     if (shape == Shape::general) out.schur(poll);
     return out;
   }
 
-  // A side for which Hessenberg form is enough.
+  // For the side that may also be Hessenberg.
   static Reduced to_hessenberg(const Matrix<T>& a, Shape shape, const Poll& poll) {
     Reduced out(a, shape, poll);
     if (shape == Shape::general) out.hessenberg();
@@ -52,8 +52,8 @@ public:
   void enter_right(Matrix<T>& q) { apply(Side::right, false, q); }
   void leave_right(Matrix<T>& x) { apply(Side::right, true, x); }
 
-  // The quasi-triangular matrix with this one's eigenvalues; all that norms of the operator depend
-  // on.
+  // The real Schur form. It is orthogonally similar to a, so that the operator x -> a x + x b has the same singular
+  // values with it.
   Matrix<T> schur_form() const {
     if (form != Form::hessenberg) return matrix;
     Matrix<T> t = matrix, none(1, 1);

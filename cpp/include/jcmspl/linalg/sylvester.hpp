@@ -1,9 +1,9 @@
 // The general Sylvester equation  a x + x b = q  for real square a (k x k) and b (m x m).
 //
-// Each coefficient is looked at first. Symmetric ones are diagonalised; diagonal, triangular and
-// real Schur forms are taken as they are. Of two general ones the smaller is brought to real Schur
-// form and the other only to Hessenberg form (Golub, Nash and Van Loan), which spares the costlier
-// of Bartels and Stewart's two QR iterations.
+// The structure of each coefficient is found first. Symmetric ones are diagonalised; diagonal, triangular and real
+// Schur forms are used as they are. Of two general ones the smaller is reduced to real Schur form and the other only to
+// Hessenberg form (Golub, Nash and Van Loan), which saves the more expensive of Bartels and Stewart's two QR
+// iterations.
 #pragma once
 
 #include <complex>
@@ -18,7 +18,6 @@ struct SylvesterResults {
   Matrix<T> x;
   bool nearly_singular = false;
   double separation = 0;  // if nearly singular: an estimate of the smallest singular value of x -> a x + x b
-  const char* method = "";
 };
 
 // An eigenvalue of a and one of b add up to zero.

@@ -14,7 +14,7 @@ inline MatrixD full_symmetric(MatrixD lower) {
 
 struct SymmetricProduct {
   double value;  // <a, b>
-  double size;   // |a| |b|, which bounds |<a, b>| and its rounding errors are relative to
+  double size;   // |a| |b|, an upper bound on |<a, b>|, and the scale of its rounding errors
 };
 
 SymmetricProduct symmetric_product(const MatrixD& a_lower, const MatrixD& b_lower);

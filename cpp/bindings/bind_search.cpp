@@ -77,7 +77,7 @@ void register_type(py::module_& m) {
 
 }  // namespace
 
-void register_recognition(py::module_& m) {
+void register_search(py::module_& m) {
   py::enum_<Space>(m, "Space")
       .value("visual", Space::visual)
       .value("semantic", Space::semantic)

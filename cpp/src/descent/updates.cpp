@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <variant>
 
 #include "jcmspl/linalg/kernels.hpp"

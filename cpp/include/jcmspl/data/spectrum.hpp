@@ -3,7 +3,7 @@
 // several threads at once.
 //
 // The rows of all matrices of the descent are linear combinations of the rows of X and of L', the one-hot labels. In an
-// orthonormal basis of their span each row has s <= m + c coordinates in place of n samples, and every inner product
+// orthonormal basis of their span each row has s <= r + c coordinates in place of n samples, and every inner product
 // over samples is one over coordinates. The first r coordinates span the rows of X, the others the part of the labels
 // that is orthogonal to them. Where that part is at the level of rounding errors its computed Gram matrix may have
 // negative eigenvalues; they belong to the last n_negative coordinates, whose products are subtracted.

@@ -8,17 +8,17 @@
 #include <memory>
 #include <utility>
 
-#include "jcmspl/statistics.hpp"
-#include "jcmspl/types.hpp"
+#include "jcmspl/data/samples.hpp"
+#include "jcmspl/support/types.hpp"
 
 namespace jcmspl::bindings {
 
 namespace py = pybind11;
 
-// Exactly this dtype; the Python side has made it C-contiguous.
+// Arrays of exactly this dtype, which the Python side has made C-contiguous.
 template <class T>
 using Contiguous = py::array_t<T, py::array::c_style>;
-// Exactly this dtype, any strides.
+// Arrays of exactly this dtype, with any strides.
 template <class T>
 using Strided = py::array_t<T, 0>;
 using Labels = Contiguous<std::int64_t>;
@@ -47,6 +47,12 @@ py::array_t<T> to_numpy(Matrix<T>&& matrix) {
   T* data = owner->data();
   py::capsule capsule(owner.release(), [](void* p) { delete static_cast<Matrix<T>*>(p); });
   return py::array_t<T>({rows, cols}, data, capsule);
+}
+
+// The array of a matrix's transpose in the matrix's own memory, which owner keeps alive.
+template <class T>
+py::array_t<T> view_as_numpy(const Matrix<T>& matrix, const py::object& owner) {
+  return py::array_t<T>({matrix.cols(), matrix.rows()}, matrix.data(), owner);
 }
 
 template <class T>

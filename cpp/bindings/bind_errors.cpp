@@ -1,9 +1,9 @@
 // The core's exceptions as Python's.
 #include <pybind11/pybind11.h>
 
-#include "jcmspl/kernels.hpp"
-#include "jcmspl/solver.hpp"
-#include "jcmspl/statistics.hpp"
+#include "jcmspl/data/samples.hpp"
+#include "jcmspl/descent/results.hpp"
+#include "jcmspl/linalg/kernels.hpp"
 #include "register.hpp"
 
 namespace jcmspl::bindings {

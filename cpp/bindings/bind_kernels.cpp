@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "jcmspl/kernels.hpp"
+#include "jcmspl/linalg/kernels.hpp"
 #include "register.hpp"
 
 namespace jcmspl::bindings {

@@ -1,5 +1,6 @@
 #include "arrays.hpp"
-#include "jcmspl/statistics.hpp"
+#include "jcmspl/data/start_statistics.hpp"
+#include "jcmspl/data/statistics.hpp"
 #include "register.hpp"
 #include "shared_statistics.hpp"
 #include "signals.hpp"
@@ -53,6 +54,24 @@ SharedStatistics from_arrays(const Contiguous<double>& gram, const Contiguous<do
   return SharedStatistics(std::move(out));
 }
 
+template <class Code, class T>
+void update_start(StartStatistics& self, const Strided<Code>& codes, const Strided<T>& x, const Labels& labels) {
+  const Samples<Code> c = samples(codes);
+  const Samples<T> s = samples(x);
+  require(c.cols == self.n_concepts() && s.cols == self.n_features() && c.rows == s.rows && labels.ndim() == 1 &&
+              labels.shape(0) == s.rows,
+          "expected codes (n, k), samples (n, m) and labels (n,)");
+  const std::int64_t* label_data = labels.data();
+  py::gil_scoped_release release;
+  self.update(c, s, label_data);
+}
+
+template <class Code, class T>
+void register_update(py::class_<StartStatistics>& start) {
+  start.def("update", &update_start<Code, T>, py::arg("codes").noconvert(), py::arg("X").noconvert(),
+            py::arg("labels").noconvert());
+}
+
 }  // namespace
 
 void register_statistics(py::module_& m) {
@@ -89,21 +108,12 @@ void register_statistics(py::module_& m) {
         return to_numpy(snapshot(self, [](const Statistics& s) { return s.counts; }));
       });
 
-  py::class_<StartStatistics>(m, "StartStatistics")
-      .def(py::init<Index, Index, Index>(), py::arg("n_concepts"), py::arg("n_features"), py::arg("n_classes"))
-      .def(
-          "update",
-          [](StartStatistics& self, const Contiguous<double>& codes, const Contiguous<double>& x,
-             const Labels& labels) {
-            const auto c = transposed_view(codes), s = transposed_view(x);
-            require(c.rows() == self.code_gram.rows() && s.rows() == self.sample_code.rows() && c.cols() == s.cols() &&
-                        labels.ndim() == 1 && labels.shape(0) == s.cols(),
-                    "expected codes (n, k), samples (n, m) and labels (n,)");
-            const std::int64_t* label_data = labels.data();
-            py::gil_scoped_release release;
-            self.update(c, s, label_data);
-          },
-          py::arg("codes").noconvert(), py::arg("X").noconvert(), py::arg("labels").noconvert());
+  py::class_<StartStatistics> start(m, "StartStatistics");
+  start.def(py::init<Index, Index, Index>(), py::arg("n_concepts"), py::arg("n_features"), py::arg("n_classes"));
+  register_update<double, double>(start);
+  register_update<double, float>(start);
+  register_update<float, double>(start);
+  register_update<float, float>(start);
 }
 
 }  // namespace jcmspl::bindings

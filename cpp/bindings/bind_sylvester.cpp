@@ -1,7 +1,12 @@
 #include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include <complex>
+#include <optional>
+#include <utility>
 
 #include "arrays.hpp"
-#include "jcmspl/sylvester.hpp"
+#include "jcmspl/linalg/sylvester.hpp"
 #include "register.hpp"
 #include "signals.hpp"
 
@@ -20,22 +25,28 @@ struct TransposedEquation {
   }
 };
 
+// The core's SylvesterResults for either type of x, or the two eigenvalues that make the equation singular.
+struct Answer {
+  py::object x = py::none();  // an array, unless the equation is singular
+  bool nearly_singular = false;
+  double separation = 0;
+  std::optional<std::pair<std::complex<double>, std::complex<double>>> singular_pair;  // of a and of b
+};
+
 template <class T>
-py::dict solve(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q) {
+Answer solve(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous<T>& q) {
   const TransposedEquation<T> equation(a, b, q);
-  py::dict out;
+  Answer out;
   try {
     SylvesterResults<T> results = [&] {
       py::gil_scoped_release release;
       return solve_sylvester(equation.a, equation.b, equation.q, SignalPoll());
     }();
-    out["x"] = to_numpy(std::move(results.x));
-    out["separation"] = results.separation;
-    out["nearly_singular"] = results.nearly_singular;
-    out["method"] = results.method;
-    out["singular_pair"] = py::none();
+    out.x = to_numpy(std::move(results.x));
+    out.nearly_singular = results.nearly_singular;
+    out.separation = results.separation;
   } catch (const SingularEquation& e) {
-    out["singular_pair"] = py::make_tuple(e.of_b, e.of_a);
+    out.singular_pair = {e.of_b, e.of_a};
   }
   return out;
 }
@@ -59,6 +70,11 @@ void register_type(py::module_& m) {
 }  // namespace
 
 void register_sylvester(py::module_& m) {
+  py::class_<Answer>(m, "SylvesterResults")
+      .def_readonly("x", &Answer::x)
+      .def_readonly("nearly_singular", &Answer::nearly_singular)
+      .def_readonly("separation", &Answer::separation)
+      .def_readonly("singular_pair", &Answer::singular_pair);
   register_type<float>(m);
   register_type<double>(m);
 }

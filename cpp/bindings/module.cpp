@@ -7,7 +7,8 @@ PYBIND11_MODULE(_core, m) {
   bind_kernels();
   register_errors(m);
   register_statistics(m);
-  register_solver(m);
+  register_spectrum(m);
+  register_descent(m);
   register_sylvester(m);
-  register_recognition(m);
+  register_search(m);
 }

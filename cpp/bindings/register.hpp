@@ -7,8 +7,9 @@ namespace jcmspl::bindings {
 void bind_kernels();
 void register_errors(pybind11::module_& m);
 void register_statistics(pybind11::module_& m);
-void register_solver(pybind11::module_& m);
+void register_spectrum(pybind11::module_& m);
+void register_descent(pybind11::module_& m);
 void register_sylvester(pybind11::module_& m);
-void register_recognition(pybind11::module_& m);
+void register_search(pybind11::module_& m);
 
 }  // namespace jcmspl::bindings

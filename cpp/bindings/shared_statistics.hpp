@@ -1,13 +1,13 @@
 // Statistics as Python sees them: several threads may use one object at once.
 //
-// The lock is never held by a thread that may need the GIL: nothing polls for signals under it, and whoever takes it
-// has let go of the GIL before.
+// To avoid deadlock, no thread acquires the GIL while it holds the lock: nothing polls for signals then, and the GIL is
+// released before the lock is acquired.
 #pragma once
 
 #include <mutex>
 #include <utility>
 
-#include "jcmspl/statistics.hpp"
+#include "jcmspl/data/statistics.hpp"
 
 namespace jcmspl::bindings {
 

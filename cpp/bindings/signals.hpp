@@ -1,4 +1,4 @@
-// Lets Ctrl-C through while the core works without the GIL.
+// Makes Ctrl-C work while the core runs without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import jcmspl
-from jcmspl import StartStatistics
+from jcmspl import Spectrum, StartStatistics, Statistics
 from support.descent import PLAIN, fit, relative_error, spectrum_of, textbook
 from support.reference import PAPER_SETTINGS, class_codes, jcmspl_iterations
 from support.samples import make_samples
@@ -224,6 +224,41 @@ def test_start_given_per_sample():
     assert relative_error(solution.visual_projection, A) < 1e-10
     assert relative_error(solution.semantic_projection, B) < 1e-10
     assert solution.objective[-1] == pytest.approx(terms.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "layout",
+    [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2], lambda a: a[::-1].copy()[::-1], np.ndarray.tolist],
+    ids=["fortran", "every second column", "reversed", "list"],
+)
+def test_start_given_per_sample_in_any_layout(layout, dtype):
+    samples = make_samples()
+    C0 = np.random.default_rng(0).standard_normal((len(samples.X), 7)).astype(dtype)
+    X = samples.X.astype(dtype)
+    spectrum = spectrum_of(samples)
+
+    def from_start(codes, X):
+        start = StartStatistics(7, 24, 6).update(codes, X, samples.labels)
+        return fit(spectrum, PLAIN, start=start, n_concepts=7, max_iter=2)
+
+    dense = from_start(C0.astype(float), X.astype(float))
+    for codes, features in ((layout(C0), layout(X)), (C0, layout(X)), (layout(C0), X)):
+        given = from_start(codes, features)
+        assert_array_equal(given.visual_projection, dense.visual_projection)
+        assert_array_equal(given.semantic_projection, dense.semantic_projection)
+
+
+def test_start_given_per_sample_in_several_blocks():
+    rng = np.random.default_rng(0)
+    labels = np.arange(20000) % 3
+    X, C0 = rng.standard_normal((20000, 4)), rng.standard_normal((20000, 3))
+    spectrum = Spectrum(Statistics.from_samples(X, labels), rng.random((3, 2)))
+    dense, copied = (
+        fit(spectrum, PLAIN, start=StartStatistics(3, 4, 3).update(C0, layout(X), labels), max_iter=2)
+        for layout in (np.ascontiguousarray, np.asfortranarray)
+    )
+    assert relative_error(copied.visual_projection, dense.visual_projection) < 1e-12
 
 
 def minimum_norm_textbook(samples, lambdas, start, n_iter):

@@ -1,12 +1,13 @@
 """What the solver reports, when it stops, and what it refuses."""
 
+import gc
 import threading
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, solve
+from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, _core, solve
 from jcmspl.core.solver import TERMS
 from support.descent import PLAIN, fit, relative_error, spectrum_of
 from support.reference import class_codes, objective_terms
@@ -40,12 +41,64 @@ def test_stopping():
 
 
 def test_rounding_errors_are_not_taken_for_convergence():
+    # After some 30 iterations the objective changes by rounding errors only. For a tol below them that proves nothing.
+    solution = fit(spectrum_of(make_samples()), PLAIN, tol=1e-15, max_iter=80)
+    relative_decrease = -np.diff(solution.objective) / solution.objective[:-1]
+    assert np.any(relative_decrease <= 1e-15)
+    assert not solution.converged
+    assert solution.n_iter == 80
+
+
+def test_terms_are_never_negative():
     # k = c = m: X and Y can be reconstructed perfectly, and a weight of 1e9 leaves only noise of the objective
     samples = make_samples(n=40, m=4, d=3, c=4)
     solution = fit(spectrum_of(samples), (1, 1e-4, 1e-3, 1e9), tol=1e-6, max_iter=8)
     assert np.all(solution.terms >= 0)
     assert not solution.converged
     assert solution.n_iter == 8
+
+
+def test_classes_of_the_core():
+    samples = make_samples()
+    spectrum = spectrum_of(samples)
+    given = {"l1": 0.5, "l2": 2.0, "l3": 0.25, "l4": 4.0, "n_concepts": 7, "max_iter": 3, "tol": 1e-9}
+    settings = _core.Settings(**given, want_codes=False)
+    assert {name: getattr(settings, name) for name in given} == given
+    assert settings.want_codes is False
+    with pytest.raises(AttributeError):
+        settings.l1 = 1.0
+
+    results = _core.solve(spectrum._core, settings, class_codes(7, 6))
+    assert results.visual_projection.shape == (7, 24)
+    assert results.semantic_projection.shape == (7, samples.class_vectors.shape[1])
+    assert results.codes_of_samples is None
+    assert results.codes_of_classes is None
+    info = results.info
+    assert info.n_iter == 3
+    assert info.converged is False
+    assert info.terms.shape == (3, 5)
+    assert 0 < info.stationarity.visual < 1
+    assert 0 < info.stationarity.semantic < 1
+    assert info.stationarity.concepts < 1e-13
+    stages = ("start", "projections", "concepts", "objective", "finish")
+    assert all(getattr(info.timings, stage) >= 0 for stage in stages)
+
+
+def test_arrays_outlive_the_results_they_are_part_of():
+    spectrum = spectrum_of(make_samples())
+    settings = _core.Settings(l1=1, l2=1, l3=1, l4=1, n_concepts=6, max_iter=2, tol=0, want_codes=True)
+    results = _core.solve(spectrum._core, settings, class_codes(6, 6))
+    names = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
+    arrays = [getattr(results, name) for name in names]
+    copies = [array.copy() for array in arrays]
+    assert all(np.shares_memory(array, getattr(results, name)) for array, name in zip(arrays, names, strict=True))
+    stationarity = results.info.stationarity
+    value = stationarity.visual
+    del results
+    gc.collect()
+    for array, copy in zip(arrays, copies, strict=True):
+        assert_array_equal(array, copy)
+    assert stationarity.visual == value
 
 
 def test_timings_and_spectrum():

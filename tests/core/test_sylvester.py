@@ -135,24 +135,56 @@ def test_backward_stable_for_any_shape(k, m, seed, kinds):
     assert residual_by_definition(a, b, q, x) < 1e-13
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "method"),
-    [
-        (general, general, "hessenberg-schur"),
-        (general, upper, "hessenberg-schur"),
-        (lower, general, "hessenberg-schur"),
-        (symmetric, general, "hessenberg-schur"),
-        (upper, schur_form, "quasi-triangular"),
-        (symmetric, lower, "quasi-triangular"),
-        (transposed_schur_form, upper, "quasi-triangular"),
-        (symmetric, diagonal, "diagonal"),
-    ],
-)
-def test_structure_is_found_out(a, b, method):
+def graded(kind):
+    """A triangular matrix, or one in Schur form, with a first eigenvalue of 1e-30 in a block of its own."""
+
+    def make(rng, n):
+        a = np.zeros((n, n))
+        a[0, 0] = 1e-30
+        a[1:, 1:] = kind(rng, n - 1)
+        return a
+
+    make.__name__ = kind.__name__
+    return make
+
+
+TRIANGULAR = [graded(kind) for kind in (upper, lower, diagonal, schur_form, transposed_schur_form)]
+
+
+@pytest.mark.parametrize("kind_b", TRIANGULAR, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kind_a", TRIANGULAR, ids=lambda f: f.__name__)
+def test_triangular_forms_are_used_as_they_are(kind_a, kind_b):
+    # beside eigenvalues of 1, any reduction would drown 1e-30 in rounding errors and find the equation singular
     rng = np.random.default_rng(0)
-    a, b = a(rng, 6), b(rng, 5)
-    result = _core.solve_sylvester(np.ascontiguousarray(a), np.ascontiguousarray(b), np.ones((6, 5)))
-    assert result["method"] == method
+    a, b, q = kind_a(rng, 6), kind_b(rng, 5), np.ones((6, 5))
+    x = solve_sylvester(a, b, q)
+    assert x[0, 0] == pytest.approx(0.5e30, rel=1e-14)
+    assert_allclose(x[1:, 1:], kronecker_solve(a[1:, 1:], b[1:, 1:], q[1:, 1:]), rtol=1e-10)
+
+
+def test_symmetric_coefficients_are_diagonalised():
+    # The eigenvalues -1 of a and 1 + 1e-14 of b nearly cancel. Those of a symmetric matrix are accurate enough to see
+    # that they do not quite; for a general one they add up to zero.
+    rng = np.random.default_rng(0)
+    v = rng.standard_normal(40)
+    v /= np.linalg.norm(v)
+    a, b = np.eye(40) - 2 * np.outer(v, v), np.diag([1 + 1e-14, *[2.0] * 39])
+    a = (a + a.T) / 2
+    with pytest.warns(NearlySingularWarning):
+        solve_sylvester(a, b, np.ones((40, 40)))
+    a[0, 1] = np.nextafter(a[0, 1], 9)
+    with pytest.raises(SingularEquationError):
+        solve_sylvester(a, b, np.ones((40, 40)))
+
+
+def test_results_of_the_core():
+    results = _core.solve_sylvester(np.eye(2), np.eye(3), np.ones((2, 3)))
+    assert_allclose(results.x, np.full((2, 3), 0.5))
+    assert results.nearly_singular is False
+    assert results.singular_pair is None
+    singular = _core.solve_sylvester(np.diag([1.0, 3.0]), -np.eye(3), np.ones((2, 3)))
+    assert singular.singular_pair == (1, -1)
+    assert singular.x is None
 
 
 def test_schur_form_of_wrong_kind_is_not_taken_as_one():

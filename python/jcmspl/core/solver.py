@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ TERMS = (
 
 #: The three blocks whose gradients :attr:`Solution.stationarity` has.
 STATIONARITY = ("visual", "semantic", "concepts")
+#: The stages of a fit whose seconds are reported.
+STAGES = ("start", "projections", "concepts", "objective", "finish")
 
 OnIteration = Callable[[int, float], None]
 Start = Literal["random", "codes"] | npt.ArrayLike | StartStatistics
@@ -209,8 +211,7 @@ def solve(
     )
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
-    result = _core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration)
-    return _solution(result, return_codes)
+    return _solution(_core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration))
 
 
 def _start(
@@ -240,16 +241,18 @@ def _start(
     return codes
 
 
-def _solution(result: dict[str, Any], with_codes: bool) -> Solution:
+def _solution(results: _core.Results) -> Solution:
+    info, gradient, seconds = results.info, results.info.stationarity, results.info.timings
+    terms = info.terms
     return Solution(
-        visual_projection=result["visual_projection"],
-        semantic_projection=result["semantic_projection"],
-        objective=result["terms"].sum(axis=1),
-        terms=result["terms"],
-        n_iter=result["n_iter"],
-        converged=result["converged"],
-        stationarity=dict(zip(STATIONARITY, result["stationarity"], strict=True)),
-        timings=result["timings"],
-        codes_of_samples=result["codes_of_samples"] if with_codes else None,
-        codes_of_classes=result["codes_of_classes"] if with_codes else None,
+        visual_projection=results.visual_projection,
+        semantic_projection=results.semantic_projection,
+        objective=terms.sum(axis=1),
+        terms=terms,
+        n_iter=info.n_iter,
+        converged=info.converged,
+        stationarity={name: getattr(gradient, name) for name in STATIONARITY},
+        timings={name: getattr(seconds, name) for name in STAGES},
+        codes_of_samples=results.codes_of_samples,
+        codes_of_classes=results.codes_of_classes,
     )

@@ -16,6 +16,7 @@ from jcmspl.support.arguments import (
     as_matrix,
     as_real_array,
     readable_in_place,
+    require_finite,
 )
 
 # Samples that the core cannot read in place are converted this many at a time.
@@ -277,10 +278,19 @@ class StartStatistics:
 
     def update(self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike) -> StartStatistics:
         """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics."""
-        codes, X = as_matrix(codes, "codes"), as_matrix(X, "X")
+        codes, X = _finite_samples(codes, "codes"), _finite_samples(X, "X")
         if codes.shape != (len(X), self.n_concepts):
             raise ValueError(f"codes must have shape {(len(X), self.n_concepts)}, but has {codes.shape}")
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but the start is for {self.n_features}")
         self._core.update(codes, X, as_labels(labels, len(X), self.n_classes))
         return self
+
+
+def _finite_samples(value: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Return finite rows that the core can read, copied only if they must be."""
+    array = as_real_array(value, name)
+    if not readable_in_place(array):
+        array = np.ascontiguousarray(array, dtype=np.float64)
+    require_finite(array, name)
+    return array

@@ -52,22 +52,22 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
            [1.        ]])
     """
     a, b, q = _equation(a, b, q)
-    result = _core.solve_sylvester(a, b, q)
-    if result["singular_pair"] is not None:
-        of_a, of_b = (_readable(value) for value in result["singular_pair"])
+    results = _core.solve_sylvester(a, b, q)
+    if results.singular_pair is not None:
+        of_a, of_b = (_readable(value) for value in results.singular_pair)
         raise SingularEquationError(
             f"the Sylvester equation is singular: the eigenvalue {of_a:.6g} of a and the eigenvalue {of_b:.6g} of b "
             "add up to zero (to working precision), so that it has no solution or infinitely many",
-            result["singular_pair"],
+            results.singular_pair,
         )
-    if result["nearly_singular"]:
+    if results.nearly_singular:
         warnings.warn(
-            f"the Sylvester equation is nearly singular (estimated separation {result['separation']:.2g}): "
+            f"the Sylvester equation is nearly singular (estimated separation {results.separation:.2g}): "
             "less than half of the digits of the solution can be trusted",
             NearlySingularWarning,
             stacklevel=2,
         )
-    x: FloatArray = result["x"]
+    x: FloatArray = results.x
     if not np.isfinite(x).all():
         raise np.linalg.LinAlgError("the solution of the Sylvester equation overflows: scale q down")
     return x

@@ -1,0 +1,106 @@
+#include "arrays.hpp"
+#include "jcmspl/search/recognition.hpp"
+#include "register.hpp"
+#include "signals.hpp"
+
+namespace jcmspl::bindings {
+
+namespace {
+
+template <class T>
+AffineScorer<T> scorer(const Contiguous<T>& weights, const Contiguous<T>& bias) {
+  AffineScorer<T> out{transposed_view(weights), Eigen::Map<const Vector<T>>(bias.data(), bias.size())};
+  require(out.weights.cols() == out.bias.size(), "expected a bias for each candidate");
+  return out;
+}
+
+void check_search(Index cols, Index n_features, Index n_best, Index n_candidates) {
+  require(cols == n_features, "the samples have another number of features than the candidates");
+  require(n_best >= 1 && n_best <= n_candidates, "k is outside 1..number of candidates");
+}
+
+template <class T>
+py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows,
+                Index n_threads) {
+  const Samples<T> chunk = samples(x);
+  const AffineScorer<T> affine = scorer(weights, bias);
+  check_search(chunk.cols, affine.weights.rows(), k, affine.weights.cols());
+  py::array_t<std::int64_t> indices({chunk.rows, k});
+  py::array_t<T> scores({chunk.rows, k});
+  auto* index_data = indices.mutable_data();
+  T* score_data = scores.mutable_data();
+  {
+    py::gil_scoped_release release;
+    affine.top_k(chunk, k, unit_rows, index_data, score_data, n_threads, SignalPoll());
+  }
+  return py::make_tuple(indices, scores);
+}
+
+template <class T>
+py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias,
+                             bool unit_rows) {
+  const Samples<T> chunk = samples(x);
+  const AffineScorer<T> affine = scorer(weights, bias);
+  require(chunk.cols == affine.weights.rows(), "the samples have another number of features than the candidates");
+  py::array_t<T> out({chunk.rows, affine.weights.cols()});
+  T* data = out.mutable_data();
+  py::gil_scoped_release release;
+  affine.scores(chunk, unit_rows, data, SignalPoll());
+  return out;
+}
+
+template <class T>
+py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Index k, Metric metric, Index n_threads) {
+  const Samples<T> chunk = samples(x);
+  const ConstView<T> candidates = transposed_view(prototypes);
+  check_search(chunk.cols, candidates.rows(), k, candidates.cols());
+  py::array_t<std::int64_t> indices({chunk.rows, k});
+  py::array_t<T> values({chunk.rows, k});
+  auto* index_data = indices.mutable_data();
+  T* value_data = values.mutable_data();
+  {
+    py::gil_scoped_release release;
+    nearest(chunk, candidates, k, metric, index_data, value_data, n_threads, SignalPoll());
+  }
+  return py::make_tuple(indices, values);
+}
+
+template <class T>
+void register_type(py::module_& m) {
+  m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
+        py::arg("k"), py::arg("unit_rows"), py::arg("n_threads"));
+  m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
+        py::arg("bias").noconvert(), py::arg("unit_rows"));
+  m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),
+        py::arg("metric"), py::arg("n_threads"));
+}
+
+}  // namespace
+
+void register_search(py::module_& m) {
+  py::enum_<Space>(m, "Space")
+      .value("visual", Space::visual)
+      .value("semantic", Space::semantic)
+      .value("concept", Space::concept_space);
+  py::enum_<Metric>(m, "Metric")
+      .value("cosine", Metric::cosine)
+      .value("euclidean", Metric::euclidean)
+      .value("dot", Metric::dot);
+  m.def(
+      "fold",
+      [](const Contiguous<double>& a, const Contiguous<double>& b, const Contiguous<double>& candidates, Space space,
+         Metric metric) {
+        const MatrixD at = transposed(a), bt = transposed(b), vectors = transposed(candidates);
+        require(at.cols() == bt.cols() && bt.rows() == vectors.rows(),
+                "expected projections (k, m) and (k, d) and candidates (n, d)");
+        FoldedScorer affine = fold(at, bt, vectors, space, metric);
+        py::array_t<double> bias = to_numpy(affine.bias);
+        return py::make_tuple(to_numpy(std::move(affine.weights)), bias);
+      },
+      py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
+      py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
+  register_type<float>(m);
+  register_type<double>(m);
+}
+
+}  // namespace jcmspl::bindings

@@ -1,0 +1,48 @@
+// Sufficient statistics of labelled samples: all of the data that a fit depends on, in a size that does not depend on
+// the number of samples.
+#pragma once
+
+#include "jcmspl/data/samples.hpp"
+#include "jcmspl/support/types.hpp"
+
+namespace jcmspl {
+
+class Statistics {
+public:
+  Statistics(Index n_features, Index n_classes);
+
+  // The statistics of one chunk.
+  template <class T>
+  static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+                       const Poll& poll);
+
+  // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first scaled to length one (a
+  // zero sample stays zero).
+  template <class T>
+  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+
+  void add(Statistics&& other);
+  // Removes samples: other must be the statistics of some of these.
+  void subtract(const Statistics& other);
+
+  MatrixD gram() const;  // G, both triangles
+
+  // The rows of a chunk that is processed in one step; larger ones take several.
+  Index block_rows() const { return jcmspl::block_rows(n_features()); }
+
+  Index n_features() const { return gram_lower.rows(); }
+  Index n_classes() const { return counts.size(); }
+
+  MatrixD gram_lower;  // G = XX', its lower triangle; the upper one is zero   m x m
+  MatrixD class_sums;  // M = XL                                               m x c
+  Counts counts;       // N, samples of each class                             c
+
+private:
+  void accumulate(const ConstView<double>& block, const std::int64_t* labels);
+  void add_class_sums(const ConstView<double>& block, const std::int64_t* labels);
+  template <class T>
+  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+  void check_same_shape(const Statistics& other) const;
+};
+
+}  // namespace jcmspl

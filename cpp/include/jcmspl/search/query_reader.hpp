@@ -1,0 +1,89 @@
+// The samples of a search: checked, and with the factors that bring them to length one.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "jcmspl/data/sample_reader.hpp"
+
+namespace jcmspl {
+
+// |x|, summed in double: squares of floats overflow early.
+template <class T>
+double length(const T* x, Index n) {
+  const auto values = Eigen::Map<const Vector<T>>(x, n).template cast<double>();
+  const double sum = values.squaredNorm();
+  return std::isfinite(sum) && sum > 1e-290 ? std::sqrt(sum) : values.stableNorm();
+}
+
+template <class T, class From>
+class QueryReader {
+public:
+  // With an origin it is subtracted; with unit_rows each sample has a factor that makes its length one. Not both.
+  QueryReader(const Samples<From>& samples, const VectorD* origin, bool unit_rows)
+      : reader_(samples, origin), unit_rows_(unit_rows) {}
+
+  Index size() const { return reader_.size(); }
+
+  // Throws BadValue for NaN and infinity. A block is valid until the next one is read.
+  ConstView<T> read(Index first, Index rows) {
+    check_finite(first, rows);
+    const ConstView<T> block = reader_.read(first, rows);
+    if (!unit_rows_ || find_factors(block)) return block;
+    return scaled_copy(first, rows);
+  }
+
+  // What the samples of the last block must be multiplied with, or null.
+  const Vector<T>* factors() const { return unit_rows_ ? &factors_ : nullptr; }
+
+private:
+  void check_finite(Index first, Index rows) const {
+    const Samples<From>& samples = reader_.samples();
+    const From* start = samples.data + first * samples.row_stride;
+    for (Index i = 0; i < rows; ++i) {
+      int bad = 0;
+      for (Index j = 0; j < samples.cols; ++j)
+        bad |= !(std::abs(start[i * samples.row_stride + j * samples.col_stride]) <= std::numeric_limits<From>::max());
+      if (bad) throw BadValue(first + i, false);
+    }
+  }
+
+  // Within these bounds neither the factor of a sample nor its product with a unit vector over- or underflows.
+  static bool is_safe(double norm) {
+    constexpr double safe = std::is_same_v<T, float> ? 1e30 : 1e290;
+    return norm == 0 || (norm < safe && norm > 1 / safe);
+  }
+
+  // Returns whether all factors can be used.
+  bool find_factors(const ConstView<T>& block) {
+    bool all_safe = true;
+    factors_.resize(block.cols());
+    for (Index i = 0; i < block.cols(); ++i) {
+      const double norm = length(block.data() + i * block.outerStride(), block.rows());
+      factors_[i] = norm > 0 ? static_cast<T>(1 / norm) : T(0);
+      all_safe = all_safe && is_safe(norm);
+    }
+    return all_safe;
+  }
+
+  // The block with samples of extreme length scaled to length one, and a factor of one.
+  ConstView<T> scaled_copy(Index first, Index rows) {
+    View<T> block = reader_.copy(first, rows);
+    for (Index i = 0; i < rows; ++i) {
+      auto sample = block.col(i);
+      if (is_safe(length(sample.data(), sample.size()))) continue;
+      // in two steps, as the inverse of the length itself may overflow
+      sample /= sample.cwiseAbs().maxCoeff();
+      sample /= static_cast<T>(length(sample.data(), sample.size()));
+      factors_[i] = 1;
+    }
+    return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
+  }
+
+  SampleReader<T, From> reader_;
+  bool unit_rows_;
+  Vector<T> factors_;
+};
+
+}  // namespace jcmspl

@@ -1,0 +1,48 @@
+// Recognition: the best candidates of each sample under an affine score x . w_c + b_c, found block by block.
+//
+// All built-in spaces and metrics lead to such a score (docs/algorithm.md derives it), so that no projection of the
+// samples is formed and only one block of scores is in memory. A large search runs on n_threads threads of its own; a
+// small one leaves threads to BLAS.
+#pragma once
+
+#include "jcmspl/data/samples.hpp"
+#include "jcmspl/support/types.hpp"
+
+namespace jcmspl {
+
+enum class Space { visual, semantic, concept_space };
+enum class Metric { cosine, euclidean, dot };
+
+template <class T>
+struct AffineScorer {
+  ConstView<T> weights;  // m x C, in the caller's memory
+  Vector<T> bias;        // C
+
+  // Throws std::overflow_error if a score is not finite.
+  //
+  // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
+  // With unit_rows the sample is divided by its length first.
+  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores, Index n_threads,
+             const Poll& poll) const;
+
+  // All scores; out: C x n.
+  void scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const;
+};
+
+struct FoldedScorer {
+  MatrixD weights;  // m x C
+  VectorD bias;     // C
+};
+
+// Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score.
+// For cosine the score is still to be divided by the sample's own length in the space, which is the same for all
+// candidates.
+FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
+
+// The nearest prototypes (m x C) of each sample: n_best x n indices, and cosine similarities, inner
+// products, or distances.
+template <class T>
+void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
+             std::int64_t* indices, T* values, Index n_threads, const Poll& poll);
+
+}  // namespace jcmspl

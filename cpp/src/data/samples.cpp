@@ -1,0 +1,42 @@
+#include "jcmspl/data/samples.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace jcmspl {
+
+namespace {
+
+template <class Values>
+bool within(const Values& values, double limit) {  // NaN is beyond any limit
+  return values.size() == 0 || static_cast<double>(values.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>()) <= limit;
+}
+
+}  // namespace
+
+template <class T>
+void check_values(const Samples<T>& samples, double limit) {
+  for (Index i = 0; i < samples.rows; ++i) {
+    const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(samples.data + i * samples.row_stride, samples.cols,
+                                                                   Eigen::InnerStride<>(samples.col_stride));
+    if (!within(row, limit)) throw BadValue(i, within(row, std::numeric_limits<double>::max()));
+  }
+}
+
+template void check_values(const Samples<float>&, double);
+template void check_values(const Samples<double>&, double);
+
+void check_labels(const std::int64_t* labels, Index count, Index n_classes) {
+  for (Index i = 0; i < count; ++i)
+    if (labels[i] < 0 || labels[i] >= n_classes)
+      throw std::out_of_range("label " + std::to_string(labels[i]) + " of sample " + std::to_string(i) +
+                              " is outside 0.." + std::to_string(n_classes - 1));
+}
+
+Index block_rows(Index values_per_row) {
+  constexpr Index block_values = Index(1) << 21;  // 16 MB of doubles
+  return std::clamp<Index>(block_values / std::max<Index>(1, values_per_row), 64, 8192);
+}
+
+}  // namespace jcmspl

@@ -1,0 +1,99 @@
+#include "jcmspl/data/spectrum.hpp"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/support/clock.hpp"
+
+namespace jcmspl {
+
+namespace {
+
+// Vectors in coordinates, as columns. In the last n_negative rows products are subtracted.
+struct Coordinates {
+  MatrixD vectors;
+  Index n_negative;
+};
+
+// The Cholesky factor (lower triangle) of a matrix given by its lower triangle, if it is positive definite.
+std::optional<MatrixD> cholesky_factor(MatrixD lower) {
+  char uplo = 'L';
+  int n = as_int(lower.rows()), ld = blas_ld(lower), info = 0;
+  kernels<double>().potrf(&uplo, &n, lower.data(), &ld, &info);
+  if (info != 0) return std::nullopt;
+  return lower;
+}
+
+// Vectors whose inner products are the elements of a matrix that is given by its lower triangle: F' for a Cholesky
+// factor F; where there is none, |value|^1/2 times the eigenvectors, those of negative eigenvalues last. Eigenvalues
+// between -noise and noise are taken for zero.
+Coordinates root(const MatrixD& lower, double noise, const Poll& poll) {
+  if (const auto factor = cholesky_factor(lower)) return {factor->triangularView<Eigen::Lower>().transpose(), 0};
+  Tridiagonal<double> reflectors;
+  reflectors.reduce(lower);
+  poll();
+  auto [values, vectors] = reflectors.eigen();
+  reflectors.apply(Side::left, false, vectors);
+  const Index n_negative = (values.array() < -noise).count(), n_positive = (values.array() > noise).count();
+  const VectorD sizes = values.cwiseAbs().cwiseSqrt();
+  Coordinates out{MatrixD(n_positive + n_negative, values.size()), n_negative};
+  out.vectors.topRows(n_positive) = sizes.tail(n_positive).asDiagonal() * vectors.rightCols(n_positive).transpose();
+  out.vectors.bottomRows(n_negative) = sizes.head(n_negative).asDiagonal() * vectors.leftCols(n_negative).transpose();
+  return out;
+}
+
+// L in coordinates. Its part among the rows of X has the coordinates G^-1/2 M, M = XL. The rest has the Gram matrix
+// R = N - M'G^-1 M, whose root gives its coordinates.
+//
+// The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
+// their roots: where labels lie in such directions R has errors of that size, and may have negative eigenvalues. They
+// must be kept: then all products of X and L in coordinates equal those of the statistics, to full precision.
+Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
+                              const Poll& poll) {
+  const Index r = roots.size(), c = counts.size();
+  const MatrixD inside = roots.cwiseInverse().asDiagonal() * class_sums;
+  MatrixD rest = counts.asDiagonal();
+  syrk(Op::transpose, -1, inside, 1, rest);
+  const double noise = std::numeric_limits<double>::epsilon() * static_cast<double>(c) * counts.maxCoeff();
+  const Coordinates outside = root(rest, noise, poll);
+  Coordinates out{MatrixD(r + outside.vectors.rows(), c), outside.n_negative};
+  out.vectors << inside, outside.vectors;
+  return out;
+}
+
+}  // namespace
+
+Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll) {
+  for (Index c = 0; c < statistics.n_classes(); ++c)
+    if (statistics.counts[c] <= 0)
+      throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
+
+  Clock clock;
+  counts = statistics.counts.cast<double>();
+  // The rounding errors of a Gram matrix grow with the dimension and, like a random walk, with the number of samples.
+  // The dimension alone is the usual bound (LAPACK, NumPy's matrix_rank).
+  visual_trace = statistics.gram_lower.trace();
+  visual = Eigenbasis(std::move(statistics.gram_lower), statistics.class_sums.rows(), poll);
+  poll();
+  roots = visual.values().cwiseSqrt();
+  Coordinates coordinates = label_coordinates(visual.project(statistics.class_sums), roots, counts, poll);
+  labels = std::move(coordinates.vectors);
+  n_negative = coordinates.n_negative;
+  visual_seconds = clock.lap();
+  poll();
+
+  const MatrixD weighted = class_vectors * counts.cwiseSqrt().asDiagonal();
+  MatrixD gram = MatrixD::Zero(class_vectors.rows(), class_vectors.rows());
+  syrk(Op::none, 1, weighted, 0, gram);
+  semantic_trace = gram.trace();
+  semantic = Eigenbasis(std::move(gram), std::max(class_vectors.rows(), class_vectors.cols()), poll);
+  vectors = semantic.project(class_vectors);
+  semantic_target.resize(labels.rows(), semantic.rank());
+  gemm(Op::none, Op::transpose, 1, labels, vectors, 0, semantic_target);
+  semantic_seconds = clock.lap();
+}
+
+}  // namespace jcmspl

@@ -1,0 +1,146 @@
+#include "jcmspl/data/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "jcmspl/data/sample_reader.hpp"
+#include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/linalg/symmetric.hpp"
+
+namespace jcmspl {
+
+namespace {
+
+// Scales the samples, in place. One with infinity becomes NaN here, and is found later like NaN itself.
+ConstView<double> scaled_to_unit(View<double> block) {
+  for (Index i = 0; i < block.cols(); ++i) {
+    double norm = block.col(i).norm();
+    if (!(norm > 1e-140 && norm < 1e140)) norm = block.col(i).stableNorm();  // squares under- or overflowed
+    if (norm != 0) block.col(i) /= norm;
+  }
+  return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
+}
+
+// Rows that are scaled to length one may be of any finite length.
+double largest_accepted(bool unit_rows) { return unit_rows ? std::numeric_limits<double>::max() : largest_value; }
+
+}  // namespace
+
+Statistics::Statistics(Index n_features, Index n_classes)
+    : gram_lower(MatrixD::Zero(n_features, n_features)),
+      class_sums(MatrixD::Zero(n_features, n_classes)),
+      counts(Counts::Zero(n_classes)) {}
+
+MatrixD Statistics::gram() const { return full_symmetric(gram_lower); }
+
+void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
+  const bool first = counts.sum() == 0;
+  add_class_sums(block, labels);
+  syrk(Op::none, 1, block, first ? 0 : 1, gram_lower);  // with 0 the memory, still zero, is not read
+}
+
+// Class by class and four samples at a time: the sum stays in cache, and several samples are read from memory at once.
+void Statistics::add_class_sums(const ConstView<double>& block, const std::int64_t* labels) {
+  const Index n = block.cols(), c = n_classes();
+  // A counting sort: by_class lists the samples of class 0, then those of class 1, ... At first next[cls] is where
+  // those of a class begin, and after the sort where they end.
+  std::vector<Index> next(static_cast<std::size_t>(c) + 1, 0);
+  std::vector<Index> by_class(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) ++next[labels[i] + 1];
+  for (Index cls = 0; cls < c; ++cls) {
+    counts[cls] += next[cls + 1];
+    next[cls + 1] += next[cls];
+  }
+  for (Index i = 0; i < n; ++i) by_class[next[labels[i]]++] = i;
+  Index at = 0;
+  for (Index cls = 0; cls < c; ++cls) {
+    const auto sample = [&](Index i) { return block.col(by_class[at + i]); };
+    auto sum = class_sums.col(cls);
+    for (; at + 4 <= next[cls]; at += 4) sum += (sample(0) + sample(1)) + (sample(2) + sample(3));
+    for (; at < next[cls]; ++at) sum += sample(0);
+  }
+}
+
+template <class T>
+void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+                                  const Poll& poll) {
+  SampleReader<double, T> reader(chunk);
+  // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
+  // Equal steps: a short one at the end would cost as much of that as a long one.
+  const bool copies = unit_rows || !reader.in_place();
+  const Index largest_step = copies ? block_rows() : 4 * block_rows();
+  const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
+  const Index step = (chunk.rows + steps - 1) / steps;
+  for (Index first = 0; first < chunk.rows; first += step) {
+    const Index rows = std::min(step, chunk.rows - first);
+    accumulate(unit_rows ? scaled_to_unit(reader.copy(first, rows)) : reader.read(first, rows), labels + first);
+    poll();
+  }
+}
+
+template <class T>
+Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+                          const Poll& poll) {
+  check_labels(labels, chunk.rows, n_classes);
+  Statistics out(chunk.cols, n_classes);
+  out.accumulate_chunk(chunk, labels, unit_rows, poll);
+  // A bad value shows on the diagonal of the Gram matrix; the samples are read again only if there is one. NaN fails
+  // the comparison.
+  const bool all_good = (out.gram_lower.diagonal().array().abs() <= largest_value * largest_value).all();
+  if (!all_good) check_values(chunk, largest_accepted(unit_rows));
+  return out;
+}
+
+template <class T>
+void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
+  if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
+  // A large chunk gets statistics of its own, which are dropped if there is a bad value. For a small one that would
+  // cost more than looking through it first.
+  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), unit_rows, poll));
+  check_labels(labels, chunk.rows, n_classes());
+  check_values(chunk, largest_accepted(unit_rows));
+  accumulate_chunk(chunk, labels, unit_rows, [] {});
+}
+
+#define JCMSPL_INSTANTIATE(T)                                                                           \
+  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, bool, const Poll&); \
+  template void Statistics::update(const Samples<T>&, const std::int64_t*, bool, const Poll&);
+JCMSPL_INSTANTIATE(float)
+JCMSPL_INSTANTIATE(double)
+#undef JCMSPL_INSTANTIATE
+
+void Statistics::check_same_shape(const Statistics& other) const {
+  if (other.n_features() != n_features() || other.n_classes() != n_classes())
+    throw std::invalid_argument("the two statistics differ in shape: " + std::to_string(n_features()) +
+                                " features and " + std::to_string(n_classes()) + " classes against " +
+                                std::to_string(other.n_features()) + " and " + std::to_string(other.n_classes()));
+}
+
+void Statistics::add(Statistics&& other) {
+  check_same_shape(other);
+  if (counts.sum() == 0) {
+    *this = std::move(other);
+    return;
+  }
+  gram_lower += other.gram_lower;
+  class_sums += other.class_sums;
+  counts += other.counts;
+}
+
+void Statistics::subtract(const Statistics& other) {
+  check_same_shape(other);
+  if ((counts.array() < other.counts.array()).any())
+    throw std::invalid_argument("cannot take away more samples of a class than there are");
+  gram_lower -= other.gram_lower;
+  class_sums -= other.class_sums;
+  counts -= other.counts;
+  // The sums of a class without samples, or of no samples at all, are only rounding errors now.
+  for (Index c = 0; c < n_classes(); ++c)
+    if (counts[c] == 0) class_sums.col(c).setZero();
+  if (counts.sum() == 0) gram_lower.setZero();
+}
+
+}  // namespace jcmspl

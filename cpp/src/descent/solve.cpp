@@ -1,0 +1,92 @@
+#include "jcmspl/descent/solve.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "jcmspl/descent/concept_basis.hpp"
+#include "jcmspl/descent/objective.hpp"
+#include "jcmspl/descent/problem.hpp"
+#include "jcmspl/descent/stationarity.hpp"
+#include "jcmspl/descent/updates.hpp"
+#include "jcmspl/descent/workspace.hpp"
+#include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/support/clock.hpp"
+
+namespace jcmspl {
+
+namespace {
+
+using namespace descent;
+
+// P' = (1 + l3) A' K^-1, from A' in the basis of the features (m x k).
+MatrixD codes_of_samples(const Problem& problem, const Workspace& workspace, const MatrixD& visual_projection) {
+  MatrixD Pt = (1 + problem.settings.l3) * visual_projection;
+  workspace.K_inverse.divide(view(Pt));
+  return Pt;
+}
+
+// E' = (l2 Hc + (l1 + l4) B Yc)' K^-1
+MatrixD codes_of_classes(const Problem& problem, const ConceptBasis& basis, const Workspace& workspace) {
+  const auto& [l1, l2, l3, l4] = problem.weights();
+  MatrixD Et = l2 * basis.class_codes();
+  gemm(Op::transpose, Op::none, l1 + l4, problem.data.vectors, workspace.Bt(), 1, Et);
+  workspace.K_inverse.divide(view(Et));
+  return Et;
+}
+
+// Whether the last iteration lowered the objective by no more than tol times its value. A decrease that rounding errors
+// could hide proves nothing.
+bool is_converged(double tol, double before, double now, double noise) {
+  const double least = tol * before;
+  return tol > 0 && std::isfinite(before) && before - now <= least && noise <= least;
+}
+
+}  // namespace
+
+Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start, const OnIteration& on_iteration,
+              const Poll& poll) {
+  Results results;
+  Info& info = results.info;
+  Clock clock;
+  const Problem problem(spectrum, settings);
+  const std::unique_ptr<ConceptBasis> basis = make_concept_basis(problem);
+  Workspace workspace(problem);
+  begin(problem, start, workspace);
+  info.timings.start = clock.lap();
+
+  double before = std::numeric_limits<double>::infinity();
+  while (info.n_iter < settings.max_iter && !info.converged) {
+    update_projections(problem, *basis, workspace);
+    info.timings.projections += clock.lap();
+    poll();
+    update_concepts(problem, *basis, workspace, poll);
+    info.timings.concepts += clock.lap();
+    const Objective objective = descent::objective(problem, *basis, workspace);
+    info.terms.push_back(objective.terms);
+    info.timings.objective += clock.lap();
+    ++info.n_iter;
+    const double now = objective.terms.sum();
+    if (!std::isfinite(now)) throw Diverged(info.n_iter);
+    on_iteration(info.n_iter, now);
+    poll();
+    info.converged = is_converged(settings.tol, before, now, objective.noise);
+    before = now;
+  }
+
+  info.stationarity = stationarity(problem, *basis, workspace);
+  if (!info.stationarity.finite()) throw Diverged(info.n_iter);
+  MatrixD At = spectrum.visual.lift(workspace.At());
+  poll();
+  if (settings.want_codes) {
+    results.codes_of_samples = basis->turned_back(codes_of_samples(problem, workspace, At));
+    results.codes_of_classes = basis->turned_back(codes_of_classes(problem, *basis, workspace));
+  }
+  results.visual_projection = basis->turned_back(std::move(At));
+  results.semantic_projection = basis->turned_back(spectrum.semantic.lift(workspace.Bt()));
+  info.timings.finish = clock.lap();
+  return results;
+}
+
+}  // namespace jcmspl

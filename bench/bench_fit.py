@@ -6,11 +6,10 @@ import numpy as np
 import scipy.linalg
 
 from jcmspl import Spectrum, Statistics, solve
+from jcmspl.cli.bench import SHAPES
 from question import Contestants, Question, Target, need
 from samples import assert_equal, labelled_samples, reference
 
-# Samples, features, attributes and classes (as many as concepts) of the paper's data sets.
-SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # The paper's AwA weights (1e7 against 1e-3) cost digits in any implementation.
 TOLERANCES = {"AwA": 1e-6, "CUB": 1e-8, "SUN": 1e-8}
 ITERATIONS = 35

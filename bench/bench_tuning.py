@@ -4,8 +4,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from bench_fit import ITERATIONS, SHAPES, textbook
+from bench_fit import ITERATIONS, textbook
 from jcmspl import JCMSPL, JCMSPLCV, ClassKFold
+from jcmspl.cli.bench import SHAPES
 from question import Contestants, Question, Target
 from samples import assert_equal, labelled_samples
 

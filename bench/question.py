@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import importlib
-import os
 import re
 import threading
 import time
@@ -16,7 +15,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+from jcmspl.support.threads import usable_cores
+
+THREADS = usable_cores()
 
 # NumPy and SciPy carry an OpenBLAS each, whose idle workers busy-wait for some 50 ms after a call and so take a core
 # from the other. Between two sides everyone rests.
@@ -35,7 +36,8 @@ class Contestants:
     """The two sides on the same data.
 
     ``check`` raises AssertionError unless their answers are equal. ``peer`` does the share ``peer_share`` of the work
-    that ``ours`` does; its time is scaled up. ``caveat`` says what else is different between the sides.
+    that ``ours`` does; its time is scaled up. ``caveat`` says what else is different between the sides. ``clock`` tells
+    the seconds that count, where these are not those on the wall.
     """
 
     ours: Callable[[], Any]
@@ -43,6 +45,7 @@ class Contestants:
     peer: Callable[[], Any] | None = None
     peer_share: float = 1
     caveat: str = ""
+    clock: Callable[[], float] = time.perf_counter
 
 
 @dataclass(frozen=True)
@@ -95,30 +98,31 @@ class Question:
         """Return what the target is about: a ratio of best times, or the memory that our side takes."""
         if self.target.kind == "memory":
             return Measurement(peak_megabytes(contestants.ours), {})
-        ours, peer = best_seconds((contestants.ours, contestants.peer), rounds or self.rounds)
+        ours, peer = best_seconds((contestants.ours, contestants.peer), rounds or self.rounds, contestants.clock)
         peer /= contestants.peer_share
         ratio = peer / ours if self.target.kind == "speed" else ours / peer
         return Measurement(ratio, {"ours": ours, "peer": peer})
 
 
-def best_seconds(sides: tuple[Callable[[], Any], ...], rounds: int) -> list[float]:
+def best_seconds(
+    sides: tuple[Callable[[], Any], ...], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """Time the sides by turns, so that a noisy spell hits all of them, and keep the best call of each."""
     best = [float("inf")] * len(sides)
     for _ in range(rounds):
         for i, side in enumerate(sides):
             time.sleep(REST_SECONDS)
-            best[i] = min(best[i], _best_of_burst(side))
+            best[i] = min(best[i], _best_of_burst(side, clock))
     return best
 
 
-def _best_of_burst(side: Callable[[], Any]) -> float:
+def _best_of_burst(side: Callable[[], Any], clock: Callable[[], float]) -> float:
     best, end = float("inf"), time.perf_counter() + BURST_SECONDS
     while True:
-        start = time.perf_counter()
+        start = clock()
         side()
-        now = time.perf_counter()
-        best = min(best, now - start)
-        if now >= end:
+        best = min(best, clock() - start)
+        if time.perf_counter() >= end:
             return best
 
 

@@ -1,14 +1,20 @@
 """Progress is shown on a terminal, and nowhere else."""
 
+import io
 import os
+import re
+import struct
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from jcmspl.support import progress
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 
 SCRIPT = """
 import numpy as np, sys, time
@@ -22,8 +28,9 @@ JCMSPL(progress={progress}).fit(((X[i::4], y[i::4]) for i in range(4)), class_ve
 """
 
 
-def on_terminal(code):
+def on_terminal(code, size=(0, 0)):
     main, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     process = subprocess.Popen([sys.executable, "-c", code], stderr=other, stdout=subprocess.PIPE)
     os.close(other)
     shown = b""
@@ -42,16 +49,14 @@ def on_terminal(code):
     return shown.decode()
 
 
-def test_on_a_terminal():
-    shown = on_terminal(SCRIPT.format(progress=True))
-    assert "reading: 16,384 of 40,000 samples, " in shown
-    assert "/s" in shown
-    assert " left" in shown
-    assert "reading: 10,000 samples" in shown
-    assert "fitting: 1 of 100 iterations" in shown
-    assert "objective " in shown
-    assert shown.endswith("\r")
-    assert shown.rstrip("\r").endswith(" ")  # the line is wiped at the end
+@pytest.mark.parametrize("size", [(0, 0), (24, 90)], ids=["unknown", "known"])  # rows and columns
+def test_on_a_terminal(size):
+    shown = on_terminal(SCRIPT.format(progress=True), size)
+    assert re.search(r"reading:  41%\|.*\| 16384/40000 \[00:00<00:00, [\d.]+ samples/s\]", shown)
+    assert re.search(r"reading: 10000 samples \[00:00, [\d.]+ samples/s\]", shown)
+    assert re.search(r"fitting: +1%\|.*\| 1/100 \[.* iterations/s, objective [\d.]+\]", shown)
+    assert re.search(r"\r +\r$", shown)  # the line is wiped at the end
+    assert "\n" not in shown
 
 
 SEARCH = """
@@ -67,9 +72,8 @@ JCMSPLCV(class_match=1, cv=2, extend=0, progress={progress}).fit(X, y, class_vec
 
 def test_of_a_search():
     shown = on_terminal(SEARCH.format(progress=True))
-    assert "tuning: 1 of 54 fits, " in shown
-    assert "tuning: 54 of 54 fits, " in shown
-    assert " left" in shown
+    assert re.search(r"tuning: +2%\|.*\| 1/54 \[.* fits/s\]", shown)
+    assert re.search(r"tuning: 100%\|.*\| 54/54 ", shown)
     assert on_terminal(SEARCH.format(progress=False)) == ""
 
 
@@ -104,6 +108,68 @@ def test_closed_stderr(monkeypatch, tmp_path):
     progress.Progress("working", 3, "steps").announce()
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(5, "5 s"), (89, "89 s"), (600, "10 min"), (7200, "2.0 h")])
-def test_durations(seconds, text):
-    assert progress._duration(seconds) == text
+def as_terminal(monkeypatch):
+    """Return what takes the place of stderr, as a terminal; not a fixture, for pytest replaces stderr after these."""
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    return screen
+
+
+def test_nothing_is_shown_before_a_second(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    with progress.Progress("working", 9, "steps") as line:
+        line.update(1)
+        assert terminal.getvalue() == ""
+        monkeypatch.setattr(line, "_started", time.time() - progress._DELAY - 0.5)
+        line.update(3, "a note")
+        assert re.search(r"working:  33%\|.*\| 3/9 \[00:01<00:0\d, +[\d.]+ steps/s, a note\]", terminal.getvalue())
+    assert terminal.getvalue().endswith(" \r")
+
+
+def test_announced(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    with progress.Progress("decomposing", 2048, "features") as line:
+        line.announce()
+        assert terminal.getvalue().strip() == "decomposing (2,048 features) ..."
+    assert terminal.getvalue().endswith(" \r")
+
+
+def test_tells_of_an_error_as_if_there_were_no_bar(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    with pytest.raises(ZeroDivisionError), progress.Progress("working", 3, "steps") as line:
+        line.update(1) or 1 / 0
+    assert terminal.getvalue().endswith(" \r")
+
+
+def test_many_threads(monkeypatch):
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
+    with progress.Progress("working", 800, "steps") as line:
+        threads = [
+            threading.Thread(target=lambda first=first: [line.update(first + i) for i in range(100)])
+            for first in range(0, 800, 100)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        line.update(800)
+    lines = [part for part in terminal.getvalue().split("\r") if part.strip()]
+    assert all(re.fullmatch(r"working: +\d+%\|.*\| \d+/800 \[.*\] *", part) for part in lines)
+    assert " 800/800 " in lines[-1]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_tqdm_is_loaded_only_where_it_is_shown(enabled):
+    code = f"""
+import sys
+from jcmspl.support.progress import Progress
+sys.stderr.isatty = lambda: True
+with Progress("working", 3, "steps", enabled={enabled}) as line:
+    line.update(1)
+assert "tqdm" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,10 @@
 :class:`ClassTable`        class vectors under the names of their classes
 :class:`ClassKFold`        cross-validation over classes
 :func:`load`               reads a model that was saved
+:func:`evaluate`           tests a model on a data set
 :mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
+:mod:`jcmspl.metrics`      accuracies per class and per sample, seen and unseen
+:mod:`jcmspl.plots`        charts in the manner of scikit-learn
 =========================  =====================================================================
 
 The kernels of the compiled core, each usable on its own:
@@ -22,23 +25,89 @@ The kernels of the compiled core, each usable on its own:
 :func:`nearest`            the nearest prototypes of each sample
 :class:`AffineScorer`      recognition in the visual, semantic or concept space, as one product
 =========================  =====================================================================
+
+Each is loaded when it is first used, so that ``import jcmspl`` itself takes no time.
 """
 
-from jcmspl.core.search import AffineScorer, nearest
-from jcmspl.core.solver import Solution, Spectrum, solve
-from jcmspl.core.statistics import StartStatistics, Statistics
-from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
-from jcmspl.data.class_folds import ClassKFold
-from jcmspl.data.class_table import ClassTable
-from jcmspl.evaluation.evaluate import evaluate
-from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
-from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
-from jcmspl.models.jcmspl import JCMSPL
-from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-from jcmspl.models.persistence import ModelFileError, load
-from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
+from jcmspl.support.version import __version__
 
-__version__ = "0.1.0"
+TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
+if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter
+    from jcmspl import datasets as datasets
+    from jcmspl import metrics as metrics
+    from jcmspl import plots as plots
+    from jcmspl.core.search import AffineScorer, nearest
+    from jcmspl.core.solver import Solution, Spectrum, solve
+    from jcmspl.core.statistics import StartStatistics, Statistics
+    from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
+    from jcmspl.data.class_folds import ClassKFold
+    from jcmspl.data.class_table import ClassTable
+    from jcmspl.evaluation.evaluate import evaluate
+    from jcmspl.io.archive import ModelFileError
+    from jcmspl.model_selection.class_search import ClassSearchCV
+    from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
+    from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.eszsl import ESZSL
+    from jcmspl.models.fpl import FPL
+    from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.persistence import load
+    from jcmspl.models.ridge_vs import RidgeVS
+    from jcmspl.models.rpl import RPL
+    from jcmspl.models.sae import SAE
+    from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
+else:  # hidden from type checkers, which would take any name to be there
+    from _thread import RLock as _RLock  # that of threading
+
+    _HOMES = {
+        "core.search": ("AffineScorer", "nearest"),
+        "core.solver": ("Solution", "Spectrum", "solve"),
+        "core.statistics": ("StartStatistics", "Statistics"),
+        "core.sylvester": ("solve_sylvester", "sylvester_residual"),
+        "data.class_folds": ("ClassKFold",),
+        "data.class_table": ("ClassTable",),
+        "evaluation.evaluate": ("evaluate",),
+        "io.archive": ("ModelFileError",),
+        "model_selection.class_search": ("ClassSearchCV",),
+        "model_selection.jcmspl_cv": ("JCMSPLCV",),
+        "models.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
+        "models.persistence": ("load",),
+        "support.exceptions": ("DivergenceError", "NearlySingularWarning", "SingularEquationError"),
+    }
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+    _MODULES = ("datasets", "metrics", "plots")
+    _LAYERS = ("support", "core", "io", "report", "data", "models", "model_selection", "evaluation", "cli")
+
+    # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this
+    # package may ask for a public name of it while it is being imported: it would hold its lock and wait for this one.
+    _one_at_a_time = _RLock()
+
+    def __getattr__(name):
+        """Load what is asked for by name (PEP 562); from then on it is found without this."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
+        with _one_at_a_time:
+            globals()[name] = value = _loaded(name)
+        return value
+
+    def _loaded(name):
+        import importlib
+
+        if name in _MODULES or name in _LAYERS:
+            return importlib.import_module(f"jcmspl.{name}")
+        if name in _HOME_OF:
+            return getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
+        if name in _registry().names():
+            return _registry().get(name)
+        raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*__all__, *_MODULES, *_registry().names(), *(n for n in globals() if n.startswith("__"))})
+
+    def _registry():
+        import importlib
+
+        return importlib.import_module("jcmspl.models.registry")
+
 
 __all__ = [
     "ESZSL",

@@ -1,5 +1,19 @@
 """Plots in the manner of scikit-learn: ``jcmspl.plots``."""
 
-from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SeenUnseenDisplay, SensitivityDisplay
+from jcmspl.report.charts import (
+    AblationDisplay,
+    ClassAccuracyDisplay,
+    ConfusionDisplay,
+    ConvergenceDisplay,
+    SeenUnseenDisplay,
+    SensitivityDisplay,
+)
 
-__all__ = ["AblationDisplay", "ConvergenceDisplay", "SeenUnseenDisplay", "SensitivityDisplay"]
+__all__ = [
+    "AblationDisplay",
+    "ClassAccuracyDisplay",
+    "ConfusionDisplay",
+    "ConvergenceDisplay",
+    "SeenUnseenDisplay",
+    "SensitivityDisplay",
+]

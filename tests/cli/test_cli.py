@@ -2,29 +2,20 @@
 
 import csv
 import json
+import pkgutil
+import re
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, load
+from jcmspl import JCMSPL, cli, load
+from jcmspl.cli._parser import COMMANDS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
+from jcmspl.models import registry
 from support.command import jcmspl
-
-COMMANDS = (
-    "demo",
-    "fit",
-    "predict",
-    "evaluate",
-    "tune",
-    "compare",
-    "reproduce",
-    "convert",
-    "info",
-    "bench",
-    "completion",
-)
 
 
 class TestHelp:
@@ -37,6 +28,12 @@ class TestHelp:
         assert f"jcmspl {command}" in text
         assert "examples:" in text
         assert "--debug" in text
+
+    def test_the_table_of_commands_is_whole(self):
+        modules = {module.name for module in pkgutil.iter_modules(cli.__path__) if not module.name.startswith("_")}
+        assert modules == set(COMMANDS)
+        text = jcmspl("--help").stdout
+        assert all(re.search(rf"^ +{name} ", text, re.MULTILINE) for name in COMMANDS)
 
     def test_version(self):
         import jcmspl as package
@@ -296,13 +293,45 @@ def test_bench():
     assert "a sample for each class" in jcmspl("bench", "--samples", "3", code=1).stderr
 
 
-def test_completion():
-    script = jcmspl("completion", "bash").stdout
-    check = f"{script}\nCOMP_WORDS=(jcmspl fit --calib); COMP_CWORD=2; _jcmspl; echo ${{COMPREPLY[@]}}"
-    result = subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True)
-    assert result.stdout == "--calibrate\n"
-    assert "bashcompinit" in jcmspl("completion", "zsh").stdout
-    assert "-l calibrate" in jcmspl("completion", "fish").stdout
+class TestCompletion:
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            (["co"], "compare convert completion"),
+            (["fit", "--calib"], "--calibrate"),
+            (["fit", "digits", "--model", "S"], "SAE"),
+            (["tune", "digits", "--space", "visual", "c"], "concept"),
+            (["compare", "digits", "--methods", "JCMSPL1", "IP"], "IPL"),
+            (["predict", "own-mod"], "own-model.safetensors"),
+            (["fit", "digits", "-o", "own-mod"], "own-model.safetensors"),
+        ],
+    )
+    def test_bash(self, words, expected, tmp_path):
+        if shutil.which("bash") is None:
+            pytest.skip("there is no bash")
+        (tmp_path / "own-model.safetensors").touch()
+        line = " ".join(f"'{word}'" for word in ["jcmspl", *words])
+        check = f"""
+        {jcmspl("completion", "bash").stdout}
+        COMP_WORDS=({line}); COMP_CWORD={len(words)}; _shtab_jcmspl; echo ${{COMPREPLY[@]}}"""
+        result = subprocess.run(["bash", "-c", check], capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert result.stdout.split() == expected.split()
+        assert result.stderr == ""
+
+    @pytest.mark.parametrize(
+        ("shell", "part"),
+        [
+            ("zsh", "compdef _shtab_jcmspl"),
+            ("fish", '-l model -xka "JCMSPL '),
+            ("tcsh", "complete jcmspl"),
+        ],
+    )
+    def test_other_shells(self, shell, part):
+        script = jcmspl("completion", shell).stdout
+        assert part in script
+        assert all(name in script for name in registry.names())
+        if shutil.which(shell) is not None:
+            subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, check=True)
 
 
 def test_on_real_files(data_folder, tmp_path):

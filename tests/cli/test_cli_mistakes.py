@@ -3,10 +3,12 @@
 import os
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from jcmspl.cli import main
 from support.command import jcmspl
 from support.processes import interruptible
 
@@ -85,6 +87,26 @@ class TestMistakes:
     def test_options_that_do_not_fit(self, tmp_path, arguments, message, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert message in self.fails(tmp_path, *arguments)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["demo", "-o", "page.html"],
+            ["evaluate", "no-such-model", "digits", "-o", "page.html"],
+            ["reproduce", "no-such-data", "-o", "folder"],
+        ],
+        ids=lambda arguments: arguments[0],
+    )
+    def test_charts_without_matplotlib(self, tmp_path, arguments, monkeypatch, capsys):
+        """Told before any work is done: that there is neither model nor data has not been noticed yet."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
+        assert main(arguments) == 1
+        printed = capsys.readouterr()
+        assert "pip install 'jcmspl[plots]'" in printed.err
+        assert len(printed.err.splitlines()) == 1
+        assert printed.out == ""
+        assert list(tmp_path.iterdir()) == []
 
     def test_features_alone(self, tmp_path, own, model):
         assert "--classes FILE" in self.fails(tmp_path, "fit", own / "features.npy", "-o", tmp_path / "m")

@@ -1,17 +1,24 @@
 """The report: its figures against predictions, and the page in a browser."""
 
+import builtins
+import dataclasses
 import json
 import re
 import shutil
 import subprocess
+import types
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
-from jcmspl import JCMSPL, RidgeVS, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
 from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.results import Generalized, Standard
+from jcmspl.report.notebook import table as html_table
 
 SPACES = ("semantic", "visual", "concept")
 
@@ -96,13 +103,109 @@ def test_the_page_needs_nothing_else(report):
     html = report.to_html()
     assert "<script" not in html
     assert not re.search(r'(src|href)\s*=\s*"?https?:', html)
-    assert html.count("<svg") == html.count("</svg>") == 4
+    assert html.count("<svg") == html.count("</svg>") == html.count('role="img"') == 4
+    assert html.count("<title>") > 4
+    checked = _Checker()
+    checked.feed(html)
+    assert not checked.open
+    assert len(checked.ids) == len(set(checked.ids))
 
 
-def test_names_cannot_break_the_page(dataset):
-    evil = '<img src=x onerror="alert(1)">|`'
+class _Checker(HTMLParser):
+    """Finds elements that are not closed, and ids that are given twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+
+
+def test_results_are_typed(report):
+    first = report.results[0]
+    assert isinstance(first.standard, Standard)
+    assert isinstance(first.generalized, Generalized)
+    assert first.standard.per_class == first.standard.hits[1].per_class == report.accuracy
+    assert first.generalized.harmonic_mean == report.harmonic_mean
+    assert report.data["results"][0]["standard"]["hits"]["1"] == dataclasses.asdict(first.standard.hits[1])
+    assert report.dataset.samples["test_unseen"] == sum(row.samples for row in report.classes if row.kind == "unseen")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.space = "visual"
+
+
+def test_the_keys_of_json(report):
+    """Scripts of users read these."""
+    data = json.loads(report.to_json())
+    assert data == report.data
+    assert list(data) == [
+        "dataset",
+        "model",
+        "results",
+        "classes",
+        "confusions",
+        "confusion_matrix",
+        "objective",
+        "timings",
+        "versions",
+    ]
+    assert list(data["results"][0]) == ["space", "standard", "generalized"]
+    assert list(data["results"][0]["standard"]) == ["per_class", "per_sample", "hits"]
+    assert list(data["results"][0]["generalized"]) == [
+        "acc_seen",
+        "acc_unseen",
+        "harmonic_mean",
+        "seen_bias",
+        "uncalibrated",
+        "best_on_test_data",
+        "ausuc",
+        "curve",
+    ]
+    assert list(data["classes"][0]) == ["label", "kind", "samples", "standard", "generalized"]
+    assert list(data["confusions"][0]) == ["true", "predicted", "samples", "share"]
+    assert list(data["model"]) == ["name", "parameters", "n_concepts", "n_iter"]
+
+
+def test_charts_are_those_of_the_page(report):
+    charts = report.charts()
+    assert list(charts) == ["generalized", "classes", "confusions", "convergence"]
+    assert charts["classes"].to_svg(report.tables()["classes"].title) in report.to_html()
+
+
+def test_many_classes_are_drawn_in_part(report):
+    row, matrix = report.classes[0], report.confusion_matrix
+    rows = [dataclasses.replace(row, label=f"class {i}", standard=1 - i / 200) for i in range(200)]
+    many = dataclasses.replace(
+        report, classes=rows, confusion_matrix=dataclasses.replace(matrix, labels=[""] * 200, counts=[[0] * 200] * 200)
+    )
+    assert len(many.charts()["classes"].labels) == 60
+    assert "confusions" not in many.charts()
+    assert "The 30 best and worst of 200 are drawn" in many.to_html()
+    assert "class 100" in many.to_html()  # in the table
+
+
+def test_tables_of_notebooks():
+    html = html_table("a <b>", ["<i>", "n"], [["<script>", 1.5], ['"x"', 20]])
+    assert "<caption>a &lt;b&gt;</caption>" in html
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert '<td class="n">20</td>' in html
+
+
+@pytest.mark.parametrize(
+    "evil", ['<img src=x onerror="alert(1)">|`', "{{ 7 * 7 }}<img>|", "$x_{<img>}$|\n\x00" + "y" * 300]
+)
+def test_names_cannot_break_the_page(dataset, evil):
     names = {label: f"{evil}{label}" for label in dataset.classes}
-    table = type(dataset.classes)([names[label] for label in dataset.classes], dataset.classes.vectors)
+    table = ClassTable([names[label] for label in dataset.classes], dataset.classes.vectors)
     y = np.array([names[label] for label in dataset.y], dtype=object)
     renamed = Dataset(evil, dataset.X, y, table, dataset.parts, evil)
     X, labels = renamed.part("trainval")
@@ -110,6 +213,7 @@ def test_names_cannot_break_the_page(dataset):
     assert "<img" not in report.to_html()
     assert "&lt;img" in report.to_html()
     assert "\\|" in report.to_markdown()
+    assert evil in json.loads(report.to_json())["classes"][0]["label"]
 
 
 def test_without_test_samples_of_seen_classes(dataset, model):
@@ -132,6 +236,72 @@ def test_peers(dataset):
     report = evaluate(RidgeVS().fit(X, y, class_vectors=dataset.classes), dataset)
     assert report.accuracy > 0.25
     assert "RidgeVS" in report.to_html()
+    assert report.model.n_iter is None
+    assert "iterations" not in report.to_text()
+
+
+def test_a_search_is_evaluated_as_its_best_model(dataset):
+    X, y = dataset.part("trainval")
+    weights = {"semantic_match": 1.0, "visual_reconstruction": 1.0, "semantic_reconstruction": 1.0}
+    search = JCMSPLCV(class_match=[0.1, 1.0], cv=2, extend=0, progress=False, **weights)
+    search.fit(X, y, class_vectors=dataset.classes)
+    report = evaluate(search, dataset)
+    assert report.model.name == "JCMSPL"
+    assert report.results[0].space == search.best_estimator_.space
+    assert report.results == evaluate(search.best_estimator_, dataset).results
+
+
+class Foreign(BaseEstimator):
+    """A fitted model with no more than what evaluate asks for."""
+
+    SPACES = ("visual",)
+
+    def __init__(self, model):
+        self._model, self.fitted_ = model, True
+        self.classes_, self.class_table_ = model.classes_, model.class_table_
+        self.n_features_in_, self.timings_ = model.n_features_in_, {"fit": 1.0}
+
+    def fit(self, X, y):
+        return self
+
+    def recogniser(self, *, class_vectors, candidates, space, seen_bias):
+        assert space == "visual"
+        return self._model.recogniser(
+            class_vectors=class_vectors, candidates=candidates, space=space, seen_bias=seen_bias
+        )
+
+    def get_params(self, deep=True):
+        return {"function": types.SimpleNamespace(), "share": np.float32(0.5)}
+
+    def _bias_in(self, space):
+        return 0.0
+
+
+def test_any_model_with_the_common_methods(dataset, model):
+    report = evaluate(Foreign(model), dataset)
+    assert [result.space for result in report.results] == ["visual"]
+    assert report.model.parameters == {"function": "namespace()", "share": 0.5}
+    assert report.data["model"]["n_concepts"] is None
+    assert "concepts" not in report.to_text()
+    assert "convergence" not in report.charts()
+    assert "Foreign on" in report.to_html()
+
+
+def test_a_page_without_matplotlib(report, tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for ask in (report.to_html, lambda: Report.check_name("r.html"), lambda: report.save(tmp_path / "r.html")):
+        with pytest.raises(ImportError, match=r"pip install 'jcmspl\[plots\]'"):
+            ask()
+    Report.check_name("r.md")
+    assert report.to_text()
+    assert report._repr_html_()
 
 
 def test_bad_input(dataset, model):
@@ -148,7 +318,7 @@ window.onload = () => {
   const wide = [...document.querySelectorAll('body > *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1);
   const empty = [...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().height < 50);
   document.title = JSON.stringify({wide: wide.length, empty: empty.length,
-    tables: document.querySelectorAll('td').length, bars: document.querySelectorAll('svg rect').length});
+    tables: document.querySelectorAll('td').length, bars: document.querySelectorAll('svg path').length});
 };
 </script></body>"""
 
@@ -179,8 +349,11 @@ def test_the_page_in_a_browser(report, tmp_path, width):
     found = json.loads(re.search(r"<title>(\{.*?\})</title>", result.stdout).group(1))
     assert found["wide"] == found["empty"] == 0
     assert found["tables"] > 20
-    assert found["bars"] > 8
+    assert found["bars"] > 40
 
 
 def test_report_of_its_own_data(report):
-    assert Report(json.loads(report.to_json())).to_text() == report.to_text()
+    again = Report.from_json(report.to_json())
+    assert again == report
+    assert again.to_text() == report.to_text()
+    assert again.to_html() == report.to_html()

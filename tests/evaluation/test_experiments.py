@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from jcmspl import JCMSPL, RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
-from jcmspl.evaluation.compare import METHODS, compare
+from jcmspl.evaluation.compare import compare, tunable_methods
+from jcmspl.evaluation.experiment_results import Experiments
 from jcmspl.evaluation.experiments import ABLATIONS, reproduce
+from jcmspl.io.json_text import from_data
 from jcmspl.model_selection.class_search import ClassSearchCV
 
 SMALL = {"cv": 2, "extend": 0, "halving": True}
@@ -43,7 +46,7 @@ class TestCompare:
         assert row.unseen == pytest.approx(model.score(*dataset.part("test_unseen"), candidates=dataset.unseen))
         model.calibrate(X, y)
         seen, unseen = (model.score(*dataset.part(part), candidates="all") for part in ("test_seen", "test_unseen"))
-        assert row.generalized["harmonic_mean"] == pytest.approx(2 * seen * unseen / (seen + unseen))
+        assert row.generalized.harmonic_mean == pytest.approx(2 * seen * unseen / (seen + unseen))
 
     def test_table(self, result):
         header, rows = result.table()
@@ -58,7 +61,9 @@ class TestCompare:
         for form in (result.to_text(), result.to_markdown()):
             assert "ESZSL" in form
             assert "noise" in form
-        assert len(json.loads(result.to_json())["rows"]) == 3
+        rows = json.loads(result.to_json())["rows"]
+        assert len(rows) == 3
+        assert list(rows[0]["generalized"]) == ["acc_seen", "acc_unseen", "harmonic_mean", "ausuc"]
 
     def test_random_splits_differ_and_are_seeded(self, dataset):
         one, two = (compare(dataset, ["RidgeVS"], repeats=2, **SMALL).rows[0].repeats for _ in range(2))
@@ -86,7 +91,7 @@ class TestCompare:
         def bad(**search):
             raise ValueError("no such thing")
 
-        result = compare(dataset, {"bad": bad, "RPL": METHODS["RPL"]}, repeats=0, **SMALL)
+        result = compare(dataset, {"bad": bad, "RPL": tunable_methods()["RPL"]}, repeats=0, **SMALL)
         assert [row.method for row in result.rows] == ["RPL"]
         assert "bad could not be fitted: no such thing" in result.to_text()
         with pytest.raises(ValueError, match="bad failed: no such thing"):
@@ -102,42 +107,44 @@ class TestCompare:
             compare(dataset, [])
         with pytest.raises(ValueError, match="no method 'CLIP': choose from JCMSPL"):
             compare(dataset, ["CLIP"])
-        assert {"JCMSPL", "FPL", "RPL", "SAE", "ESZSL", "RidgeVS", "IPL", "JCMSPL0", "JCMSPL1"} <= set(METHODS)
+        assert {"JCMSPL", "FPL", "RPL", "SAE", "ESZSL", "RidgeVS", "IPL", "JCMSPL0", "JCMSPL1"} <= set(
+            tunable_methods()
+        )
 
 
 class TestReproduce:
     def test_everything_is_there(self, results):
-        assert {row["setting"] for row in results.standard} == {"tuned", "default"}
+        assert {row.setting for row in results.standard} == {"tuned", "default"}
         assert len(results.standard) == 6
         assert len(results.generalized) == 12
-        assert [row["method"] for row in results.ablations] == list(ABLATIONS)
+        assert [row.method for row in results.ablations] == list(ABLATIONS)
         assert set(results.sensitivity) == set(published.RANGES)
         for name, curve in results.sensitivity.items():
             low, high = published.RANGES[name]
-            assert len(curve["values"]) == high - low + 1
-            assert all(len(shares) == len(curve["values"]) for shares in curve["accuracies"].values())
+            assert len(curve.values) == high - low + 1
+            assert all(len(shares) == len(curve.values) for shares in curve.accuracies.values())
         for run in results.convergence:
-            assert len(run["objective"]) == 20
-            settled = run["settled"] or 20
-            later = np.array(run["objective"][settled - 1 :])
+            assert len(run.objective) == 20
+            settled = run.settled or 20
+            later = np.array(run.objective[settled - 1 :])
             assert np.all(-np.diff(later) <= 1e-3 * later[1:])
-            assert np.all(np.diff(run["objective"]) <= 1e-9 * run["objective"][0])
+            assert np.all(np.diff(run.objective) <= 1e-9 * run.objective[0])
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_figures_are_those_of_the_library(self, results):
         digits = load_digits()
         model = JCMSPL(max_iter=20).fit(*digits.part("trainval"), class_vectors=digits.classes)
         X, y = digits.part("test_unseen")
-        row = next(r for r in results.standard if r["setting"] == "default" and r["space"] == "semantic")
-        assert row["per_class"] == pytest.approx(model.score(X, y, candidates=digits.unseen))
+        row = next(r for r in results.standard if r.setting == "default" and r.space == "semantic")
+        assert row.per_class == pytest.approx(model.score(X, y, candidates=digits.unseen))
         curve = results.sensitivity["class_match"]
-        at = curve["values"].index(1.0)
-        tuned = JCMSPL(**{**results.tuned["parameters"], "class_match": 1.0, "max_iter": 20, "tol": 1e-6})
+        at = curve.values.index(1.0)
+        tuned = JCMSPL(**{**results.tuned.parameters, "class_match": 1.0, "max_iter": 20, "tol": 1e-6})
         tuned.fit(*digits.part("trainval"), class_vectors=digits.classes)
         recogniser = tuned.recogniser(candidates=digits.unseen, space="visual")
         right = recogniser.predict(X) == y
         per_class = np.mean([right[y == label].mean() for label in digits.unseen])
-        assert curve["accuracies"]["visual"][at] == pytest.approx(per_class)
+        assert curve.accuracies["visual"][at] == pytest.approx(per_class)
 
     def test_files(self, results, tmp_path):
         files = results.save(tmp_path / "out")
@@ -161,14 +168,25 @@ class TestReproduce:
         results.save(tmp_path / "out", plots=False, overwrite=True)
 
     def test_published_figures_stand_beside_those_of_a_known_data_set(self, results):
-        results.dataset["paper"] = "CUB"
-        try:
-            html = results.to_html()
-        finally:
-            results.dataset["paper"] = None
+        birds = replace(results, dataset=replace(results.dataset, paper="CUB"))
+        html = birds.to_html()
         assert "f-CLSWGAN" in html
         assert "62.6 %" in html
         assert "published (other features)" in html
+
+    def test_results_are_typed_and_keys_stay(self, results):
+        data = json.loads(results.to_json())
+        assert from_data(Experiments, data) == results
+        assert list(data["standard"][0])[:3] == ["setting", "space", "semantic_match"]
+        assert list(data["ablations"][0]) == ["method", "space", "cv_score", "per_class", "parameters"]
+        assert list(data["sensitivity"]["class_match"]) == ["values", "accuracies", "chosen"]
+        assert list(data["convergence"][0]) == ["setting", "objective", "terms", "settled"]
+
+    def test_fits_that_diverged_are_left_out(self, results):
+        curve = results.sensitivity["class_match"]
+        gaps = {space: [None, None, *shares[2:]] for space, shares in curve.accuracies.items()}
+        diverged = replace(results, sensitivity={"class_match": replace(curve, accuracies=gaps)})
+        assert "2 of the fits diverged" in diverged.to_html()
 
 
 def test_on_real_files(data_folder, tmp_path):
@@ -178,11 +196,11 @@ def test_on_real_files(data_folder, tmp_path):
     cub = load_dataset(data_folder / "cub")
     small = Dataset(cub.name, np.ascontiguousarray(cub.X[:, :64]), cub.y, cub.classes, cub.parts, cub.source)
     results = reproduce(small, max_iter=5, **SMALL)
-    assert results.dataset["paper"] == "CUB"
-    assert {row["setting"] for row in results.standard} == {"tuned", "default", "paper's weights"}
-    paper = next(row for row in results.standard if row["setting"] == "paper's weights")
-    assert paper["visual_reconstruction"] == 1e4
-    assert max(row["per_class"] for row in results.standard) > 0.1
+    assert results.dataset.paper == "CUB"
+    assert {row.setting for row in results.standard} == {"tuned", "default", "paper's weights"}
+    paper = next(row for row in results.standard if row.setting == "paper's weights")
+    assert paper.visual_reconstruction == 1e4
+    assert max(row.per_class for row in results.standard) > 0.1
     results.save(tmp_path / "out", plots=False)
 
 

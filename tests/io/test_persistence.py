@@ -306,15 +306,17 @@ class TestBadFiles:
         path.write_bytes(data)
 
     def test_a_newer_format(self, path):
-        self.rewritten(path, format_version="2", jcmspl_version="9.9")
-        with pytest.raises(ModelFileError, match=r"format version '2', written by jcmspl 9.9.*a newer one is needed"):
+        self.rewritten(path, format_version="3", jcmspl_version="9.9")
+        with pytest.raises(ModelFileError, match=r"format version '3', written by jcmspl 9.9.*a newer one is needed"):
             load(path)
 
-    @pytest.mark.parametrize("name", ["visual_projection", "class_vectors", "feature_scale", "objective_terms"])
+    @pytest.mark.parametrize(
+        "name", ["fitted.visual_projection", "class_vectors", "feature_scale", "fitted.objective_terms"]
+    )
     def test_tensors(self, path, name):
         original = path.read_bytes()
         for change, message in (
-            (lambda t: t.pop(name), f"'{name}' is missing"),
+            (lambda t: t.pop(name), f"'{name.removeprefix('fitted.')}' is missing"),
             (lambda t: t.update({name: t[name].astype(np.float32)}), "wrong type or shape"),
             (lambda t: t.update({name: t[name][..., None]}), "wrong type or shape"),
             (lambda t: t.update({name: np.full_like(t[name], np.nan)}), "NaN or infinity"),

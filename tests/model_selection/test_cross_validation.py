@@ -25,6 +25,7 @@ from jcmspl import (
     load,
 )
 from jcmspl.models.jcmspl import WEIGHTS
+from jcmspl.models.parameters import weight_names
 from support.animals import make_zoo
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned
 
@@ -66,7 +67,7 @@ def test_equals_a_plain_loop_setting_by_setting(parameters):
 
 @pytest.mark.parametrize("peer", [RidgeVS(), FPL(), RPL(), SAE(), ESZSL(), JCMSPL(max_iter=9, tol=0)], ids=repr)
 def test_any_model_equals_a_plain_loop(peer):
-    grid = dict.fromkeys(peer._PENALTIES[:2], (0.1, 10.0)) | {"space": ("semantic", "visual")}
+    grid = dict.fromkeys(weight_names(peer)[:2], (0.1, 10.0)) | {"space": ("semantic", "visual")}
     model = ClassSearchCV(peer, grid, cv=3, extend=0).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     assert_equals_the_plain_loop(model, peer, ClassKFold(3))
 
@@ -207,14 +208,14 @@ class TestWhatDecides:
 
 
 def test_settings_that_diverge_rank_last(monkeypatch):
-    learnt = JCMSPL._learnt
+    learnt = JCMSPL._fit
 
     def sometimes(self, *args):
         if self.class_match == 10:
             raise DivergenceError("overflow")
         return learnt(self, *args)
 
-    monkeypatch.setattr(JCMSPL, "_learnt", sometimes)
+    monkeypatch.setattr(JCMSPL, "_fit", sometimes)
     model = tuned()
     failed = np.array([value == 10 for value in model.cv_results_["param_class_match"]])
     assert np.isnan(split_scores(model)[failed]).all()

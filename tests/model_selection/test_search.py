@@ -185,14 +185,14 @@ class TestInterrupt:
 
     def stop_after(self, monkeypatch, n):
         """Press Ctrl-C in the n-th fit; fits that other threads have begun go on."""
-        learnt, calls = JCMSPL._learnt, iter(range(10**6))
+        learnt, calls = JCMSPL._fit, iter(range(10**6))
 
         def pressed(self, *args):
             if next(calls) == n:
                 raise KeyboardInterrupt
             return learnt(self, *args)
 
-        monkeypatch.setattr(JCMSPL, "_learnt", pressed)
+        monkeypatch.setattr(JCMSPL, "_fit", pressed)
 
     def test_the_best_so_far_is_fitted(self, monkeypatch, n_jobs):
         full = tuned()

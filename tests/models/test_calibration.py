@@ -118,13 +118,13 @@ def test_folds_train_on_every_class_they_do_not_hold_out(monkeypatch):
     zoo = make_zoo(n_seen=40, n_unseen=10, per_class=2)
     model = JCMSPL(init=np.eye(40)).fit(zoo.X, zoo.y, class_vectors=zoo.table)
     seen = []
-    original = JCMSPL.fit_from_statistics
+    original = JCMSPL._learn
 
-    def spy(self, statistics, classes, **kwargs):
-        seen.append(len(classes))
-        return original(self, statistics, classes, **kwargs)
+    def spy(self, collected, *args):
+        seen.append(len(collected.labels))
+        return original(self, collected, *args)
 
-    monkeypatch.setattr(JCMSPL, "fit_from_statistics", spy)
+    monkeypatch.setattr(JCMSPL, "_learn", spy)
     model.calibrate(zoo.X, zoo.y, random_state=np.random.default_rng(0))
     assert seen == [32] * 5
 

@@ -193,7 +193,7 @@ class TestProbabilities:
     def test_automatic_temperature_follows_the_scale_of_the_scores(self):
         model = fitted(feature_normalisation="center", metric="dot", tol=0, max_iter=10)
         scaled = JCMSPL(**model.get_params()).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-        scaled.visual_projection_ = scaled.visual_projection_ * 1000
+        scaled.arrays_["visual_projection"] = scaled.visual_projection_ * 1000
         assert_allclose(scaled.predict_proba(ZOO.X_new), model.predict_proba(ZOO.X_new), rtol=1e-8)
         assert model.predict_proba(ZOO.X_new).max(axis=1).mean() > 2 / 9
 

@@ -1,4 +1,7 @@
 import builtins
+import itertools
+import re
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -6,16 +9,33 @@ import pytest
 
 mpl.use("Agg")
 
-from jcmspl import JCMSPL
-from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SeenUnseenDisplay, SensitivityDisplay
+from jcmspl import JCMSPL, JCMSPLCV
+from jcmspl.plots import (
+    AblationDisplay,
+    ClassAccuracyDisplay,
+    ConfusionDisplay,
+    ConvergenceDisplay,
+    SeenUnseenDisplay,
+    SensitivityDisplay,
+)
+from jcmspl.report.figures import require_matplotlib
 from support.animals import make_zoo
 
 ZOO = make_zoo(noise=0.8)
+X_ALL, Y_ALL = np.vstack([ZOO.X, ZOO.X_new]), np.concatenate([ZOO.y, ZOO.y_new])
+HOSTILE = ["<script>alert(1)</script>", "$x_$ 5 $", "two\nlines\x00", "", "x" * 500, "_hidden", "日本", "</title>&"]
 
 
 @pytest.fixture(scope="module")
 def model():
     return JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+@pytest.fixture(scope="module")
+def search():
+    weights = {"semantic_match": 1.0, "visual_reconstruction": 1.0, "semantic_reconstruction": 1.0}
+    grid = JCMSPLCV(class_match=[0.1, 1.0], space="semantic", cv=2, extend=0, progress=False, **weights)
+    return grid.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
 
 
 @pytest.fixture(autouse=True)
@@ -56,14 +76,117 @@ def test_ablation(published):
 
 
 def test_seen_unseen(model):
-    X, y = np.vstack([ZOO.X, ZOO.X_new]), np.concatenate([ZOO.y, ZOO.y_new])
-    display = SeenUnseenDisplay.from_estimator(model, X, y, name="zoo")
+    display = SeenUnseenDisplay.from_estimator(model, X_ALL, Y_ALL, name="zoo")
     unseen, seen = display.ax_.get_lines()[0].get_data()
     assert unseen[0] == 0
     assert seen[-1] == 0
     assert np.all(np.diff(unseen) >= 0)
     assert np.all(np.diff(seen) <= 0)
     assert f"{display.curve.area():.3f}" in display.ax_.get_legend().get_texts()[0].get_text()
+
+
+def test_several_curves_with_marks():
+    curves = {"semantic": [[0, 1], [0.5, 0.6], [0.8, 0]], "visual": [[0, 0.9], [0.7, 0]]}
+    display = SeenUnseenDisplay(curves, marks={"no bias": (0.1, 0.9), "the model": (0.5, 0.6)}).plot()
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [*curves, "no bias", "the model"]
+    np.testing.assert_allclose(display.ax_.get_lines()[0].get_xydata(), 100 * np.array(curves["semantic"]))
+    np.testing.assert_allclose(display.ax_.get_lines()[2].get_xydata(), [[10, 90]])
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 70])
+def test_class_accuracy(n_classes):
+    labels, shares = [f"class {i}" for i in range(n_classes)], np.linspace(1, 0, n_classes)
+    display = ClassAccuracyDisplay(labels, {"among unseen": shares, "among all": [None, *shares[1:] / 2]}).plot()
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    np.testing.assert_allclose(widths, 100 * np.concatenate([shares, [0], shares[1:] / 2]))
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
+    # names do not overlap, and the best is on top
+    display.figure_.canvas.draw()
+    boxes = [text.get_window_extent() for text in display.ax_.get_yticklabels()]
+    assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 50, 120])
+def test_confusion(n_classes):
+    counts = np.random.default_rng(0).integers(0, 3, (n_classes, n_classes)) * 123
+    counts[0] = 0  # a class without samples
+    display = ConfusionDisplay(counts, [f"class {i}" for i in range(n_classes)]).plot()
+    assert len(display.ax_.patches) == np.count_nonzero(counts)
+    written = [int(text.get_text()) for text in display.ax_.texts]
+    assert written == (counts[counts > 0].tolist() if n_classes <= 3 else [])
+    assert len(display.ax_.get_yticklabels()) == (n_classes if n_classes <= 50 else 0)
+
+
+def test_confusion_and_classes_of_a_model(model):
+    named = model.predict(X_ALL, candidates="all")
+    display = ConfusionDisplay.from_estimator(model, X_ALL, Y_ALL, candidates="all")
+    assert display.counts.sum() == len(Y_ALL)
+    assert np.trace(display.counts) == np.sum(named == Y_ALL)
+    bars = ClassAccuracyDisplay.from_estimator(model, X_ALL, Y_ALL, candidates="all")
+    right = {label: np.mean(named[label == Y_ALL] == label) for label in set(Y_ALL.tolist())}
+    assert dict(zip(bars.labels, bars.accuracies["accuracy"], strict=True)) == pytest.approx(right)
+
+
+def test_a_search_is_as_good_as_a_model(search):
+    best = search.best_estimator_
+    np.testing.assert_array_equal(ConvergenceDisplay.from_estimator(search).objective, best.objective_)
+    assert SeenUnseenDisplay.from_estimator(search, X_ALL, Y_ALL).bias == best.seen_bias_
+    for kind in (ConfusionDisplay, ClassAccuracyDisplay):
+        assert kind.from_estimator(search, ZOO.X_new, ZOO.y_new).labels
+
+
+def displays(names):
+    n = len(names)
+    return {
+        "convergence": ConvergenceDisplay([3.0, 2.0, 1.9], settled=2),
+        "sensitivity": SensitivityDisplay("class_match", [0.1, 1], {"visual": [0.5, np.nan]}, 1.0),
+        "ablation": AblationDisplay(names, np.linspace(0, 1, n), [None, *[0.5] * (n - 1)]),
+        "seen": SeenUnseenDisplay({"visual": [[0, 1], [1, 0]]}, marks={"here": (0.5, 0.5)}),
+        "classes": ClassAccuracyDisplay(names, {"accuracy": np.linspace(0, 1, n)}),
+        "confusion": ConfusionDisplay(np.eye(n, dtype=int), names),
+    }
+
+
+class TestPagesAndFiles:
+    @pytest.mark.parametrize("kind", displays(HOSTILE))
+    def test_svg_of_hostile_names(self, kind):
+        display = displays(HOSTILE)[kind]
+        svg = display.to_svg("<b>title</b>")
+        tree = ElementTree.fromstring(svg)
+        assert tree.get("role") == "img"
+        assert tree[0].text == "<b>title</b>"
+        assert "<script" not in svg
+        assert "width" not in tree.attrib  # as wide as the page lets it
+        assert not re.search(r'(src|href)="?https?:', svg)
+        assert svg == display.to_svg("<b>title</b>")  # nothing depends on the time or on chance
+        assert not hasattr(display, "ax_")  # what the user has drawn is left alone
+        if kind in ("classes", "confusion", "ablation"):
+            drawn = ["".join(text.itertext()) for text in tree.iter("text")]
+            assert "$x_$ 5 $" in drawn
+            assert "(empty)" in drawn
+            assert max(map(len, drawn)) <= 32
+        if kind in ("classes", "confusion"):  # the pointer tells the whole name
+            assert any("x" * 500 in (title.text or "") for title in tree.iter("title"))
+
+    def test_ids_of_two_charts_of_a_page_differ(self):
+        charts = displays(["a", "b"])
+        ids = [re.findall(r' id="([^"]*)"', charts[kind].to_svg(kind)) for kind in ("convergence", "seen")]
+        assert ids[0]
+        assert not set(ids[0]) & set(ids[1])
+        assert all(len(set(found)) == len(found) for found in ids)
+
+    def test_files(self):
+        display = displays(["a", "b"])["ablation"]
+        assert display.to_file("png", "a title").startswith(b"\x89PNG")
+        assert b"a title" in display.to_file("svg", "a title")
+        assert display.to_file("svg") == display.to_file("svg")
+
+    def test_the_users_settings_do_not_matter(self):
+        display = displays(["a", "b"])["classes"]
+        plain = display.to_svg("t")
+        with mpl.rc_context({"font.size": 30, "axes.facecolor": "black", "axes.grid": True}):
+            assert display.to_svg("t") == plain
+        assert mpl.pyplot.get_fignums() == []
 
 
 def test_without_matplotlib(monkeypatch):
@@ -75,5 +198,7 @@ def test_without_matplotlib(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'jcmspl\[plots\]'"):
-        ConvergenceDisplay([3.0, 2.0]).plot()
+    display = ConvergenceDisplay([3.0, 2.0])
+    for draw in (display.plot, lambda: display.to_svg("t"), lambda: display.to_file("png"), require_matplotlib):
+        with pytest.raises(ImportError, match=r"pip install 'jcmspl\[plots\]'"):
+            draw()

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jcmspl.core.search import METRICS, SPACES
-from jcmspl.data.normalisation import NORMALISATIONS
-from jcmspl.datasets import LAYOUTS, Dataset, load_arrays, load_dataset
-from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import dumps
+from jcmspl.support.names import LAYOUTS
 
-#: Options of the model: name on the command line, name of the parameter, help.
-_WEIGHTS = (
-    ("--semantic-match", "semantic_match", "λ1"),
-    ("--class-match", "class_match", "λ2"),
-    ("--visual-reconstruction", "visual_reconstruction", "λ3"),
-    ("--semantic-reconstruction", "semantic_reconstruction", "λ4"),
-)
+if TYPE_CHECKING:
+    from jcmspl.datasets import Dataset
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +42,8 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
 
 
 def _read(arguments: argparse.Namespace) -> Dataset:
+    from jcmspl.datasets import load_arrays, load_dataset
+
     path = Path(arguments.data)
     own = {"labels": arguments.labels, "class_vectors": arguments.classes, "split": arguments.split}
     given = {name: value for name, value in own.items() if value is not None}
@@ -71,41 +66,6 @@ def _read(arguments: argparse.Namespace) -> Dataset:
         if "attributes" in str(error):
             raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
         raise
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the parameters of the model."""
-    from jcmspl import JCMSPL
-
-    default = JCMSPL()
-    group = parser.add_argument_group("model")
-    for option, name, symbol in _WEIGHTS:
-        group.add_argument(
-            option, metavar="X", type=float, default=getattr(default, name), help=f"{symbol} (default: %(default)s)"
-        )
-    group.add_argument("--n-concepts", metavar="K", type=int, help="dimension of the concept space (default: classes)")
-    group.add_argument("--max-iter", metavar="N", type=int, default=default.max_iter, help="(default: %(default)s)")
-    group.add_argument("--tol", metavar="X", type=float, default=default.tol, help="(default: %(default)s)")
-    group.add_argument("--space", choices=SPACES, default=default.space, help="where to compare (default: %(default)s)")
-    group.add_argument("--metric", choices=METRICS, default=default.metric, help="(default: %(default)s)")
-    for kind in ("feature", "class"):
-        name = f"{kind}_normalisation"
-        group.add_argument(
-            f"--{kind}-normalisation",
-            metavar="NAME",
-            choices=NORMALISATIONS,
-            default=getattr(default, name),
-            help=f"one of {', '.join(NORMALISATIONS)} (default: %(default)s)",
-        )
-
-
-def model_of(arguments: argparse.Namespace) -> Any:
-    """Return the unfitted model that the options describe."""
-    from jcmspl import JCMSPL
-
-    names = [name for _, name, _ in _WEIGHTS]
-    names += ["n_concepts", "max_iter", "tol", "space", "metric", "feature_normalisation", "class_normalisation"]
-    return JCMSPL(**{name: getattr(arguments, name) for name in names}, progress=not arguments.quiet)
 
 
 def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = False) -> None:
@@ -144,7 +104,18 @@ def refuse_existing(path: str | None, force: bool) -> None:
 
 
 def refuse_report(path: str | None, force: bool) -> None:
-    """Refuse an output that exists, or is in no form that a report has, before any work is done."""
+    """Refuse a report that exists, or that cannot be written in this form, before any work is done."""
+    from jcmspl.evaluation.report import Report
+
     refuse_existing(path, force)
-    if path is not None:
-        Report.check_name(path)
+    if path is None:
+        return
+    Report.check_name(path)
+    if Path(path).suffix.lower() in (".html", ".htm"):
+        require_charts(path)
+
+
+def require_charts(what: str | Path) -> None:
+    """Refuse what has charts in it where they cannot be drawn."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError(f"{what} has charts, which needs the package matplotlib: pip install 'jcmspl[plots]'")

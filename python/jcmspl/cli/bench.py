@@ -7,44 +7,42 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from jcmspl.cli._options import add_messages, show
-from jcmspl.core.solver import Spectrum, solve
-from jcmspl.core.statistics import Statistics
 
-_SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
+#: Samples, features, attributes and training classes (as many as concepts) of the paper's data sets.
+SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.
 _PAUSE = 0.15
-_EXAMPLES = """examples:
+DESCRIPTION = """\
+Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns. The
+benchmarks against other packages are in bench/ of the sources."""
+EXAMPLES = """\
   jcmspl bench                                             a data set of the size of AwA
   jcmspl bench --shape CUB --repeats 10
   jcmspl bench --samples 5000 --features 512 --attributes 64 --classes 30
 """
+LOADS = ("jcmspl.core.solver",)
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "bench",
-        help="measure the speed of a fit on this machine",
-        description="Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of "
-        "several turns. The benchmarks against other packages are in bench/ of the sources.",
-        epilog=_EXAMPLES,
-    )
-    parser.add_argument("--shape", choices=list(_SHAPES), default="AwA", help="of a known data set (default: AwA)")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("--shape", choices=list(SHAPES), default="AwA", help="of a known data set (default: AwA)")
     for name in ("samples", "features", "attributes", "classes"):
         parser.add_argument(f"--{name}", metavar="N", type=int, help="in place of that of the shape")
     parser.add_argument("--iterations", metavar="N", type=int, default=35, help="(default: 35)")
     parser.add_argument("--repeats", metavar="N", type=int, default=5, help="turns of each (default: 5)")
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    import numpy as np
+
+    from jcmspl.core.solver import Spectrum, solve
+    from jcmspl.core.statistics import Statistics
+
     given = (arguments.samples, arguments.features, arguments.attributes, arguments.classes)
-    n, m, d, c = (known if own is None else own for own, known in zip(given, _SHAPES[arguments.shape], strict=True))
+    n, m, d, c = (known if own is None else own for own, known in zip(given, SHAPES[arguments.shape], strict=True))
     if min(n, m, d, c, arguments.iterations, arguments.repeats) < 1 or n < c:
         raise ValueError("all numbers must be at least 1, and there must be a sample for each class")
     rng = np.random.default_rng(0)

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
+from jcmspl.cli._models import MethodNames
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say
-from jcmspl.evaluation.compare import METHODS, compare
-from jcmspl.io.atomic import write_atomically
+from jcmspl.support.names import ABLATIONS
 
-_EXAMPLES = """examples:
+DESCRIPTION = """\
+Tune every method on the training classes of a data set and test all on the same unseen classes; then again on random
+splits of the classes, to tell a lead from noise."""
+EXAMPLES = """\
   jcmspl compare digits
   jcmspl compare cub/ --methods JCMSPL ESZSL SAE --repeats 0    on the data's own split alone
   jcmspl compare cub/ -o comparison.md
 """
+LOADS = ("jcmspl.evaluation.compare",)
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "compare",
-        help="compare methods, all tuned alike",
-        description="Tune every method on the training classes of a data set and test all on the same unseen classes; "
-        "then again on random splits of the classes, to tell a lead from noise.",
-        epilog=_EXAMPLES,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_data(parser)
-    parser.add_argument("--methods", metavar="NAME", nargs="+", choices=list(METHODS), help=f"of {', '.join(METHODS)}")
+    parser.add_argument(
+        "--methods",
+        metavar="NAME",
+        nargs="+",
+        choices=MethodNames(*ABLATIONS),
+        help=f"those of `jcmspl methods`, and {', '.join(ABLATIONS)} (default: all)",
+    )
     parser.add_argument("--repeats", metavar="N", type=int, default=3, help="random splits of the classes (default: 3)")
     add_output(parser, "also write the comparison: .md, .json or .txt")
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.evaluation.compare import compare
+    from jcmspl.io.atomic import write_atomically
+
     forms = {".md": "to_markdown", ".json": "to_json", ".txt": "to_text"}
     refuse_existing(arguments.output, arguments.force)
     if arguments.output is not None and Path(arguments.output).suffix not in forms:

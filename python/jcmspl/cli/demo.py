@@ -6,42 +6,32 @@ import argparse
 import warnings
 from typing import Any
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-
 from jcmspl.cli._options import add_messages, add_output, refuse_report, say
-from jcmspl.datasets import load_digits
-from jcmspl.evaluation.evaluate import evaluate
-from jcmspl.evaluation.report import percent
 from jcmspl.io.json_text import dumps
-from jcmspl.model_selection.class_search import ClassSearchCV
-from jcmspl.models.jcmspl import JCMSPL
-from jcmspl.models.peers import RidgeVS
-from jcmspl.report.text import aligned
 
 _SHADES = " .:-=+*#%@"
-_EXAMPLES = """examples:
+DESCRIPTION = """\
+Train on images of seven handwritten digits and recognise three others by descriptions of their strokes."""
+EXAMPLES = """\
   jcmspl demo
   jcmspl demo -o digits.html                               with plots, to be opened in a browser
 """
+LOADS = ("jcmspl.evaluation.evaluate",)
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "demo",
-        help="see it work: handwritten digits that were never seen in training",
-        description="Train on images of seven handwritten digits and recognise three others by descriptions of their "
-        "strokes.",
-        epilog=_EXAMPLES,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_output(parser, "also write a report: .html, .md, .json or .txt")
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from jcmspl import JCMSPL, ClassSearchCV, RidgeVS, evaluate
+    from jcmspl.datasets import load_digits
+
     refuse_report(arguments.output, arguments.force)
     digits = load_digits()
     X, y = digits.part("trainval")
@@ -66,6 +56,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _text(digits: Any, report: Any, beside: Any) -> str:
+    from jcmspl.evaluation.report import percent
+    from jcmspl.report.text import aligned
+
     seen, unseen = (", ".join(str(label) for label in labels) for labels in (digits.seen, digits.unseen))
     rows = [
         ["JCMSPL, default settings", percent(report.accuracy), percent(report.harmonic_mean)],
@@ -98,7 +91,7 @@ def _examples(model: Any, digits: Any) -> str:
     X, y = digits.part("test_unseen")
     out = ["Some of them, among the three, and what spoke for the name:"]
     for label in digits.unseen:
-        row = int(np.flatnonzero(y == label)[0])
+        row = int((y == label).argmax())
         explanation = model.explain(X[row : row + 1], candidates=list(digits.unseen))[0]
         why = [f"{'right' if explanation.label == label else 'wrong'}: it is a {label}", *_lines(explanation)]
         pixels = X[row].reshape(8, 8)

@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
+from jcmspl.cli._models import AFTER_A_FIT, add_method, add_set, loaded
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_report, say
-from jcmspl.core.search import SPACES
-from jcmspl.evaluation import evaluate as evaluation
-from jcmspl.models.persistence import load
+from jcmspl.support.names import SPACES
 
-_EXAMPLES = """examples:
+DESCRIPTION = """\
+Test a model on the test parts of a data set: standard and generalized recognition, per class and per sample, in all
+spaces that the model can compare in."""
+EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
   jcmspl evaluate cub.safetensors cub/ -o report.html      a page with plots (or .md, .json, .txt)
+  jcmspl evaluate cub.safetensors cub/ --set metric=euclidean --space visual
   jcmspl evaluate cub.safetensors cub/ --json | jq .results
 """
+LOADS = ("jcmspl.evaluation.evaluate",)
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "evaluate",
-        help="test a model on a data set",
-        description="Test a model on the test parts of a data set: standard and generalized recognition, per class and "
-        "per sample, in all three spaces.",
-        epilog=_EXAMPLES,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="a file written by `jcmspl fit`")
     add_data(parser)
+    group = add_method(parser, "refuse MODEL if it holds another method than this")
+    add_set(group, f"change a parameter of the model: {', '.join(AFTER_A_FIT)} (may be repeated)")
     parser.add_argument("--space", choices=SPACES, action="append", help="only this space (may be repeated)")
     parser.add_argument("--hits", metavar="K", type=int, nargs="+", default=[1, 2, 5], help="the k of hit@k")
     add_output(parser, "also write a report: .html, .md, .json or .txt")
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.evaluation.evaluate import evaluate
+
     refuse_report(arguments.output, arguments.force)
-    model, dataset = load(arguments.model), dataset_of(arguments)
-    report = evaluation.evaluate(
-        model, dataset, spaces=arguments.space, hits=arguments.hits, progress=not arguments.quiet
-    )
+    model, dataset = loaded(arguments), dataset_of(arguments)
+    report = evaluate(model, dataset, spaces=arguments.space, hits=arguments.hits, progress=not arguments.quiet)
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")

@@ -7,31 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_messages, dataset_of, show
-from jcmspl.data.labels import some
-from jcmspl.models.persistence import load
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
-_EXAMPLES = """examples:
+DESCRIPTION = "Tell what is in a model or in a data set."
+EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
 """
+LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "info",
-        help="tell what is in a model or data file",
-        description="Tell what is in a model or in a data set.",
-        epilog=_EXAMPLES,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_data(parser)
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.models.persistence import load
+
     path = Path(arguments.data)
     if path.is_file() and path.suffix not in _DATA_SUFFIXES:
         data = _about_model(load(arguments.data))
@@ -43,6 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _shown(value: Any) -> str:
+    from jcmspl.data.labels import some
+
     if isinstance(value, list):
         return f"{len(value)}: {some(value, 4)}" if value else "none"
     if isinstance(value, dict):
@@ -51,19 +48,21 @@ def _shown(value: Any) -> str:
 
 
 def _about_model(model: Any) -> dict[str, Any]:
-    return {
+    about = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
         "n_features": int(model.n_features_in_),
         "n_attributes": model.class_table_.n_attributes,
-        "n_concepts": len(model.visual_projection_),
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
-        "iterations": int(getattr(model, "n_iter_", 1)),
-        "converged": bool(getattr(model, "converged_", True)),
         "seen_bias": float(model.seen_bias_),
-        "statistics_included": model._samples_so_far is not None,
+        "statistics_included": model._collected is not None,
     }
+    if hasattr(model, "visual_projection_"):
+        about["n_concepts"] = len(model.visual_projection_)
+    if hasattr(model, "n_iter_"):  # not all methods iterate
+        about |= {"iterations": int(model.n_iter_), "converged": bool(getattr(model, "converged_", True))}
+    return about
 
 
 def _about_data(dataset: Any) -> dict[str, Any]:

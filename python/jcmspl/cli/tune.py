@@ -8,30 +8,30 @@ import io
 from pathlib import Path
 from typing import Any
 
+from jcmspl.cli._models import add_method, add_set, add_shortcuts, made, values_of
 from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say, show
-from jcmspl.core.search import SPACES
-from jcmspl.data.normalisation import NORMALISATIONS
-from jcmspl.evaluation.compare import plain
-from jcmspl.io.atomic import write_atomically
-from jcmspl.model_selection.class_search import JCMSPLCV
+from jcmspl.models import registry
 
-_EXAMPLES = """examples:
+DESCRIPTION = """\
+Choose weights, space and normalisation by cross-validation over the training classes of a data set; nothing of the
+test parts is looked at."""
+EXAMPLES = """\
   jcmspl tune cub/                                         prints the best settings
   jcmspl tune cub/ -o cub.safetensors --results grid.csv   writes the model and all that was tried
   jcmspl tune cub/ --feature-normalisation sample_l2+center zscore --folds 5 --repeats 2
+  jcmspl tune cub/ --model ESZSL --set visual_penalty=1,10,100 --set metric=cosine
+                                                           several values are tried, a single one is kept
 """
+LOADS = ("jcmspl.datasets", "jcmspl.model_selection.jcmspl_cv")
+_SHORTCUTS = ("space", "feature_normalisation", "class_normalisation")
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "tune",
-        help="choose the parameters by cross-validation over training classes",
-        description="Choose weights, space and normalisation by cross-validation over the training classes of a data "
-        "set; nothing of the test parts is looked at.",
-        epilog=_EXAMPLES,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_data(parser)
+    group = add_method(parser, "the method, one of those of `jcmspl methods` (default: JCMSPL)", default="JCMSPL")
+    add_set(group, "values of a parameter to try, with commas between; a single one is kept (may be repeated)")
+    add_shortcuts(group, _SHORTCUTS, nargs="+")
     parser.add_argument(
         "--folds", metavar="N", type=int, help="folds of classes (default: 5, or less with few classes)"
     )
@@ -45,73 +45,95 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="the best setting, or of all within a standard error of it that nearest to the defaults; auto (default): "
         "prudent with less than 20 classes",
     )
-    parser.add_argument("--space", choices=SPACES, nargs="+", default=list(SPACES), help="spaces to try (default: all)")
-    for kind in ("feature", "class"):
-        parser.add_argument(
-            f"--{kind}-normalisation",
-            metavar="NAME",
-            choices=NORMALISATIONS,
-            nargs="+",
-            default=["sample_l2+center"],
-            help="normalisations to try (default: sample_l2+center)",
-        )
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_output(parser, "the model with the best settings, a safetensors file")
     add_messages(parser)
-    return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from jcmspl import ClassKFold
-
     refuse_existing(arguments.output, arguments.force)
     refuse_existing(arguments.results, arguments.force)
     if arguments.results is not None and arguments.results == arguments.output:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
+    search = _search(arguments)
     dataset = dataset_of(arguments)
     X, y = dataset.part("trainval")
+    search.fit(X, y, class_vectors=dataset.classes)
+    if arguments.calibrate:
+        search.calibrate(X, y, random_state=arguments.seed)
+    if arguments.results is not None:
+        from jcmspl.io.atomic import write_atomically
+
+        write_atomically(Path(arguments.results), _results(search.cv_results_), overwrite=arguments.force)
+        say(arguments, f"wrote {arguments.results}")
+    if arguments.output is not None:
+        search.save(arguments.output, overwrite=arguments.force)
+        say(arguments, f"wrote {arguments.output}")
+    data = _data(search, arguments)
+    show(arguments, data, _text(data))
+
+
+def _search(arguments: argparse.Namespace) -> Any:
+    """Return the search that the options describe."""
+    from jcmspl.data.class_folds import ClassKFold
+    from jcmspl.model_selection.class_search import ClassSearchCV
+    from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
+
+    method = registry.get(arguments.method)
+    given = values_of(arguments, method, _SHORTCUTS)
+    fixed = {name: values[0] for name, values in given.items() if len(values) == 1}
+    if arguments.method == "JCMSPL":
+        fixed = {"max_iter": JCMSPLCV().max_iter, **fixed}
+    tried = {name: values for name, values in given.items() if len(values) > 1}
+    default = {name: values for name, values in _grid(method).items() if name not in given}
     cv: Any = arguments.folds
     if arguments.repeats is not None:
         cv = ClassKFold(arguments.folds or 5, n_repeats=arguments.repeats, random_state=arguments.seed)
-    model = JCMSPLCV(
-        space=arguments.space,
-        feature_normalisation=arguments.feature_normalisation,
-        class_normalisation=arguments.class_normalisation,
+    return ClassSearchCV(
+        made(arguments, method, fixed),
+        {**default, **tried},
         cv=cv,
         halving=arguments.halving,
         choose=arguments.choose,
         random_state=arguments.seed,
         progress=not arguments.quiet,
-    ).fit(X, y, class_vectors=dataset.classes)
-    if arguments.calibrate:
-        model.calibrate(X, y, random_state=arguments.seed)
-    if arguments.results is not None:
-        write_atomically(Path(arguments.results), _results(model.cv_results_), overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.results}")
-    if arguments.output is not None:
-        model.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
-    data = {
-        "best_params": {name: plain(value) for name, value in model.best_params_.items()},
-        "best_score": model.best_score_,
-        "best_score_std": model.best_score_std_,
-        "highest_score": float(max(model.cv_results_.get("mean_test_score", [float("nan")]))),
-        "n_settings": len(model.cv_results_["params"]),
-        "n_splits": model.n_splits_,
-        "interrupted": model.interrupted_,
+    )
+
+
+def _grid(method: type[Any]) -> dict[str, Any]:
+    return dict(method.GRID)
+
+
+def _data(search: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "model": arguments.method,
+        "best_params": {name: _plain(value) for name, value in search.best_params_.items()},
+        "best_score": search.best_score_,
+        "best_score_std": search.best_score_std_,
+        "highest_score": float(max(search.cv_results_.get("mean_test_score", [float("nan")]))),
+        "n_settings": len(search.cv_results_["params"]),
+        "n_splits": search.n_splits_,
+        "interrupted": search.interrupted_,
     }
-    lines = [
-        f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the one that was chosen has "
-        f"{100 * model.best_score_:.1f} % ± {100 * model.best_score_std_:.1f} on held-out classes, per class (the "
-        f"highest: {100 * data['highest_score']:.1f} %):"
-        if model.n_splits_
-        else "nothing could be tuned with so few classes; these settings were fitted:",
-        *(f"  {name:24} {value}" for name, value in data["best_params"].items()),
-    ]
-    show(arguments, data, "\n".join(lines))
+
+
+def _plain(value: Any) -> Any:
+    """Return a Python number for one of NumPy's; anything else as it is."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _text(data: dict[str, Any]) -> str:
+    head = "nothing could be tuned with so few classes; these settings were fitted:"
+    if data["n_splits"]:
+        head = (
+            f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the one that was chosen has "
+            f"{100 * data['best_score']:.1f} % ± {100 * data['best_score_std']:.1f} on held-out classes, per class "
+            f"(the highest: {100 * data['highest_score']:.1f} %):"
+        )
+    return "\n".join([head, *(f"  {name:24} {value}" for name, value in data["best_params"].items())])
 
 
 def _results(results: dict[str, Any]) -> bytes:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from jcmspl import _core
 from jcmspl.support.arguments import (
+    Float64Array,
     FloatArray,
     IntArray,
     as_count,
@@ -22,13 +23,13 @@ from jcmspl.support.arguments import (
     require_finite,
     working_dtype,
 )
+from jcmspl.support.names import METRICS as METRICS
+from jcmspl.support.names import SPACES as SPACES
 from jcmspl.support.threads import blas_threads
 
 # Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
 
-SPACES = ("visual", "semantic", "concept")
-METRICS = ("cosine", "euclidean", "dot")
 Space = Literal["visual", "semantic", "concept"]
 Metric = Literal["cosine", "euclidean", "dot"]
 
@@ -131,22 +132,8 @@ class AffineScorer:
         -------
         AffineScorer
         """
-        one_of(space, "space", SPACES)
-        one_of(metric, "metric", METRICS)
-        A, B, vectors = (
-            as_matrix(value, name)
-            for value, name in (
-                (visual_projection, "visual_projection"),
-                (semantic_projection, "semantic_projection"),
-                (candidates, "candidates"),
-            )
-        )
-        if len(A) != len(B):
-            raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
-        if vectors.shape[1] != B.shape[1]:
-            raise ValueError(f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}")
-        weights, bias = _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
-        return cls(weights, bias, unit_rows=unit_rows)
+        folded = fold(visual_projection, semantic_projection, candidates, space=space, metric=metric)
+        return cls(*folded, unit_rows=unit_rows)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
@@ -181,6 +168,32 @@ class AffineScorer:
         if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
             raise ValueError("the weights are too large for float32 samples: pass X as float64")
         return X, weights, bias
+
+
+def fold(
+    visual_projection: npt.ArrayLike,
+    semantic_projection: npt.ArrayLike,
+    candidates: npt.ArrayLike,
+    *,
+    space: str,
+    metric: str,
+) -> tuple[Float64Array, Float64Array]:
+    """Return the weights and the bias of :meth:`AffineScorer.fold`."""
+    one_of(space, "space", SPACES)
+    one_of(metric, "metric", METRICS)
+    A, B, vectors = (
+        as_matrix(value, name)
+        for value, name in (
+            (visual_projection, "visual_projection"),
+            (semantic_projection, "semantic_projection"),
+            (candidates, "candidates"),
+        )
+    )
+    if len(A) != len(B):
+        raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
+    if vectors.shape[1] != B.shape[1]:
+        raise ValueError(f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}")
+    return _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
 
 
 def _readable_blocks(X: npt.ArrayLike) -> Iterator[npt.NDArray[Any]]:

@@ -22,6 +22,9 @@ TERMS = (
     "semantic_reconstruction",
 )
 
+#: The three blocks whose gradients :attr:`Solution.stationarity` has.
+STATIONARITY = ("visual", "semantic", "concepts")
+
 OnIteration = Callable[[int, float], None]
 Start = Literal["random", "codes"] | npt.ArrayLike | StartStatistics
 
@@ -245,7 +248,7 @@ def _solution(result: dict[str, Any], with_codes: bool) -> Solution:
         terms=result["terms"],
         n_iter=result["n_iter"],
         converged=result["converged"],
-        stationarity=dict(zip(("visual", "semantic", "concepts"), result["stationarity"], strict=True)),
+        stationarity=dict(zip(STATIONARITY, result["stationarity"], strict=True)),
         timings=result["timings"],
         codes_of_samples=result["codes_of_samples"] if with_codes else None,
         codes_of_classes=result["codes_of_classes"] if with_codes else None,

@@ -88,6 +88,12 @@ class ClassTable:
         matrix = as_matrix(value, "class_vectors")
         return cls(np.arange(len(matrix)), matrix)
 
+    @classmethod
+    def one_hot(cls, labels: Iterable[Label]) -> ClassTable:
+        """Return a table in which each class has a dimension of its own."""
+        names = list(labels)
+        return cls(names, np.eye(len(names)))
+
     @property
     def n_classes(self) -> int:
         """The number of classes."""
@@ -136,10 +142,14 @@ class ClassTable:
         wanted = list(labels)
         return ClassTable(wanted, self.vectors[self.positions(wanted, name)], self.attributes)
 
+    def others(self, labels: Iterable[Label]) -> list[Label]:
+        """Return the other classes, in their order."""
+        left_out = set(labels)
+        return [label for label in self if label not in left_out]
+
     def without(self, labels: Iterable[Label]) -> ClassTable | None:
         """Return a table of the other classes in their order; None if there are none."""
-        left = set(labels)
-        rest = [label for label in self if label not in left]
+        rest = self.others(labels)
         return self.select(rest) if rest else None
 
     def updated(self, other: ClassTable) -> ClassTable:

@@ -31,6 +31,15 @@ class LabelledStatistics:
         union = sorted_labels(dict.fromkeys([*self.labels, *other.labels]))
         return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union))
 
+    @classmethod
+    def with_samples(cls, statistics: Statistics, labels: list[Label]) -> LabelledStatistics:
+        """Return the part of statistics that has samples, with its classes sorted by their labels."""
+        numbers = np.flatnonzero(statistics.counts)
+        part = cls([labels[i] for i in numbers], statistics.select_classes(numbers))
+        if not part.labels:
+            raise ValueError("the statistics have no samples")
+        return part + cls([], Statistics(statistics.n_features, 0, unit_rows=statistics.unit_rows))
+
     def add_in_place(self, other: LabelledStatistics) -> LabelledStatistics:
         """Return the sum of both; self's own statistics if they have the same classes, which saves memory and time."""
         if self.labels != other.labels:
@@ -146,3 +155,16 @@ class Collector:
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
+
+
+def gives_chunks(X: Any) -> bool:
+    """Whether X is an iterable of (X, y) pairs rather than samples."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(_is_pair(chunk) for chunk in X)
+    return (
+        isinstance(X, Iterable) and not isinstance(X, str) and not hasattr(X, "shape") and not hasattr(X, "__array__")
+    )
+
+
+def _is_pair(chunk: Any) -> bool:
+    return isinstance(chunk, (list, tuple)) and len(chunk) == 2 and len(getattr(chunk[0], "shape", ())) == 2

@@ -14,15 +14,8 @@ import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
 
-_COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
-#: What can be chosen. Samples are always scaled before columns are.
-NORMALISATIONS = (
-    "none",
-    "sample_l2",
-    *_COLUMN_STEPS[1:],
-    *(f"sample_l2+{step}" for step in _COLUMN_STEPS[1:]),
-)
 # Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
 _NOISE = 64 * np.finfo(np.float64).eps
 

@@ -15,9 +15,8 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.samples import Samples, read_rows, row_chunks
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
+from jcmspl.support.names import PARTS as PARTS
 
-#: The parts of a data set, in the order in which they are listed.
-PARTS = ("train", "val", "test_seen", "test_unseen")
 _ALL_PARTS = (*PARTS, "trainval")
 
 

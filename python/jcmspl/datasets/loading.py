@@ -14,8 +14,8 @@ from jcmspl.datasets.npz import load_npz
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
 from jcmspl.support.arguments import one_of
+from jcmspl.support.names import LAYOUTS as LAYOUTS
 
-LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 _ACCEPTED = (
     f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* and classes.* (arrays), "
     "a .mat file with X_tr and X_te (sae), an .npz file of save_npz, or 'digits'"

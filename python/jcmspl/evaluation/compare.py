@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,32 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
-from jcmspl.evaluation.report import percent
-from jcmspl.io.json_text import dumps
-from jcmspl.model_selection.class_search import JCMSPLCV, ClassSearchCV
-from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-from jcmspl.report.text import aligned, markdown_heading, markdown_table
+from jcmspl.evaluation.report import Report
+from jcmspl.io.json_text import dumps, plain
+from jcmspl.model_selection.base import BaseClassSearch
+from jcmspl.model_selection.jcmspl_cv import search_for
+from jcmspl.models import registry
+from jcmspl.report.text import aligned, markdown_heading, markdown_table, percent
 from jcmspl.support.progress import Progress
 
-#: The methods that are compared, by name: what makes an estimator that tunes itself.
-METHODS: dict[str, Any] = {
-    "JCMSPL": lambda **search: JCMSPLCV(**search),
-    "JCMSPL1": lambda **search: JCMSPLCV(class_match=0.0, **search),
-    "JCMSPL0": lambda **search: JCMSPLCV(visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
-    "IPL": lambda **search: JCMSPLCV(class_match=0.0, visual_reconstruction=0.0, semantic_reconstruction=0.0, **search),
-    "ESZSL": lambda **search: ClassSearchCV(ESZSL(), **search),
-    "SAE": lambda **search: ClassSearchCV(SAE(), **search),
-    "RPL": lambda **search: ClassSearchCV(RPL(), **search),
-    "RidgeVS": lambda **search: ClassSearchCV(RidgeVS(), **search),
-    "FPL": lambda **search: ClassSearchCV(FPL(), **search),
-}
+
+def tunable_methods() -> dict[str, Callable[..., BaseClassSearch]]:
+    """Return what makes a search for the parameters of each method of the registry, and of its named variants."""
+    return {
+        name: partial(search_for, method, fixed)
+        for own, method in registry.methods().items()
+        for name, fixed in {own: {}, **method.VARIANTS}.items()
+    }
+
+
+@dataclass(frozen=True)
+class GeneralizedFigures:
+    """Recognition among all classes: accuracies with the bias of the model, and the area under the curve."""
+
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+    ausuc: float
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,8 @@ class Row:
     unseen : float
         Per-class accuracy on unseen classes.
     unseen_per_sample : float
-    generalized : dict or None
-        acc_seen, acc_unseen, harmonic_mean (calibrated on training classes) and ausuc.
+    generalized : GeneralizedFigures or None
+        Calibrated on training classes.
     repeats : list of float
         Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
     """
@@ -60,7 +68,7 @@ class Row:
     cv_error: float
     unseen: float
     unseen_per_sample: float
-    generalized: dict[str, float] | None
+    generalized: GeneralizedFigures | None
     repeats: list[float]
 
 
@@ -97,10 +105,10 @@ class Comparison:
         ]
         if generalized:
             header += ["seen, of all", "unseen, of all", "harmonic mean", "AUSUC"]
-            found = [row.generalized or {} for row in self.rows]
-            columns += [[percent(one.get(key)) for one in found] for key in ("acc_seen", "acc_unseen")]
-            columns += [_marked([one.get("harmonic_mean", 0.0) for one in found])]
-            columns += [[f"{one['ausuc']:.3f}" if one else "" for one in found]]
+            found = [row.generalized or GeneralizedFigures(np.nan, np.nan, np.nan, np.nan) for row in self.rows]
+            columns += [[percent(one.acc_seen) for one in found], [percent(one.acc_unseen) for one in found]]
+            columns += [_marked([one.harmonic_mean for one in found])]
+            columns += [["" if np.isnan(one.ausuc) else f"{one.ausuc:.3f}" for one in found]]
         if repeated:
             header += ["random splits"]
             columns += [
@@ -138,7 +146,7 @@ class Comparison:
         """Return the comparison as JSON."""
         data = {
             "dataset": self.dataset,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": self.rows,
             "failures": self.failures,
             "versions": versions(),
         }
@@ -164,8 +172,8 @@ def compare(
     dataset : Dataset
         Without test samples of seen classes, a fifth of the training samples is held out for them.
     methods : sequence of str, or mapping of str to functions, optional
-        Names out of :data:`METHODS` (default: all), or functions of your own that take the search options and return an
-        estimator that tunes itself.
+        Names of methods of the registry or of their variants (default: all), or functions of your own that take the
+        search options and return a search.
     repeats : int, default 3
         On how many random splits of all classes to repeat it. 0: none, which saves most of the time, but tells nothing
         of how much the figures depend on which classes are unseen.
@@ -206,27 +214,27 @@ def compare(
 
 
 def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
-    if methods is None:
-        return METHODS
-    if not methods:
-        raise ValueError(f"there are no methods to compare: choose from {', '.join(METHODS)}")
     if isinstance(methods, Mapping):
         return dict(methods)
-    unknown = [name for name in methods if name not in METHODS]
+    known = tunable_methods()
+    if methods is None:
+        return known
+    if not methods:
+        raise ValueError(f"there are no methods to compare: choose from {', '.join(known)}")
+    unknown = [name for name in methods if name not in known]
     if unknown:
-        raise ValueError(f"there is no method {unknown[0]!r}: choose from {', '.join(METHODS)}")
-    return {name: METHODS[name] for name in methods}
+        raise ValueError(f"there is no method {unknown[0]!r}: choose from {', '.join(known)}")
+    return {name: known[name] for name in methods}
 
 
-def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Any]:
+def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Report]:
     X, y = dataset.part("trainval")
     fit_or_stop(model, X, y, dataset)
     if len(dataset.rows("test_seen")):
         with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.calibrate(X, y)
-    plain = model.best_estimator_
-    return model, evaluate(plain, dataset, spaces=[plain.space], progress=False)
+    return model, evaluate(model, dataset, spaces=[model.best_estimator_.own_space], progress=False)
 
 
 def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
@@ -239,25 +247,20 @@ def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
     return model
 
 
-def _row(name: str, model: Any, report: Any, repeats: list[float]) -> Row:
-    result = report.data["results"][0]
-    generalized = result.get("generalized")
-    keys = ("acc_seen", "acc_unseen", "harmonic_mean", "ausuc")
+def _row(name: str, model: Any, report: Report, repeats: list[float]) -> Row:
+    standard, found = report.results[0].standard, report.results[0].generalized
     return Row(
         method=name,
         parameters={key: plain(value) for key, value in model.best_params_.items()},
         cv_score=float(model.best_score_),
         cv_error=float(model.best_score_std_),
-        unseen=float(result["standard"]["per_class"]),
-        unseen_per_sample=float(result["standard"]["per_sample"]),
-        generalized=None if generalized is None else {key: float(generalized[key]) for key in keys},
+        unseen=standard.per_class,
+        unseen_per_sample=standard.per_sample,
+        generalized=None
+        if found is None
+        else GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc),
         repeats=repeats,
     )
-
-
-def plain(value: Any) -> Any:
-    """Return a Python number for one of NumPy's; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _random_split(dataset: Dataset, seed: int) -> Dataset:
@@ -272,7 +275,7 @@ def _random_split(dataset: Dataset, seed: int) -> Dataset:
 
 
 def _marked(shares: Sequence[float]) -> list[str]:
-    best = max(shares)
+    best = max((share for share in shares if not np.isnan(share)), default=np.nan)
     return [percent(share) + (" *" if share == best else "  ") for share in shares]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jcmspl.models.jcmspl import WEIGHTS
+
 SOURCE = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
 
 #: The data sets of the paper (Table 1): images, kind and dimension of the class vectors, seen and unseen classes.
@@ -19,11 +21,9 @@ DATASETS = {
     "ImNet": {"images": 218000, "semantics": "word vectors", "n_attributes": 1000, "n_seen": 1000, "n_unseen": 360},
 }
 
-_WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
-
 #: The weights λ1 to λ4 of the paper (Table 5), as parameters of JCMSPL.
 SETTINGS: dict[str, dict[str, float]] = {
-    name: dict(zip(_WEIGHTS, values, strict=True))
+    name: dict(zip(WEIGHTS, values, strict=True))
     for name, values in {
         "AwA": (1e-3, 1e3, 1e7, 1e2),
         "CUB": (1.0, 1e-3, 1e4, 1e-1),

@@ -2,59 +2,126 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jcmspl.evaluation.results import (
+    BestOnTestData,
+    ClassRow,
+    Confusion,
+    ConfusionMatrix,
+    DatasetSummary,
+    Generalized,
+    ModelSummary,
+    Objective,
+    SpaceResult,
+    Uncalibrated,
+)
 from jcmspl.io.atomic import write_atomically
-from jcmspl.io.json_text import dumps
-from jcmspl.report.text import aligned, markdown_heading, markdown_table, shortened
+from jcmspl.io.json_text import as_data, dumps, from_data
+from jcmspl.report.charts import (
+    ClassAccuracyDisplay,
+    ConfusionDisplay,
+    ConvergenceDisplay,
+    SeenUnseenDisplay,
+)
+from jcmspl.report.figures import Display, require_matplotlib
+from jcmspl.report.notebook import table as html_table
+from jcmspl.report.pages import rendered
+from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent, shortened
 
-#: How the three directions of recognition are called in print; the first two are the paper's.
-SPACE_NAMES = {
-    "semantic": "semantic (V→S)",
-    "visual": "visual (S→V)",
-    "concept": "concept",
-}
+__all__ = ["Report", "percent"]
+
 # Classes that the plain text lists; the other forms have all.
 _MOST_IN_TEXT = 10
-_SUFFIXES = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": "to_html", ".txt": "to_text"}
+# More bars than this are a wall: the best and the worst are shown, the table has all.
+_MOST_BARS = 60
+_MOST_IN_MATRIX = 120
+_FORMS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": "to_html", ".txt": "to_text"}
 
 
+@dataclass(frozen=True)
 class Report:
     """The result of :func:`jcmspl.evaluate`.
 
     Attributes
     ----------
+    dataset : DatasetSummary
+    model : ModelSummary
+    results : list of SpaceResult
+        For each space standard and generalized recognition; the model's own space first.
+    classes : list of ClassRow
+        In the model's own space; the best of the unseen ones first.
+    confusions : list of Confusion
+        The commonest, among unseen classes.
+    confusion_matrix : ConfusionMatrix
+        Of unseen classes.
+    objective : Objective
+    timings : dict of str to float
+        Seconds per stage.
+    versions : dict of str to str
     data : dict
         All of it, in types that JSON has.
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = data
+    dataset: DatasetSummary
+    model: ModelSummary
+    results: list[SpaceResult]
+    classes: list[ClassRow]
+    confusions: list[Confusion]
+    confusion_matrix: ConfusionMatrix
+    objective: Objective
+    timings: dict[str, float]
+    versions: dict[str, str]
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """Return the report that was written as JSON."""
+        report: Report = from_data(cls, json.loads(text))
+        return report
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of the report, in types that JSON has."""
+        data: dict[str, Any] = as_data(self)
+        for result in data["results"]:
+            if result["generalized"] is None:
+                del result["generalized"]
+        return data
 
     @property
     def accuracy(self) -> float:
         """Per-class accuracy on unseen classes, in the model's own space."""
-        return float(self.data["results"][0]["standard"]["per_class"])
+        return self.results[0].standard.per_class
 
     @property
     def harmonic_mean(self) -> float | None:
         """The harmonic mean of generalized recognition in the model's own space, if there was a test of it."""
-        generalized = self.data["results"][0].get("generalized")
-        return None if generalized is None else float(generalized["harmonic_mean"])
+        generalized = self.results[0].generalized
+        return None if generalized is None else generalized.harmonic_mean
+
+    @property
+    def title(self) -> str:
+        """Which model it is, and on which data."""
+        return f"{self.model.name} on {self.dataset.name}"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the report; the ending of the path (.json, .md, .html, .txt) says in which form."""
         path = Path(path)
         self.check_name(path)
-        text: str = getattr(self, _SUFFIXES[path.suffix.lower()])()
+        text: str = getattr(self, _FORMS[path.suffix.lower()])()
         write_atomically(path, text.encode(), overwrite=overwrite)
 
     @staticmethod
     def check_name(path: str | Path) -> None:
-        """Refuse a path whose ending names none of the forms of a report."""
-        if Path(path).suffix.lower() not in _SUFFIXES:
-            raise ValueError(f"a report is written as {', '.join(_SUFFIXES)}, but the path is {path}")
+        """Refuse a path whose ending names none of the forms of a report, or one that needs a missing package."""
+        form = _FORMS.get(Path(path).suffix.lower())
+        if form is None:
+            raise ValueError(f"a report is written as {', '.join(_FORMS)}, but the path is {path}")
+        if form == "to_html":
+            require_matplotlib()
 
     def to_json(self) -> str:
         """Return all of the report as JSON."""
@@ -62,26 +129,36 @@ class Report:
 
     def to_text(self) -> str:
         """Return the report as plain text."""
-        parts = [_heading(self.data)]
-        for title, header, rows in tables(self.data):
+        parts = [self.title, *self._about()]
+        for title, header, rows in self.tables().values():
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
                 rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
                 title = f"The {len(rows)} hardest unseen c{title[1:]}; the other forms of the report have all"
             parts += ["", title, aligned(header, [[shortened(cell, 48) for cell in row] for row in rows])]
-        return "\n".join([*parts, "", _footer(self.data)]) + "\n"
+        return "\n".join([*parts, "", self._made()]) + "\n"
 
     def to_markdown(self) -> str:
         """Return the report as Markdown."""
-        parts = [markdown_heading(title_of(self.data)), "", _heading(self.data, lines=False)]
-        for title, header, rows in tables(self.data):
+        parts = [markdown_heading(self.title), "", " ".join(self._about())]
+        for title, header, rows in self.tables().values():
             parts += ["", f"## {title}", "", *markdown_table(header, rows)]
-        return "\n".join([*parts, "", _footer(self.data)]) + "\n"
+        return "\n".join([*parts, "", self._made()]) + "\n"
 
     def to_html(self) -> str:
-        """Return the report as one HTML page that needs nothing else."""
-        from jcmspl.evaluation.report_page import page
-
-        return page(self.data)
+        """Return the report as one HTML page that needs nothing else; its charts are drawn with matplotlib."""
+        require_matplotlib()
+        results = self.data["results"]
+        for result in results:
+            result.get("generalized", {}).pop("curve", None)  # too many points to be read
+        return rendered(
+            "evaluation.html",
+            title=self.title,
+            report=self,
+            tables=self.tables(),
+            charts=self.charts(),
+            n_unseen=sum(row.kind == "unseen" for row in self.classes),
+            json=dumps({"results": results}, indent=1),
+        )
 
     def __str__(self) -> str:
         return self.to_text()
@@ -89,116 +166,124 @@ class Report:
     def __repr__(self) -> str:
         harmonic = self.harmonic_mean
         rest = "" if harmonic is None else f", harmonic mean {percent(harmonic)}"
-        return f"<Report on {self.data['dataset']['name']}: {percent(self.accuracy)} per class on unseen classes{rest}>"
+        return f"<Report on {self.dataset.name}: {percent(self.accuracy)} per class on unseen classes{rest}>"
 
     def _repr_html_(self) -> str:
-        from jcmspl.report.notebook import table
+        return "".join(html_table(*table) for table in list(self.tables().values())[:2])
 
-        return "".join(table(title, header, rows) for title, header, rows in tables(self.data)[:2])
+    def tables(self) -> dict[str, Table]:
+        """Return the tables of the report: standard, generalized, classes, confusions, those that there are."""
+        tables = {"standard": self._standard_table()}
+        if self.results[0].generalized is not None:
+            tables["generalized"] = self._generalized_table()
+        tables["classes"] = self._class_table()
+        if self.confusions:
+            rows = [[row.true, row.predicted, str(row.samples), percent(row.share)] for row in self.confusions]
+            header = ["class", "taken for", "samples", "of the class"]
+            tables["confusions"] = Table("Commonest confusions (among unseen)", header, rows)
+        return tables
 
+    def charts(self) -> dict[str, Display]:
+        """Return the charts of the report: generalized, classes, confusions, convergence, those that there are.
 
-def percent(share: float | None) -> str:
-    """Return a share as a percentage."""
-    return "" if share is None or share != share else f"{100 * share:.1f} %"
+        Examples
+        --------
+        ``report.charts()["classes"].plot()`` draws one in a notebook.
+        """
+        charts: dict[str, Display] = {}
+        if self.results[0].generalized is not None:
+            charts["generalized"] = self._curves()
+        charts["classes"] = self._bars()
+        if len(self.confusion_matrix.labels) <= _MOST_IN_MATRIX:
+            matrix = self.confusion_matrix.sorted()
+            charts["confusions"] = ConfusionDisplay(matrix.counts, matrix.labels)
+        if len(self.objective.values) > 1:
+            charts["convergence"] = ConvergenceDisplay(self.objective.values)
+        return charts
 
-
-def title_of(data: dict[str, Any]) -> str:
-    """Return the title of a report."""
-    return f"{data['model']['name']} on {data['dataset']['name']}"
-
-
-def tables(data: dict[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return the tables of a report: title, header, rows."""
-    out = [standard_table(data)]
-    if "generalized" in data["results"][0]:
-        out.append(generalized_table(data))
-    out.append(class_table(data))
-    if data["confusions"]:
-        out.append(confusion_table(data))
-    return out
-
-
-def standard_table(data: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """Unseen samples among unseen classes."""
-    ks = [k for k in data["results"][0]["standard"]["hits"] if k != "1"]
-    header = ["space", "per class", "per sample", *(f"hit@{k} per sample" for k in ks)]
-    rows = [
-        [
-            SPACE_NAMES.get(result["space"], result["space"]),
-            percent(result["standard"]["per_class"]),
-            percent(result["standard"]["per_sample"]),
-            *(percent(result["standard"]["hits"][k]["per_sample"]) for k in ks),
+    def _standard_table(self) -> Table:
+        ks = [k for k in self.results[0].standard.hits if k != 1]
+        header = ["space", "per class", "per sample", *(f"hit@{k} per sample" for k in ks)]
+        rows = [
+            [
+                result.space_name,
+                percent(result.standard.per_class),
+                percent(result.standard.per_sample),
+                *(percent(result.standard.hits[k].per_sample) for k in ks),
+            ]
+            for result in self.results
         ]
-        for result in data["results"]
-    ]
-    rows.append(["chance", percent(data["dataset"]["chance"]), percent(data["dataset"]["chance"])] + [""] * len(ks))
-    n = data["dataset"]["n_unseen_classes"]
-    return f"Unseen classes (standard: {n} candidates)", header, rows
+        chance = percent(self.dataset.chance)
+        rows.append(["chance", chance, chance, *[""] * len(ks)])
+        return Table(f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)", header, rows)
 
+    def _generalized_table(self) -> Table:
+        header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
+        rows = []
+        for result in self.results:
+            found = result.generalized
+            if found is None:
+                continue
+            best = found.best_on_test_data
+            lines: list[tuple[str, Generalized | Uncalibrated | BestOnTestData]] = [("none", found.uncalibrated)]
+            if found.seen_bias:
+                lines.append((f"{found.seen_bias:.3g} (the model's)", found))
+            lines.append((f"{best.seen_bias:.3g} (best on test data)", best))
+            for number, (bias, line) in enumerate(lines):
+                figures = [percent(share) for share in (line.acc_seen, line.acc_unseen, line.harmonic_mean)]
+                first, last = (result.space_name, f"{found.ausuc:.3f}") if number == 0 else ("", "")
+                rows.append([first, bias, *figures, last])
+        n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
+        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
 
-def generalized_table(data: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """Seen and unseen samples among all classes."""
-    header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
-    rows = []
-    for result in data["results"]:
-        found = result["generalized"]
-        name = SPACE_NAMES.get(result["space"], result["space"])
+    def _class_table(self) -> Table:
+        with_all = any(row.generalized is not None for row in self.classes)
+        header = ["class", "kind", "samples", "among unseen", *(["among all"] if with_all else [])]
+        rows = [
+            [row.label, row.kind, str(row.samples), percent(row.standard)]
+            + ([percent(row.generalized)] if with_all else [])
+            for row in self.classes
+        ]
+        return Table(f"Classes ({self.results[0].space_name})", header, rows)
+
+    def _curves(self) -> SeenUnseenDisplay:
+        """Return the curves of all spaces, with the marks of the model's own."""
+        found = {result.space_name: result.generalized for result in self.results if result.generalized is not None}
+        own = next(iter(found.values()))
+        places: dict[str, Generalized | Uncalibrated | BestOnTestData] = {"no bias": own.uncalibrated}
+        if own.seen_bias:
+            places["the model"] = own
+        places["best harmonic mean"] = own.best_on_test_data
+        curves = {f"{name}, AUSUC {one.ausuc:.3f}": one.curve for name, one in found.items()}
+        return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for name, at in places.items()})
+
+    def _bars(self) -> ClassAccuracyDisplay:
+        """Return the accuracy of each unseen class; of the best and the worst if they are many."""
+        rows = [row for row in self.classes if row.kind == "unseen"]
+        if len(rows) > _MOST_BARS:
+            rows = [*rows[: _MOST_BARS // 2], *rows[-_MOST_BARS // 2 :]]
+        shares = {"among unseen classes": [row.standard for row in rows]}
+        if any(row.generalized is not None for row in rows):
+            shares["among all classes"] = [row.generalized for row in rows]
+        return ClassAccuracyDisplay([row.label for row in rows], shares)
+
+    def _about(self) -> list[str]:
+        about, counts = self.dataset, self.dataset.samples
+        of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
         lines = [
-            ("none", found["uncalibrated"]),
-            (f"{found['best_on_test_data']['seen_bias']:.3g} (best on test data)", found["best_on_test_data"]),
+            f"{counts['trainval']:,} training samples of {about.n_seen_classes} seen classes; "
+            f"{counts['test_unseen']:,} test samples of {about.n_unseen_classes} unseen classes{of_seen}; "
+            f"{about.n_features:,} features, {about.n_attributes} attributes."
         ]
-        if found["seen_bias"]:
-            lines.insert(1, (f"{found['seen_bias']:.3g} (the model's)", found))
-        for number, (bias, line) in enumerate(lines):
-            rows.append(
-                [
-                    name if number == 0 else "",
-                    bias,
-                    percent(line["acc_seen"]),
-                    percent(line["acc_unseen"]),
-                    percent(line["harmonic_mean"]),
-                    f"{found['ausuc']:.3f}" if number == 0 else "",
-                ]
+        found = [] if self.model.n_concepts is None else [f"{self.model.n_concepts} concepts"]
+        if self.model.n_iter is not None:
+            found.append(
+                f"{self.model.n_iter} iterations"
+                + ("" if self.objective.converged else " (stopped before it converged)")
             )
-    n = data["dataset"]["n_unseen_classes"] + data["dataset"]["n_seen_classes"]
-    return f"All classes (generalized: {n} candidates, per class)", header, rows
+        return [*lines, ", ".join(found) + "."] if found else lines
 
-
-def class_table(data: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """One row for each class of the test data."""
-    with_all = any(row["generalized"] is not None for row in data["classes"])
-    header = ["class", "kind", "samples", "among unseen", *(["among all"] if with_all else [])]
-    rows = [
-        [row["label"], row["kind"], str(row["samples"]), percent(row["standard"])]
-        + ([percent(row["generalized"])] if with_all else [])
-        for row in data["classes"]
-    ]
-    space = data["results"][0]["space"]
-    return f"Classes ({SPACE_NAMES.get(space, space)})", header, rows
-
-
-def confusion_table(data: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """Return the commonest mistakes."""
-    rows = [[c["true"], c["predicted"], str(c["samples"]), percent(c["share"])] for c in data["confusions"]]
-    return "Commonest confusions (among unseen)", ["class", "taken for", "samples", "of the class"], rows
-
-
-def _heading(data: dict[str, Any], *, lines: bool = True) -> str:
-    about, model = data["dataset"], data["model"]
-    counts = about["samples"]
-    text = [
-        f"{counts['trainval']:,} training samples of {about['n_seen_classes']} seen classes; "
-        f"{counts['test_unseen']:,} test samples of {about['n_unseen_classes']} unseen classes"
-        + (f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else "")
-        + f"; {about['n_features']:,} features, {about['n_attributes']} attributes.",
-        f"{model['n_concepts']} concepts, {model['n_iter']} iterations"
-        + ("" if data["objective"]["converged"] else " (stopped before it converged)")
-        + ".",
-    ]
-    return "\n".join([title_of(data), *text]) if lines else " ".join(text)
-
-
-def _footer(data: dict[str, Any]) -> str:
-    fit = sum(seconds for name, seconds in data["timings"].items() if name != "evaluation")
-    named = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    return f"Fitted in {fit:.2f} s, evaluated in {data['timings']['evaluation']:.2f} s. {named}."
+    def _made(self) -> str:
+        fit = sum(seconds for name, seconds in self.timings.items() if name != "evaluation")
+        named = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return f"Fitted in {fit:.2f} s, evaluated in {self.timings['evaluation']:.2f} s. {named}."

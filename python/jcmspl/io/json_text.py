@@ -1,20 +1,56 @@
-"""Results as JSON that every reader takes."""
+"""Results as JSON that every reader takes, and back."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-from typing import Any
+import types
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 
 def dumps(data: Any, indent: int | None = None) -> str:
     """Return data as JSON; numbers that JSON does not have (NaN, infinity) become null."""
-    return json.dumps(_finite(data), indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(as_data(data), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a Python number for one of NumPy's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def as_data(value: Any) -> Any:
+    """Return results in types and with numbers that JSON has: dataclasses as dicts, sequences as lists.
+
+    Examples
+    --------
+    >>> as_data({1: (np.float64(0.5), np.nan)})
+    {'1': [0.5, None]}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
+        return {str(name): as_data(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [as_data(part) for part in value]
+    found = plain(value)
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+def from_data(kind: Any, data: Any) -> Any:
+    """Return what :func:`as_data` has taken apart, by the types of the fields of a dataclass."""
+    if data is None:
+        return None
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{name: from_data(hint, data[name]) for name, hint in hints.items() if name in data})
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return from_data(next(one for one in inner if one is not type(None)), data)
+    if origin is list:
+        return [from_data(inner[0], part) for part in data]
+    if origin is dict:
+        return {inner[0](name): from_data(inner[1], part) for name, part in data.items()}
+    return data

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jcmspl.io.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from jcmspl.models.recogniser import LinearRecogniser
+from jcmspl.support.arguments import Float64Array
+from jcmspl.support.version import __version__
 
 # Versions that every runtime of the last years reads.
 _OPSET, _IR_VERSION = 13, 8
 
 
-def write_onnx(recogniser: LinearRecogniser, path: Path, *, overwrite: bool) -> None:
-    """Write a recogniser as an ONNX model with one matrix product."""
+class LinearLayer(NamedTuple):
+    """Scores ``x @ weights.T + bias`` of labelled candidates, of samples that may have to be scaled to length one."""
+
+    weights: Float64Array
+    bias: Float64Array
+    labels: list[Any]
+    unit_rows: bool
+
+
+def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
+    """Write a linear layer as an ONNX model with one matrix product."""
     try:
         from onnx import TensorProto, checker, helper, numpy_helper
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'jcmspl[onnx]'") from None
 
-    import jcmspl
-
-    n_candidates, n_features = recogniser.weights.shape
+    n_candidates, n_features = layer.weights.shape
     with np.errstate(over="ignore"):
         constants: dict[str, Any] = {
-            "weights": recogniser.weights.T.astype(np.float32),
-            "bias": recogniser.bias.astype(np.float32),
+            "weights": layer.weights.T.astype(np.float32),
+            "bias": layer.bias.astype(np.float32),
         }
     if not all(np.isfinite(value).all() for value in constants.values()):
         raise ValueError("the weights are too large for float32, in which ONNX models are written")
     nodes, features = [], "features"
-    if recogniser.unit_rows:
+    if layer.unit_rows:
         constants["tiny"] = np.array(np.finfo(np.float32).tiny, dtype=np.float32)
         nodes += [
             # the largest value first: squares of huge or tiny values would overflow or vanish
@@ -65,10 +71,10 @@ def write_onnx(recogniser: LinearRecogniser, path: Path, *, overwrite: bool) -> 
     model = helper.make_model(
         graph,
         producer_name="jcmspl",
-        producer_version=jcmspl.__version__,
+        producer_version=__version__,
         opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
     )
-    helper.set_model_props(model, {"labels": json.dumps(recogniser.labels.tolist(), default=str)})
+    helper.set_model_props(model, {"labels": json.dumps(layer.labels, default=str)})
     checker.check_model(model)
     write_atomically(path, model.SerializeToString(), overwrite=overwrite)

@@ -1,186 +1,18 @@
-"""Models that choose their own parameters, by cross-validation over classes."""
+"""Any model of this package with its parameters chosen by cross-validation over classes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
-from jcmspl.model_selection.tuned import TunedModel
-from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
-from jcmspl.models.model import ZeroShotModel
+from jcmspl.model_selection.base import BaseClassSearch
+from jcmspl.models.classifier import ZeroShotClassifier
 
 
-class JCMSPLCV(TunedModel):
-    """JCMSPL with its parameters chosen by cross-validation over classes.
-
-    For each fold of training classes and each setting a model is fitted to the other classes, and samples of the fold
-    are recognised among the fold's classes. The setting with the highest mean of the per-class accuracies is fitted to
-    all samples (but see ``choose``); of equal ones that with the smallest weights, nearest to a model with fewer terms.
-    If the best weights lie on the edge of the grid, it grows.
-
-    Parameters
-    ----------
-    semantic_match, class_match, visual_reconstruction, semantic_reconstruction : float or sequence of float
-        Values of λ1 to λ4 to try. An axis with a single value stays as it is, so that ``class_match=0`` tunes the
-        paper's JCMSPL1.
-    n_concepts : int, None or sequence of them
-        Values of k to try; None is the number of training classes.
-    space : str or sequence of str, default all three
-        Where to compare samples and classes.
-    feature_normalisation, class_normalisation : str or sequence of str, default "sample_l2+center"
-        Normalisations to try.
-    cv : int or ClassKFold, optional
-        The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
-        default 5 folds, which are drawn five times if there are less than 20 classes.
-    extend : int, default 4
-        How many times the grid may grow: each time by one step beyond the best setting, on every axis on whose edge it
-        lies and on several at once. A step is the factor between the two outermost values. 0: never.
-    halving : bool, default False
-        Whether to try all settings with few iterations first and only the best third with more, twice. Faster, but the
-        choice may be another one.
-    choose : {"auto", "best", "prudent"}, default "auto"
-        Take the setting with the highest mean accuracy; or, of all within a standard error of that, the one nearest to
-        the defaults of JCMSPL. "auto" is prudent with less than 20 classes, where the best of so many settings is
-        mostly luck.
-    warm_start : bool, default False
-        Whether all fits to a fold start from the codes of its classes after a fit with the defaults of JCMSPL, and not
-        from init. Fits that converge end where they would have, in other numbers of iterations; others do not.
-    init : {"codes", "random"}, default "codes"
-    max_iter : int, default 35
-    tol : float, default 1e-6
-        Of all fits, that with the chosen setting included: it is the one that was found good.
-    metric, seen_bias, temperature
-        As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
-    n_jobs : int, optional
-        The number of fits at a time, each in a thread of its own; by default that of the cores.
-    random_state : int, RandomState or None, default 0
-        Seed of the folds if cv is a number, and of ``init="random"``.
-    progress : bool, default True
-        Whether to show progress, on stderr if that is a terminal.
-
-    Attributes
-    ----------
-    best_params_ : dict
-        The chosen parameters.
-    best_score_ : float
-        Their mean accuracy over folds: the mean over the held-out classes of the share of samples recognised among
-        these. Chosen as the highest of many, it is too high for an estimate of the accuracy on other classes.
-    best_score_std_ : float
-        The standard error of that mean, from its spread over folds.
-    best_index_ : int
-        The row of cv_results_ that was chosen.
-    cv_results_ : dict of arrays
-        As for scikit-learn's GridSearchCV: ``params``, ``param_*``, ``split*_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``; and ``iterations``, the most that a setting was given, less than
-        max_iter where halving dropped it. Such settings rank last, as do those whose fit diverged.
-    cv_results_table_ : DataFrame
-        The same, best first; needs pandas.
-    best_estimator_ : JCMSPL
-        The fitted model on its own. This estimator has all of its methods and attributes as well.
-    n_splits_ : int
-        The number of folds.
-    interrupted_ : bool
-        Whether Ctrl-C ended the search.
-
-    Notes
-    -----
-    The samples are read once for the statistics of each fold, whose sums are those of the training classes of each
-    fold. Eigenbases are computed once for each fold and normalisation and shared by all settings. The samples of
-    held-out classes are recognised by many settings in one product.
-
-    Saving keeps the chosen model and not the search: the file loads as :class:`jcmspl.JCMSPL`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jcmspl import JCMSPLCV
-    >>> rng = np.random.default_rng(0)
-    >>> attributes, mixing = rng.random((9, 5)), rng.standard_normal((5, 12))
-    >>> y = np.repeat(np.arange(9), 10)
-    >>> X = attributes[y] @ mixing + 0.2 * rng.standard_normal((90, 12))
-    >>> seen = y < 6
-    >>> model = JCMSPLCV(cv=3).fit(X[seen], y[seen], class_vectors=attributes)
-    >>> sorted(model.best_params_)[:3]
-    ['class_match', 'class_normalisation', 'feature_normalisation']
-    >>> bool(model.score(X[~seen], y[~seen]) > 0.8)
-    True
-    """
-
-    def __init__(
-        self,
-        *,
-        semantic_match: Any = JCMSPL._GRID["semantic_match"],
-        class_match: Any = JCMSPL._GRID["class_match"],
-        visual_reconstruction: Any = JCMSPL._GRID["visual_reconstruction"],
-        semantic_reconstruction: Any = JCMSPL._GRID["semantic_reconstruction"],
-        n_concepts: Any = None,
-        space: Any = JCMSPL._GRID["space"],
-        feature_normalisation: Any = "sample_l2+center",
-        class_normalisation: Any = "sample_l2+center",
-        cv: Any = None,
-        extend: int = 4,
-        halving: bool = False,
-        choose: str = "auto",
-        warm_start: bool = False,
-        init: str = "codes",
-        max_iter: int = 35,
-        tol: float = 1e-6,
-        metric: Any = "cosine",
-        seen_bias: float = 0.0,
-        temperature: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        progress: bool = True,
-    ) -> None:
-        self.semantic_match = semantic_match
-        self.class_match = class_match
-        self.visual_reconstruction = visual_reconstruction
-        self.semantic_reconstruction = semantic_reconstruction
-        self.n_concepts = n_concepts
-        self.space = space
-        self.feature_normalisation = feature_normalisation
-        self.class_normalisation = class_normalisation
-        self.cv = cv
-        self.extend = extend
-        self.halving = halving
-        self.choose = choose
-        self.warm_start = warm_start
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.metric = metric
-        self.seen_bias = seen_bias
-        self.temperature = temperature
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
-
-    def _template(self) -> JCMSPL:
-        return JCMSPL(
-            init=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            metric=self.metric,
-            seen_bias=self.seen_bias,
-            temperature=self.temperature,
-            random_state=_seed(self.random_state) if self.init == "random" else None,
-            progress=self.progress,
-        )
-
-    def _axes(self) -> dict[str, Any]:
-        names = (*WEIGHTS, "n_concepts", "space", "feature_normalisation", "class_normalisation")
-        return {name: getattr(self, name) for name in names}
-
-    def _check_parameters(self) -> None:
-        if not isinstance(self.init, str):
-            raise ValueError("init must be 'codes' or 'random': folds have other numbers of classes than an array")
-        super()._check_parameters()
-
-
-class ClassSearchCV(TunedModel):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassSearchCV(BaseClassSearch):
     """Any model of this package with its parameters chosen by cross-validation over classes.
 
     What :class:`JCMSPLCV` is to JCMSPL: the same search, so that models can be compared that were tuned alike.
@@ -213,47 +45,18 @@ class ClassSearchCV(TunedModel):
     ['alpha']
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any = None,
-        *,
-        cv: Any = None,
-        extend: int = 4,
-        halving: bool = False,
-        choose: str = "auto",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        progress: bool = True,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.cv = cv
-        self.extend = extend
-        self.halving = halving
-        self.choose = choose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    estimator: Any = field(kw_only=False)
+    param_grid: Any = field(default=None, kw_only=False)
 
-    def _template(self) -> ZeroShotModel:
-        if not isinstance(self.estimator, ZeroShotModel) or isinstance(self.estimator, TunedModel):
+    def _template(self) -> ZeroShotClassifier:
+        if not isinstance(self.estimator, ZeroShotClassifier):
             raise TypeError(f"estimator must be a model of this package, not yet tuned, but is {self.estimator!r}")
-        model: ZeroShotModel = clone(self.estimator).set_params(progress=self.progress)
+        model: ZeroShotClassifier = clone(self.estimator).set_params(progress=self.progress)
         return model
 
     def _axes(self) -> dict[str, Any]:
-        axes = self._template()._GRID if self.param_grid is None else self.param_grid
+        axes = self._template().GRID if self.param_grid is None else self.param_grid
         unknown = [name for name in axes if name not in self.estimator.get_params(deep=False)]
         if unknown:
             raise ValueError(f"param_grid names {unknown[0]!r}, which {type(self.estimator).__name__} does not have")
         return dict(axes)
-
-
-def _seed(random_state: Any) -> int:
-    """Return one seed for all fits, so that they do not depend on the order in which they are made."""
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))

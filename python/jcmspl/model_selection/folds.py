@@ -16,10 +16,12 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
-from jcmspl.models.model import OnIteration, ZeroShotModel
+from jcmspl.data.normalisation import parse_normalisation
+from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.learner import Monitor
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress
 
 # Rows that are read at a time, and values of scores that are in memory at a time.
@@ -76,7 +78,7 @@ class FoldedData:
         with Progress("reading", n, "samples", enabled=progress) as line:
             for first in range(0, n, _ROWS):
                 block, codes = np.asarray(self.X[first : first + _ROWS]), self.codes[first : first + _ROWS]
-                _require_finite(block, first)
+                require_finite(block, "X", first_row=first)
                 for number, classes in enumerate(self.held_out):
                     own = np.isin(codes, classes)
                     for parts in self._parts.values():
@@ -87,24 +89,29 @@ class FoldedData:
         """Return the statistics of all samples."""
         return LabelledStatistics(self.classes, reduce(operator.add, self._parts[unit_rows][: self._n_splits]))
 
-    def prepared(self, fold: int, model: ZeroShotModel) -> PreparedFold:
+    def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
         """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""
-        settings: Any = model
-        features_name, classes_name = settings.feature_normalisation, settings.class_normalisation
-        unit_rows, _ = parse_normalisation(features_name, "feature_normalisation")
+        unit_rows, _ = parse_normalisation(model.feature_normalisation, "feature_normalisation")
         first = fold - fold % self._n_splits
         others = [i for i in range(first, first + self._n_splits) if i != fold]
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         # a sum and not a difference: that would cost digits
         raw = reduce(operator.add, (self._parts[unit_rows][i] for i in others)).select_classes(kept)
-        features = Normalisation.from_statistics(features_name, raw)
-        classes = Normalisation.from_rows(classes_name, self.vectors[kept])
-        statistics = features.of_statistics(raw)
-        shared = model._shared(statistics, classes.of_rows(self.vectors[kept]))
+        names = model.feature_normalisation, model.class_normalisation
+        training = TrainingData.of(raw, self.vectors[kept], *names, self._rows_of(kept, model))
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
-        means = statistics.class_sums / statistics.counts[:, None]
-        return PreparedFold(shared, features, classes, candidates, means)
+        return PreparedFold(training, model._prepare(training), candidates)
+
+    def labelled_rows(self) -> LabelledRows:
+        """Return all samples with their class numbers."""
+        return LabelledRows(self.X, np.arange(len(self.codes)), self.codes)
+
+    def _rows_of(self, kept: IntArray, model: ZeroShotClassifier) -> LabelledRows | None:
+        if model.NEEDS != "samples":
+            return None
+        rows = np.flatnonzero(np.isin(self.codes, kept))
+        return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]))
 
     def accuracies(self, fold: int, recognisers: Sequence[Recogniser]) -> Float64Array:
         """Return the mean accuracy over held-out classes of each of the recognisers, whose candidates these are."""
@@ -123,25 +130,22 @@ class FoldedData:
 class PreparedFold:
     """A fold and a normalisation: what all fits to it share."""
 
-    shared: Any
-    features: Normalisation
-    classes: Normalisation
+    training: TrainingData
+    prepared: Any
     candidates: ClassTable
-    class_means: Float64Array
 
-    def class_codes(self, model: Any) -> Float64Array:
-        """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit: a start for other fits."""
-        solution = model._solution(self.shared, None, return_codes=True)
-        return np.asarray(solution.codes_of_samples @ self.class_means.T + solution.codes_of_classes)
+    def warm_start(self, model: ZeroShotClassifier) -> dict[str, Any]:
+        """Return parameters that start fits near the result of this one, if the method has any."""
+        return model._warm_start(self.prepared, self.training.class_means)
 
     def recognisers(
-        self, model: ZeroShotModel, variants: Sequence[dict[str, Any]], on_iteration: OnIteration | None
+        self, model: ZeroShotClassifier, variants: Sequence[dict[str, Any]], monitor: Monitor
     ) -> list[Recogniser]:
         """Fit once, and fold the model and the held-out classes into a recogniser for each variant of it."""
-        model.__dict__.update(model._learnt(self.shared, on_iteration))
-        model.feature_normalisation_, model.class_normalisation_ = self.features, self.classes
+        model._become(model._fit(self.prepared, monitor), monitor.timings, self.training)
         bias = np.zeros(self.candidates.n_classes)
-        return [model.set_params(**variant)._recogniser(self.candidates, bias, None) for variant in variants]
+        variants_of = (model.set_params(**variant) for variant in variants)
+        return [one._recogniser_of(self.candidates, bias, one.own_space) for one in variants_of]
 
 
 def _choices(
@@ -165,12 +169,3 @@ def _choices(
 def _blocks(n: int, size: int) -> Iterator[slice]:
     for first in range(0, n, size):
         yield slice(first, min(first + size, n))
-
-
-def _require_finite(block: npt.NDArray[Any], first: int) -> None:
-    finite = np.isfinite(block)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        raise ValueError(
-            f"X holds NaN or infinity, first at index ({first + row}, {column}): remove or replace such values"
-        )

@@ -49,12 +49,6 @@ class Grid:
         """Return a setting as parameters."""
         return dict(zip(self.axes, key, strict=True))
 
-    def middle(self) -> Key:
-        """Return the setting in the middle of all weights, and the first value of everything else."""
-        return tuple(
-            values[len(values) // 2] if name in self.weights else values[0] for name, values in self.axes.items()
-        )
-
     def beyond(self, key: Key) -> list[Key]:
         """Return the settings one step further out than a setting, on each axis on whose edge it lies and on several.
 

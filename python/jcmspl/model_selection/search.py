@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +17,15 @@ from threadpoolctl import threadpool_limits
 
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
-from jcmspl.models.model import ZeroShotModel
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.learner import Monitor
+from jcmspl.models.parameters import weight_names
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress
+from jcmspl.support.threads import usable_cores
 
-#: Parameters that say how samples and classes are compared: one fit serves all of their values.
-COMPARISON = ("space", "metric")
 NORMALISATION = ("feature_normalisation", "class_normalisation")
 
 # Settings that are fitted before they are scored together, and the bytes that their weights may take. Ctrl-C while
@@ -63,7 +63,7 @@ class Search:
 
     Parameters
     ----------
-    model : ZeroShotModel
+    model : ZeroShotClassifier
         Its parameters count where the grid has none.
     axes : dict of str to values
     data : FoldedData
@@ -71,14 +71,14 @@ class Search:
         How many times the grid may grow around the best setting.
     halving : bool
     warm_start : bool
-        Whether all fits to a fold start from the codes of a fit with the model's own parameters.
+        Whether all fits to a fold start from the result of a fit with the model's own parameters.
     n_jobs : int or None
     progress : bool
     """
 
     def __init__(
         self,
-        model: ZeroShotModel,
+        model: ZeroShotClassifier,
         axes: dict[str, Any],
         data: FoldedData,
         *,
@@ -88,11 +88,11 @@ class Search:
         n_jobs: int | None,
         progress: bool,
     ) -> None:
-        learning = {name: values for name, values in axes.items() if name not in COMPARISON}
+        learning = {name: values for name, values in axes.items() if name not in model.COMPARISON}
         # normalisations first, so that settings of the same one follow each other and share its eigenbases
         learning = {name: learning[name] for name in sorted(learning, key=lambda name: name not in NORMALISATION)}
-        self.grid = Grid(learning, model._PENALTIES)
-        comparisons = Grid({name: values for name, values in axes.items() if name in COMPARISON}, ())
+        self.grid = Grid(learning, weight_names(model))
+        comparisons = Grid({name: values for name, values in axes.items() if name in model.COMPARISON}, ())
         self.variants = [comparisons.setting(key) for key in comparisons.keys()]  # noqa: SIM118 - not a dict
         self.trials: dict[Key, Trial] = {}
         self.interrupted = False
@@ -101,7 +101,7 @@ class Search:
         self._extend, self._progress = extend, progress
         self.max_iter: int | None = getattr(model, "max_iter", None)
         self._halving, self._warm_start = halving, warm_start
-        self._starts: dict[tuple[Any, ...], Float64Array] = {}
+        self._starts: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._n_jobs = n_jobs or usable_cores()
         self._prepared: dict[tuple[Any, ...], PreparedFold] = {}
 
@@ -182,7 +182,7 @@ class Search:
         key, variant = choice
         mean = round(float(self.trials[key].scores[variant].mean()), _TIE_DIGITS)
         setting = self.grid.setting(key)
-        sign = -1 if self._model._HEAVY_IS_SIMPLE else 1
+        sign = -1 if self._model.HEAVY_IS_SIMPLE else 1
         weights = tuple(sign * setting[name] for name in self.grid.weights)
         others = tuple(
             (value or 0) if name == "n_concepts" else self.grid.axes[name].index(value)
@@ -265,11 +265,8 @@ class Search:
             model = clone(self._model).set_params(**self.grid.setting(key))
             made = pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds))
             self._prepared.update(zip(wanted, made, strict=True))
-            if self._warm_start and hasattr(self._model, "init"):
-                plain = [clone(self._model).set_params(n_concepts=None) for _ in wanted]
-                starts = pool.results(
-                    (self._prepared[name].class_codes, own) for name, own in zip(wanted, plain, strict=True)
-                )
+            if self._warm_start:
+                starts = pool.results((self._prepared[name].warm_start, clone(self._model)) for name in wanted)
                 self._starts = dict(zip(wanted, starts, strict=True))
 
     def _recognisers(
@@ -286,11 +283,11 @@ class Search:
         model = clone(self._model).set_params(**self.grid.setting(key))
         if iterations is not None:
             model.set_params(max_iter=iterations)
-        start = self._starts.get((fold, *self._normalisation_of(key)))
-        if start is not None and model.get_params()["n_concepts"] is None:
-            model.set_params(init=start)
+        name = (fold, *self._normalisation_of(key))
+        if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
+            model.set_params(**self._starts.get(name, {}))
         try:
-            return self._prepared[(fold, *self._normalisation_of(key))].recognisers(model, self.variants, watch)
+            return self._prepared[name].recognisers(model, self.variants, Monitor(watch))
         except DivergenceError:
             return None
 
@@ -341,8 +338,3 @@ def workers(n_jobs: int) -> Iterator[Pool]:
         except BaseException:
             pool.cancel()
             raise
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

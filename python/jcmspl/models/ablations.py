@@ -21,7 +21,7 @@ def IPL(**parameters: Any) -> JCMSPL:
     >>> IPL(space="concept").class_match
     0.0
     """
-    return JCMSPL(**_zero("class_match", "visual_reconstruction", "semantic_reconstruction", given=parameters))
+    return _variant("IPL", parameters)
 
 
 def JCMSPL0(**parameters: Any) -> JCMSPL:
@@ -38,7 +38,7 @@ def JCMSPL0(**parameters: Any) -> JCMSPL:
     >>> JCMSPL0().visual_reconstruction, JCMSPL0().semantic_reconstruction
     (0.0, 0.0)
     """
-    return JCMSPL(**_zero("visual_reconstruction", "semantic_reconstruction", given=parameters))
+    return _variant("JCMSPL0", parameters)
 
 
 def JCMSPL1(**parameters: Any) -> JCMSPL:
@@ -56,11 +56,12 @@ def JCMSPL1(**parameters: Any) -> JCMSPL:
     Traceback (most recent call last):
     TypeError: class_match is 0 in this preset
     """
-    return JCMSPL(**_zero("class_match", given=parameters))
+    return _variant("JCMSPL1", parameters)
 
 
-def _zero(*names: str, given: dict[str, Any]) -> dict[str, Any]:
-    for name in names:
+def _variant(variant: str, given: dict[str, Any]) -> JCMSPL:
+    fixed = JCMSPL.VARIANTS[variant]
+    for name in fixed:
         if name in given:
             raise TypeError(f"{name} is 0 in this preset")
-    return dict.fromkeys(names, 0.0) | given
+    return JCMSPL(**fixed, **given)

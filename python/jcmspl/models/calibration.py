@@ -12,22 +12,22 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import SPACES
 from jcmspl.data.class_folds import ClassKFold
-from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labels import Label, LabelArray, as_label_list, some, sorted_labels
-from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.data.training import LabelledRows
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
+
+if TYPE_CHECKING:
+    from jcmspl.models.classifier import ZeroShotClassifier
 
 # Samples that are recognised at a time.
 _BLOCK = 8192
@@ -107,6 +107,10 @@ class SeenUnseenCurve:
         seen, unseen = self.accuracies(self.biases())
         return float(np.sum((unseen[1:] + unseen[:-1]) / 2 * -np.diff(seen)))
 
+    def best_bias(self) -> float:
+        """Return the bias with the highest harmonic mean: the middle of it, where several are best."""
+        return best_bias([self])
+
 
 def best_bias(curves: list[SeenUnseenCurve]) -> float:
     """Return the bias with the highest mean harmonic mean over the curves: the middle of it, where several are best."""
@@ -144,109 +148,88 @@ def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tup
     return SeenUnseenCurve.of(np.concatenate(gaps) if gaps else [], right, classes, is_seen)
 
 
-class CalibrationMixin:
-    """calibrate, for estimators that can be fitted and recognise."""
+def calibrated_biases(
+    model: ZeroShotClassifier,
+    X: npt.NDArray[Any],
+    labels: list[Label],
+    *,
+    n_splits: int | None,
+    held_out: float,
+    random_state: Any,
+) -> dict[str, float]:
+    """Return the best bias in each space of a fitted model, found on classes that it was trained on.
 
-    classes_: LabelArray
-    class_table_: ClassTable
-    feature_normalisation_: Normalisation
-    calibration_: dict[tuple[str, Any], float]
-    metric: Any
-    _table: ClassTable | None
+    Parameters are those of :meth:`ZeroShotClassifier.calibrate`.
+    """
+    if not 0 < held_out < 1:
+        raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
+    if len(labels) != len(X):
+        raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
+    trained = set(model.classes_.tolist())
+    strangers = [label for label in dict.fromkeys(labels) if label not in trained]
+    if strangers:
+        raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
+    rng = as_random_state(random_state)
+    present = sorted_labels(dict.fromkeys(labels))
+    splits = ClassKFold(_n_splits(model, n_splits, len(present)), random_state=rng).split_classes(len(present))
+    folds = [[present[i] for i in fold] for fold in splits]
+    testing = _held_out_rows(labels, held_out, rng)
+    if not testing.any():
+        raise ValueError("every class in y has one sample only: calibrate needs others to test on")
+    curves = _curves_of_folds(model, X, labels, folds, testing)
+    return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
 
-    def calibrate(
-        self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
-    ) -> Any:
-        """Choose the bias on training classes for generalized recognition, on training data alone.
 
-        Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
-        others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
-        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
-        for the metric of the model.
+def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int) -> int:
+    """Return the number of folds; whichever is held out, two classes at least must be left to train on."""
+    if n_splits is None:
+        n_unseen = model.class_table_.n_classes - len(model.classes_)
+        share = model.class_table_.n_classes / n_unseen if n_unseen else 4
+        n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present))))
+    if n_present - -(-n_present // n_splits) < 2:
+        raise ValueError(
+            f"y holds {n_present} classes, too few to hold some out in {n_splits} folds and train on two at least"
+        )
+    return n_splits
 
-        Parameters
-        ----------
-        X, y
-            Samples of training classes, usually the training data.
-        n_splits : int, optional
-            The number of folds of classes. By default such that a fold holds out the same share of classes as is unseen
-            among those that the model knows; 4 if it knows none.
-        held_out : float, default 0.2
-            The share of the samples of the other classes that is kept for testing.
-        random_state : int, Generator, RandomState or None, default 0
 
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self, "visual_projection_")
-        if self._table is None:
-            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        if not 0 < held_out < 1:
-            raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
-        samples, labels = self._samples(X), as_label_list(y)
-        if len(labels) != len(samples):
-            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
-        trained = set(self.classes_.tolist())
-        strangers = [label for label in dict.fromkeys(labels) if label not in trained]
-        if strangers:
-            raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
-        rng = as_random_state(random_state)
-        present = sorted_labels(dict.fromkeys(labels))
-        splits = ClassKFold(self._n_splits(n_splits, len(present)), random_state=rng).split_classes(len(present))
-        folds = [[present[i] for i in fold] for fold in splits]
-        testing = _held_out_rows(labels, held_out, rng)
-        if not testing.any():
-            raise ValueError("every class in y has one sample only: calibrate needs others to test on")
-        curves = self._curves_of_folds(samples, labels, folds, testing)
-        found = {(space, self._settings.metric): best_bias([fold[space] for fold in curves]) for space in SPACES}
-        self.calibration_ = {**self.calibration_, **found}
-        return self
+def _curves_of_folds(
+    model: ZeroShotClassifier,
+    X: npt.NDArray[Any],
+    labels: list[Label],
+    folds: list[list[Label]],
+    testing: npt.NDArray[np.bool_],
+) -> list[dict[str, SeenUnseenCurve]]:
+    """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
+    fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
+    fold = np.array([fold_of[label] for label in labels])
+    training = [np.flatnonzero((fold == number) & ~testing) for number in range(len(folds))]
+    parts = [_statistics_of(model, X, labels, rows) for rows in training]
+    table = model.class_table_.select(fold_of)
+    curves = []
+    for number in range(len(folds)):
+        total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
+        twin: ZeroShotClassifier = clone(model)
+        if not isinstance(getattr(twin, "init", ""), str):
+            twin.set_params(init="codes")  # a given start is one for all classes
+        rows = None
+        if model.NEEDS == "samples":
+            rows = LabelledRows.of(X, labels, total.labels, np.flatnonzero((fold != number) & ~testing))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            twin._learn(total, table, {}, rows)
+        twin.n_features_in_ = X.shape[1]
+        tested = np.flatnonzero((fold == number) | testing)
+        curves.append({space: _curve(twin, space, X, labels, tested) for space in model.SPACES})
+    return curves
 
-    def _n_splits(self, n_splits: int | None, n_present: int) -> int:
-        """Return the number of folds; whichever is held out, two classes at least must be left to train on."""
-        if n_splits is None:
-            n_unseen = self.class_table_.n_classes - len(self.classes_)
-            share = self.class_table_.n_classes / n_unseen if n_unseen else 4
-            n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present))))
-        if n_present - -(-n_present // n_splits) < 2:
-            raise ValueError(
-                f"y holds {n_present} classes, too few to hold some out in {n_splits} folds and train on two at least"
-            )
-        return n_splits
 
-    def _curves_of_folds(
-        self, samples: npt.NDArray[Any], labels: list[Label], folds: list[list[Label]], testing: npt.NDArray[np.bool_]
-    ) -> list[dict[str, SeenUnseenCurve]]:
-        """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
-        fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
-        fold = np.array([fold_of[label] for label in labels])
-        parts = [self._part(samples, labels, np.flatnonzero((fold == i) & ~testing)) for i in range(len(folds))]
-        table = self.class_table_.select(fold_of)
-        curves = []
-        for number in range(len(folds)):
-            total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
-            model = clone(self._settings)
-            if not isinstance(getattr(model, "init", ""), str):
-                model.set_params(init="codes")  # a given start is one for all classes
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit_from_statistics(total.statistics, total.labels, class_vectors=table)
-            rows = np.flatnonzero((fold == number) | testing)
-            curves.append({space: _curve(model, space, samples, labels, rows) for space in SPACES})
-        return curves
-
-    def _part(self, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> LabelledStatistics:
-        collector = Collector(self.class_table_, unit_rows=self.feature_normalisation_.unit_rows, progress=False)
-        collector.add_chunks(_chunks(samples, labels, rows), lambda X: X)
-        return collector.result()
-
-    def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
-        raise NotImplementedError
-
-    @property
-    def _settings(self) -> Any:
-        raise NotImplementedError
+def _statistics_of(
+    model: ZeroShotClassifier, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
+) -> LabelledStatistics:
+    collector = Collector(model.class_table_, unit_rows=model.feature_normalisation_.unit_rows, progress=False)
+    collector.add_chunks(_chunks(X, labels, rows), lambda block: block)
+    return collector.result()
 
 
 def _held_out_rows(labels: list[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
@@ -262,14 +245,14 @@ def _held_out_rows(labels: list[Label], share: float, rng: np.random.RandomState
     return chosen
 
 
-def _curve(model: Any, space: str, samples: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> SeenUnseenCurve:
+def _curve(
+    model: ZeroShotClassifier, space: str, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
+) -> SeenUnseenCurve:
     seen, unseen = (model.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
-    return generalized_curve(seen, unseen, _chunks(samples, labels, rows))
+    return generalized_curve(seen, unseen, _chunks(X, labels, rows))
 
 
-def _chunks(
-    samples: npt.NDArray[Any], labels: list[Label], rows: IntArray
-) -> Iterator[tuple[npt.NDArray[Any], list[Label]]]:
+def _chunks(X: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> Iterator[tuple[npt.NDArray[Any], list[Label]]]:
     for first in range(0, len(rows), _BLOCK):
         block = rows[first : first + _BLOCK]
-        yield samples[block], [labels[row] for row in block]
+        yield X[block], [labels[row] for row in block]

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-
-#: Groups of candidates that have a name.
-GROUPS = ("seen", "unseen", "all")
+from jcmspl.support.names import GROUPS as GROUPS
 
 
 def candidate_table(
@@ -62,7 +60,7 @@ def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list
 
 def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, candidates: Any) -> list[Label]:
     if candidates is None:
-        return list(given) if given is not None else [*trained, *_unseen(pool, trained)]
+        return list(given) if given is not None else [*trained, *pool.others(trained)]
     if isinstance(candidates, str):
         if candidates not in GROUPS:
             raise ValueError(
@@ -70,7 +68,7 @@ def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, ca
             )
         if candidates == "seen":
             return trained
-        unseen = _unseen(pool, trained)
+        unseen = pool.others(trained)
         return unseen if candidates == "unseen" else [*trained, *unseen]
     if isinstance(candidates, Set):
         candidates = sorted_labels(candidates)
@@ -79,8 +77,3 @@ def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, ca
     if twice:
         raise ValueError(f"candidates names some classes twice: {some(twice)}")
     return pool.own_labels(labels) if all(label in pool for label in labels) else labels
-
-
-def _unseen(table: ClassTable, trained: list[Label]) -> list[Label]:
-    left_out = set(trained)
-    return [label for label in table if label not in left_out]

@@ -1,27 +1,37 @@
-"""The estimator: zero-shot recognition in three lines."""
+"""JCMSPL: zero-shot recognition in three lines."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.core.solver import Solution, Spectrum, solve
-from jcmspl.core.statistics import Statistics
-from jcmspl.models.model import OnIteration, ZeroShotModel
-from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
-from jcmspl.support.progress import Progress
+from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
+from jcmspl.data.training import TrainingData
+from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.learner import Monitor
+from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, checked_by
+from jcmspl.support.arguments import Float64Array, as_matrix
 
-#: The parameters of the estimator that are the paper's λ1 to λ4.
+#: The parameters that are the paper's λ1 to λ4.
 WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
 _STARTS = ("codes", "random")
-# From this number of features on the eigendecomposition, which cannot tell how far it is, takes a second or more.
-_LONG_DECOMPOSITION = 1500
 
 
-class JCMSPL(ZeroShotModel):
+def _check_start(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        as_matrix(value, name)
+    elif value not in _STARTS:
+        raise ValueError(f"{name} must be 'codes', 'random' or an array, but is {value!r}")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class JCMSPL(Bilinear):
     r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
 
     Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
@@ -124,74 +134,78 @@ class JCMSPL(ZeroShotModel):
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
-    _PENALTIES = WEIGHTS
-    _HEAVY_IS_SIMPLE = False
-    _GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+    semantic_match: float = field(default=0.01, metadata=WEIGHT)
+    class_match: float = field(default=1.0, metadata=WEIGHT)
+    visual_reconstruction: float = field(default=0.1, metadata=WEIGHT)
+    semantic_reconstruction: float = field(default=0.01, metadata=WEIGHT)
+    n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
+    init: Any = field(default="codes", metadata=checked_by(_check_start))
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    random_state: Any = None
+
+    PAPER: ClassVar[str] = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "semantic_match": (1e-2, 1.0, 1e2),
         "class_match": (1e-2, 1.0, 1e2),
         "visual_reconstruction": (1e-1, 1e1, 1e3),
         "semantic_reconstruction": (1e-2, 1.0, 1e2),
         "space": ("semantic", "concept", "visual"),
     }
+    HEAVY_IS_SIMPLE: ClassVar[bool] = False
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+        "JCMSPL1": {"class_match": 0.0},
+        "JCMSPL0": {"visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
+        "IPL": {"class_match": 0.0, "visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
+    }
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        **Bilinear.ARRAYS,
+        "objective_terms": ("i", 5),
+        "stationarity": (len(STATIONARITY),),
+        "converged": (),
+    }
 
-    def __init__(
-        self,
-        *,
-        semantic_match: float = 0.01,
-        class_match: float = 1.0,
-        visual_reconstruction: float = 0.1,
-        semantic_reconstruction: float = 0.01,
-        n_concepts: int | None = None,
-        init: Any = "codes",
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        space: str = "semantic",
-        metric: Any = "cosine",
-        feature_normalisation: str = "sample_l2+center",
-        class_normalisation: str = "sample_l2+center",
-        seen_bias: float = 0.0,
-        temperature: Any = "auto",
-        random_state: Any = None,
-        progress: bool = True,
-    ) -> None:
-        self.semantic_match = semantic_match
-        self.class_match = class_match
-        self.visual_reconstruction = visual_reconstruction
-        self.semantic_reconstruction = semantic_reconstruction
-        self.n_concepts = n_concepts
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.space = space
-        self.metric = metric
-        self.feature_normalisation = feature_normalisation
-        self.class_normalisation = class_normalisation
-        self.seen_bias = seen_bias
-        self.temperature = temperature
-        self.random_state = random_state
-        self.progress = progress
+    @property
+    def objective_terms_(self) -> Float64Array:
+        """The five terms of the objective after each iteration, in the order of the formula."""
+        return self._array("objective_terms")
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        as_weight(self.tol, "tol")
-        as_count(self.max_iter, "max_iter")
-        if self.n_concepts is not None:
-            as_count(self.n_concepts, "n_concepts")
-        if isinstance(self.init, str):
-            if self.init not in _STARTS:
-                raise ValueError(f"init must be 'codes', 'random' or an array, but is {self.init!r}")
-        else:
-            as_matrix(self.init, "init")
+    @property
+    def objective_(self) -> Float64Array:
+        """The value of the objective after each iteration."""
+        return np.asarray(self.objective_terms_.sum(axis=1))
 
-    def _shared(self, statistics: Statistics, class_vectors: Float64Array) -> Spectrum:
-        return Spectrum(statistics, class_vectors)
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.objective_terms_)
 
-    def _learnt(self, shared: Spectrum, on_iteration: OnIteration | None = None) -> dict[str, Any]:
-        return _attributes(self._solution(shared, on_iteration))
+    @property
+    def converged_(self) -> bool:
+        """Whether the last iteration lowered the objective by less than tol of it."""
+        return bool(self._array("converged"))
 
-    def _solution(
-        self, spectrum: Spectrum, on_iteration: OnIteration | None, *, return_codes: bool = False
-    ) -> Solution:
+    @property
+    def stationarity_(self) -> dict[str, float]:
+        """The relative gradient of each of the three blocks at the end."""
+        return dict(zip(STATIONARITY, self._array("stationarity").tolist(), strict=True))
+
+    def _prepare(self, training: TrainingData) -> Spectrum:
+        return Spectrum(training.statistics, training.class_vectors)
+
+    def _fit(self, prepared: Spectrum, monitor: Monitor) -> NamedArrays:
+        solution = self._solution(prepared, monitor)
+        basis = {f"{name}_basis": seconds for name, seconds in prepared.timings.items()}
+        monitor.timings |= basis | solution.timings
+        return {
+            "visual_projection": solution.visual_projection,
+            "semantic_projection": solution.semantic_projection,
+            "objective_terms": solution.terms,
+            "stationarity": np.array([solution.stationarity[name] for name in STATIONARITY]),
+            "converged": np.array(float(solution.converged)),
+        }
+
+    def _solution(self, spectrum: Spectrum, monitor: Monitor, *, return_codes: bool = False) -> Solution:
         k = self.n_concepts or spectrum.n_classes
         if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
             expected = (k, spectrum.n_classes)
@@ -210,33 +224,28 @@ class JCMSPL(ZeroShotModel):
             tol=self.tol,
             random_state=_generator(self.random_state),
             return_codes=return_codes,
-            on_iteration=on_iteration,
+            on_iteration=monitor.on_iteration,
         )
 
-    def _learn(self, statistics: Statistics, class_vectors: Float64Array) -> dict[str, float]:
-        with Progress("decomposing", statistics.n_features, "features", enabled=bool(self.progress)) as progress:
-            if statistics.n_features >= _LONG_DECOMPOSITION:
-                progress.announce()
-            spectrum = self._shared(statistics, class_vectors)
-        with Progress("fitting", self.max_iter, "iterations", enabled=bool(self.progress)) as progress:
-            solution = self._solution(spectrum, lambda done, value: progress.update(done, f"objective {value:.6g}"))
-        self.__dict__.update(_attributes(solution))
-        if not solution.converged and self.tol > 0:
-            _warn_of_early_stop(solution.objective, self.max_iter, self.tol)
-        basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
-        return basis | solution.timings
+    def _warm_start(self, prepared: Spectrum, class_means: Float64Array) -> dict[str, Any]:
+        """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""
+        plain = clone(self).set_params(n_concepts=None)
+        solution = plain._solution(prepared, Monitor(), return_codes=True)
+        return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
 
-
-def _attributes(solution: Solution) -> dict[str, Any]:
-    return {
-        "visual_projection_": solution.visual_projection,
-        "semantic_projection_": solution.semantic_projection,
-        "objective_": solution.objective,
-        "objective_terms_": solution.terms,
-        "n_iter_": solution.n_iter,
-        "converged_": solution.converged,
-        "stationarity_": solution.stationarity,
-    }
+    def _warn_of_result(self) -> None:
+        if self.converged_ or not self.tol > 0:
+            return
+        objective, last = self.objective_, ""
+        if len(objective) > 1 and objective[-2] > 0:
+            lowered = 1 - objective[-1] / objective[-2]
+            last = f"; the last one lowered the objective by {lowered:.1g} of it (tol={self.tol:g})"
+        warnings.warn(
+            f"the fit stopped after max_iter={self.max_iter} iterations, before it converged{last}. Raise max_iter, or "
+            "tol if the predictions are good as they are; large reconstruction weights converge slowly.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def _generator(random_state: Any) -> Any:
@@ -244,15 +253,3 @@ def _generator(random_state: Any) -> Any:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return random_state
-
-
-def _warn_of_early_stop(objective: Float64Array, max_iter: int, tol: float) -> None:
-    last = ""
-    if len(objective) > 1 and objective[-2] > 0:
-        last = f"; the last one lowered the objective by {1 - objective[-1] / objective[-2]:.1g} of it (tol={tol:g})"
-    warnings.warn(
-        f"the fit stopped after max_iter={max_iter} iterations, before it converged{last}. "
-        "Raise max_iter, or tol if the predictions are good as they are; large reconstruction weights converge slowly.",
-        ConvergenceWarning,
-        stacklevel=5,
-    )

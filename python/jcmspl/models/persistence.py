@@ -1,85 +1,74 @@
-"""Models in files: safetensors, with all that is not a tensor as JSON in the metadata.
+"""Models in files: whatever arrays and parameters there are, the classes, and the statistics if they are wanted.
 
-Nothing in a file is ever executed, and nothing is believed before it is checked.
+Nothing is believed before it is checked.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import METRICS, SPACES
+from jcmspl.core.search import METRICS
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, label_array
 from jcmspl.data.normalisation import Normalisation, parse_normalisation
-from jcmspl.io.atomic import write_atomically
-from jcmspl.models.recognising import as_bias
-from jcmspl.support.arguments import one_of
+from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
+from jcmspl.models import persistence_v1, registry
+from jcmspl.models.arrays import check_arrays
+from jcmspl.support.arguments import as_number, one_of
+
+if TYPE_CHECKING:
+    from jcmspl.models.classifier import ZeroShotClassifier
 
 #: The version of the format. Files of every version so far can be read.
-FORMAT_VERSION = 1
-_FORMAT = "jcmspl model"
-_TENSORS = (
-    "visual_projection",
-    "semantic_projection",
+FORMAT_VERSION = 2
+# Arrays that every model has, or may have.
+_COMMON = (
     "class_vectors",
     "class_means",
-    "objective_terms",
     "feature_shift",
     "feature_scale",
     "class_shift",
     "class_scale",
-    "init",
     "gram",
     "class_sums",
     "counts",
 )
+# Prefixes of the arrays of the method, and of parameters that are arrays.
+_FITTED, _PARAMETER = "fitted.", "parameter."
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
-class ModelFileError(ValueError):
-    """A file that holds no model that this version can read."""
-
-
-def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> None:
-    """Write a fitted estimator."""
-    from sklearn.utils.validation import check_is_fitted
-
-    import jcmspl
-
-    check_is_fitted(model, "visual_projection_")
+def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overwrite: bool) -> None:
+    """Write a fitted model."""
+    check_is_fitted(model)
     if _model_class(type(model).__name__) is not type(model):
         raise ValueError(f"a {type(model).__name__} of another module cannot be saved: pickle it")
     model._check_parameters()
-    parameters = model.get_params(deep=False)
-    if callable(parameters["metric"]):
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    if callable(parameters.get("metric")):
         raise ValueError("a model whose metric is a function cannot be saved: use a metric by name, or pickle")
-    sampled: list[Label] = []
-    tensors: dict[str, npt.NDArray[Any]] = {
-        "visual_projection": model.visual_projection_,
-        "semantic_projection": model.semantic_projection_,
+    arrays: dict[str, npt.NDArray[Any]] = {
         "class_vectors": model.class_table_.vectors,
         "class_means": model.class_means_,
+        **{_FITTED + name: array for name, array in model.arrays_.items()},
     }
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
-        tensors |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
+        arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
+    for name in [name for name, value in parameters.items() if np.ndim(value) > 0]:
+        arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
+    sampled: list[Label] = []
     if statistics:
         raw = model.statistics_
-        tensors |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
-        sampled = model._samples_so_far.labels  # more than classes_, if some have not been solved for
-    if not isinstance(parameters.get("init", ""), str):
-        tensors["init"] = np.asarray(parameters["init"], dtype=np.float64)
-        parameters["init"] = None
+        arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
+        sampled = model._collected.labels if model._collected else []  # more than classes_, if some are not solved for
     content = {
         "model": type(model).__name__,
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
@@ -91,20 +80,10 @@ def save_model(model: Any, path: Path, *, statistics: bool, overwrite: bool) -> 
         "feature_names": _feature_names(model),
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
-        "calibration": [[*key, bias] for key, bias in model.calibration_.items() if isinstance(key[1], str)],
+        "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
         "timings": model.timings_,
     }
-    if hasattr(model, "objective_terms_"):  # the result of iterations
-        tensors["objective_terms"] = model.objective_terms_
-        content |= {"converged": bool(model.converged_), "stationarity": model.stationarity_}
-    metadata = {
-        "format": _FORMAT,
-        "format_version": str(FORMAT_VERSION),
-        "jcmspl_version": jcmspl.__version__,
-        "content": json.dumps(content, allow_nan=False),
-    }
-    data = save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, metadata)
-    write_atomically(path, data, overwrite=overwrite)
+    write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
 
 
 def load(path: str | Path) -> Any:
@@ -116,7 +95,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    The fitted estimator.
+    The fitted model: a JCMSPL, or whichever method was saved.
 
     Raises
     ------
@@ -126,73 +105,55 @@ def load(path: str | Path) -> Any:
     return load_model(Path(path))
 
 
-def load_model(path: Path) -> Any:
-    """Read a fitted estimator, or raise ModelFileError (OSError if the file cannot be read at all)."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: give the name of a model file")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            _check_format(metadata, path)
-            present = set(file.keys())
-            tensors = {name: file.get_tensor(name) for name in _TENSORS if name in present}
-    except SafetensorError as error:
-        raise ModelFileError(f"{path} is not a whole safetensors file ({error})") from None
-    except (TypeError, AttributeError) as error:
-        raise ModelFileError(f"{path} is damaged: a tensor is of a type that NumPy does not have ({error})") from None
-    try:
-        return _restored(json.loads(metadata["content"]), tensors)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise ModelFileError(f"{path} is damaged: its content does not fit together ({error})") from None
+def load_model(path: Path) -> ZeroShotClassifier:
+    """Read a fitted model, or raise ModelFileError (OSError if the file cannot be read at all)."""
+    archive = read_archive(path, FORMAT_VERSION, _wanted)
+    with reading(path):
+        return _restored(persistence_v1.upgraded(archive) if archive.version == 1 else archive)
 
 
-def _check_format(metadata: dict[str, str], path: Path) -> None:
-    if metadata.get("format") != _FORMAT:
-        raise ModelFileError(f"{path} is a safetensors file, but not a model of jcmspl")
-    version = metadata.get("format_version", "")
-    if version not in {str(number) for number in range(1, FORMAT_VERSION + 1)}:
-        raise ModelFileError(
-            f"{path} has format version {version[:20]!r}, written by jcmspl {metadata.get('jcmspl_version', '?')}: "
-            f"this version of jcmspl reads up to {FORMAT_VERSION}, so a newer one is needed"
-        )
-    if "content" not in metadata:
-        raise ModelFileError(f"{path} is damaged: it lacks its content")
+def _wanted(version: int, content: dict[str, Any]) -> list[str]:
+    """Return the arrays to read: no others, whatever there may be in the file."""
+    if version == 1:
+        return [*_COMMON, *persistence_v1.ARRAYS]
+    model_class = _model_class(content["model"])
+    parameters = [_PARAMETER + name for name in model_class._get_param_names()]
+    return [*_COMMON, *(_FITTED + name for name in model_class.ARRAYS), *parameters]
 
 
-def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> Any:
-    from jcmspl.models.jcmspl import JCMSPL
-
+def _restored(archive: Archive) -> ZeroShotClassifier:
+    content, arrays = archive.content, archive.arrays
     model_class = _model_class(content["model"])
     parameters = dict(content["parameters"])
-    unknown = set(parameters) - set(inspect.signature(model_class).parameters)
+    given = [name for name in arrays if name.startswith(_PARAMETER)]
+    parameters |= {name.removeprefix(_PARAMETER): _array(arrays, name) for name in given}
+    unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
-    if "init" in inspect.signature(model_class).parameters and parameters.get("init") is None:
-        parameters["init"] = _tensor(tensors, "init")
-    model = model_class(**parameters)
+    model: ZeroShotClassifier = model_class(**parameters)
     model._check_parameters()
 
-    A, B = _tensor(tensors, "visual_projection"), _tensor(tensors, "semantic_projection")
-    m, d = A.shape[1], B.shape[1]
     labels, n_seen = [_decoded(item) for item in content["labels"]], int(content["n_seen"])
-    if not 2 <= n_seen <= len(labels) or len(A) != len(B) or len(A) < 1:
-        raise ModelFileError("the numbers of classes or concepts do not fit together")
-    table = ClassTable(labels, _tensor(tensors, "class_vectors", (len(labels), d)), content["attributes"])
-    model.visual_projection_, model.semantic_projection_ = A, B
+    if not 2 <= n_seen <= len(labels):
+        raise ModelFileError("the numbers of classes do not fit together")
+    table = ClassTable(labels, _array(arrays, "class_vectors"), content["attributes"])
+    if table.n_classes != len(labels):
+        raise ModelFileError("the numbers of classes do not fit together")
+    means = _array(arrays, "class_means")
+    m, d = means.shape[1], table.n_attributes
+    fitted = {name.removeprefix(_FITTED): array for name, array in arrays.items() if name.startswith(_FITTED)}
+    check_arrays(fitted, model.ARRAYS, {"m": m, "d": d, "c": n_seen})
+    model.arrays_ = fitted
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
-    model.class_means_ = _tensor(tensors, "class_means", (n_seen, m))
-    model.feature_normalisation_ = _normalisation(content, tensors, "feature", m)
-    model.class_normalisation_ = _normalisation(content, tensors, "class", d)
+    model.class_means_ = _array(arrays, "class_means", (n_seen, m))
+    model.feature_normalisation_ = _normalisation(content, arrays, "feature", m)
+    model.class_normalisation_ = _normalisation(content, arrays, "class", d)
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
-        (one_of(space, "space", SPACES), one_of(metric, "metric", METRICS)): as_bias(bias)
+        (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
-    if isinstance(model, JCMSPL):
-        _restore_iterations(model, content, tensors)
     model.n_features_in_ = m
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
@@ -200,67 +161,60 @@ def _restored(content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> 
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
-    model._samples_so_far = _statistics(tensors, sampled, m, model.feature_normalisation_.unit_rows)
+    model._collected = _statistics(arrays, sampled, m, model.feature_normalisation_.unit_rows)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
     return model
 
 
-def _restore_iterations(model: Any, content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]]) -> None:
-    model.objective_terms_ = _tensor(tensors, "objective_terms")
-    model.objective_ = model.objective_terms_.sum(axis=1)
-    model.n_iter_, model.converged_ = len(model.objective_), bool(content["converged"])
-    model.stationarity_ = {str(name): float(value) for name, value in content["stationarity"].items()}
+def _metric(model: Any, metric: Any) -> Any:
+    """Return the metric that a calibration is for, as far as the method has one."""
+    return one_of(metric, "metric", METRICS) if hasattr(model, "metric") else None
 
 
 def _model_class(name: Any) -> Any:
-    from jcmspl.models.jcmspl import JCMSPL
-    from jcmspl.models.peers import ESZSL, FPL, RPL, SAE, RidgeVS
-
-    known = {model.__name__: model for model in (JCMSPL, RidgeVS, FPL, RPL, SAE, ESZSL)}
-    if name not in known:
-        raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load")
-    return known[name]
+    try:
+        return registry.get(name)
+    except (ValueError, TypeError):
+        raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load") from None
 
 
-def _tensor(
-    tensors: dict[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...] | None = None
+def _array(
+    arrays: dict[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...] | None = None
 ) -> npt.NDArray[np.float64]:
-    if name not in tensors:
-        raise ModelFileError(f"the tensor {name!r} is missing")
-    tensor = tensors[name]
-    if tensor.dtype != np.float64 or (tensor.ndim != 2 if shape is None else tensor.shape != shape):
-        raise ModelFileError(f"the tensor {name!r} has the wrong type or shape ({tensor.dtype}, {tensor.shape})")
-    if not np.isfinite(tensor).all():
-        raise ModelFileError(f"the tensor {name!r} holds NaN or infinity")
-    return tensor
+    if name not in arrays:
+        raise ModelFileError(f"the array {name!r} is missing")
+    array = arrays[name]
+    if array.dtype != np.float64 or (array.ndim != 2 if shape is None else array.shape != shape):
+        raise ModelFileError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"the array {name!r} holds NaN or infinity")
+    return array
 
 
-def _normalisation(
-    content: dict[str, Any], tensors: dict[str, npt.NDArray[Any]], kind: str, size: int
-) -> Normalisation:
+def _normalisation(content: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], kind: str, size: int) -> Normalisation:
     name = content[f"{kind}_normalisation"]
     unit_rows, _ = parse_normalisation(name, f"{kind}_normalisation")
-    shift, scale = _tensor(tensors, f"{kind}_shift", (size,)), _tensor(tensors, f"{kind}_scale", (size,))
+    shift, scale = _array(arrays, f"{kind}_shift", (size,)), _array(arrays, f"{kind}_scale", (size,))
     if not np.all(scale > 0):
-        raise ModelFileError(f"the tensor '{kind}_scale' holds values that are not above 0")
+        raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
     return Normalisation(name, unit_rows, shift, scale)
 
 
 def _statistics(
-    tensors: dict[str, npt.NDArray[Any]], labels: list[Label], m: int, unit_rows: bool
+    arrays: dict[str, npt.NDArray[Any]], labels: list[Label], m: int, unit_rows: bool
 ) -> LabelledStatistics | None:
-    if "gram" not in tensors:
+    if "gram" not in arrays:
         return None
-    counts = tensors["counts"]
+    counts = arrays["counts"]
     statistics = Statistics.from_arrays(
-        _tensor(tensors, "gram", (m, m)),
-        _tensor(tensors, "class_sums", (len(labels), m)),
+        _array(arrays, "gram", (m, m)),
+        _array(arrays, "class_sums", (len(labels), m)),
         counts,
         unit_rows=unit_rows,
     )
     if not np.all(counts > 0):
-        raise ModelFileError("the tensor 'counts' holds classes without samples")
+        raise ModelFileError("the array 'counts' holds classes without samples")
     return LabelledStatistics(labels, statistics)
 
 

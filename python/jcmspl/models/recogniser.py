@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
+from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
 
-#: ``D(Z, P)``: distances, (len(Z), len(P)), between samples and candidates.
-Distance = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
-
-# Samples that are handed to a user's distance function at a time.
+# Samples that are handed to a function at a time.
 _BLOCK = 1024
 
 
@@ -35,6 +33,10 @@ class Recogniser(Protocol):
 
     def top_k(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
+        ...
+
+    def predict(self, X: npt.NDArray[Any]) -> LabelArray:
+        """Return the label of the best candidate of each sample."""
         ...
 
 
@@ -82,47 +84,45 @@ class LinearRecogniser:
         Its input is ``features`` (n, n_features) in float32, its outputs ``scores`` (n, n_candidates) and ``index``
         (n,), the number of the best candidate. The labels are in the model's metadata, as a JSON list.
         """
-        from jcmspl.io.onnx import write_onnx
-
-        write_onnx(self, Path(path), overwrite=overwrite)
+        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.unit_rows)
+        write_onnx(layer, Path(path), overwrite=overwrite)
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceRecogniser:
-    """Recognition with a distance of the user's own: the paper's arbitrary D.
+class BlockRecogniser:
+    """Recognition by any function of samples, called with a block of them at a time.
 
-    Samples are projected and compared a block at a time. The score is minus the distance.
+    Attributes
+    ----------
+    score_block : function
+        Of raw samples; returns scores, (len(X), n_candidates).
+    bias : ndarray of shape (n_candidates,)
+        What is added to them.
+    labels : ndarray of shape (n_candidates,)
     """
 
-    distance: Distance
-    project: Callable[[npt.NDArray[Any]], FloatArray]
-    prototypes: Float64Array
+    score_block: Callable[[npt.NDArray[Any]], FloatArray]
     bias: Float64Array
     labels: LabelArray
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        return np.concatenate([self._block(X[first : first + _BLOCK]) for first in range(0, len(X), _BLOCK)])
+        return np.concatenate(list(self._blocks(X)))
 
-    def top_k(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
+    def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
         k = as_count(k, "k", maximum=len(self.labels))
         indices, values = [], []
-        for first in range(0, len(X), _BLOCK):
-            scores = self._block(X[first : first + _BLOCK])
+        for scores in self._blocks(X):
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             indices.append(best)
             values.append(np.take_along_axis(scores, best, axis=1))
         return np.concatenate(indices).astype(np.int64), np.concatenate(values)
 
-    def _block(self, X: npt.NDArray[Any]) -> FloatArray:
-        distances = np.asarray(self.distance(self.project(X), self.prototypes))
-        expected = (len(X), len(self.prototypes))
-        if distances.shape != expected:
-            raise ValueError(
-                f"the metric returned an array of shape {distances.shape} for {expected[0]} samples and {expected[1]} "
-                f"candidates: it must be a function D(Z, P) that returns distances of shape {expected}"
-            )
-        if not np.isfinite(distances).all():
-            raise ValueError("the metric returned NaN or infinity")
-        return np.asarray(self.bias - distances)
+    def predict(self, X: npt.NDArray[Any]) -> LabelArray:
+        """Return the label of the best candidate of each sample."""
+        return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
+
+    def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
+        for first in range(0, len(X), _BLOCK):
+            yield np.asarray(self.score_block(X[first : first + _BLOCK]) + self.bias)

@@ -1,6 +1,7 @@
-"""Plots in the manner of scikit-learn: an object holds the data and draws it with matplotlib.
+"""Charts in the manner of scikit-learn: an object holds the data and draws it with matplotlib.
 
-matplotlib is an extra: ``pip install 'jcmspl[plots]'``.
+Each is defined once: pages, files and notebooks have the same. matplotlib is an extra:
+``pip install 'jcmspl[plots]'``.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import confusion_matrix
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.solver import TERMS
-from jcmspl.models.calibration import SeenUnseenCurve, best_bias, generalized_curve
-from jcmspl.support.arguments import Float64Array
+from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, legend, legend_above
+from jcmspl.support.arguments import Float64Array, IntArray
 
 _TERM_NAMES = {
     "visual_projection": "½|AX-C|²",
@@ -29,9 +32,10 @@ _SYMBOLS = {
     "visual_reconstruction": "λ₃ (visual_reconstruction)",
     "semantic_reconstruction": "λ₄ (semantic_reconstruction)",
 }
+_MARKERS = "oD*^s"
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """The objective after each iteration.
 
     Parameters
@@ -39,39 +43,42 @@ class ConvergenceDisplay:
     objective : array_like of shape (n_iter,)
     terms : array_like of shape (n_iter, 5), optional
         Its terms, in the order of :data:`jcmspl.core.solver.TERMS`.
-
-    Attributes
-    ----------
-    ax_, figure_
-        What was drawn on, after ``plot``.
+    settled : int, optional
+        The iteration that is marked as the last that mattered.
     """
 
-    def __init__(self, objective: npt.ArrayLike, terms: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self, objective: npt.ArrayLike, terms: npt.ArrayLike | None = None, settled: int | None = None
+    ) -> None:
         self.objective: Float64Array = np.asarray(objective, dtype=np.float64)
         self.terms = None if terms is None else np.asarray(terms, dtype=np.float64)
+        self.settled = settled
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, terms: bool = False, ax: Any = None) -> ConvergenceDisplay:
-        """Draw the descent of a fitted model."""
-        check_is_fitted(estimator, "objective_")
-        return cls(estimator.objective_, estimator.objective_terms_ if terms else None).plot(ax=ax)
+        """Draw the descent of a fitted model, or of the best one of a search."""
+        model = _chosen(estimator)
+        check_is_fitted(model, "objective_")
+        return cls(model.objective_, model.objective_terms_ if terms else None).plot(ax=ax)
 
     def plot(self, ax: Any = None, *, name: str = "objective") -> ConvergenceDisplay:
         """Draw on the given axes, or on new ones."""
-        self.ax_, self.figure_ = _axes(ax)
+        ax = self._start(ax)
         steps = np.arange(1, len(self.objective) + 1)
-        self.ax_.plot(steps, self.objective, marker="o", markersize=3, label=name)
+        ax.plot(steps, self.objective, marker="o", markersize=3, label=name)
         if self.terms is not None:
             for term, values in zip(TERMS, self.terms.T, strict=True):
-                self.ax_.plot(steps, values, linestyle="--", linewidth=1, label=_TERM_NAMES[term])
-        self.ax_.set(xlabel="iteration", ylabel="objective")
-        self.ax_.xaxis.get_major_locator().set_params(integer=True)
-        if self.terms is not None or name != "objective":
-            self.ax_.legend()
+                ax.plot(steps, values, linestyle="--", linewidth=1, label=_TERM_NAMES[term])
+        if self.settled is not None:
+            ax.axvline(self.settled, color="0.5", linestyle=":", label=f"settles at iteration {self.settled}")
+        ax.set(xlabel="iteration", ylabel="objective")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        if self.terms is not None or self.settled is not None or name != "objective":
+            legend(ax)
         return self
 
 
-class SensitivityDisplay:
+class SensitivityDisplay(Display):
     """Accuracy on unseen classes as one weight varies and the others stay.
 
     Parameters
@@ -99,18 +106,18 @@ class SensitivityDisplay:
 
     def plot(self, ax: Any = None) -> SensitivityDisplay:
         """Draw on the given axes, or on new ones."""
-        self.ax_, self.figure_ = _axes(ax)
+        ax = self._start(ax)
         for space, shares in self.accuracies.items():
-            self.ax_.plot(self.values, 100 * shares, marker="o", markersize=3, label=space)
+            ax.plot(self.values, 100 * shares, marker="o", markersize=3, label=space)
         if self.chosen:
-            self.ax_.axvline(self.chosen, color="0.6", linestyle=":", label="chosen")
-        self.ax_.set(xscale="log", xlabel=_SYMBOLS.get(self.name, self.name), ylabel="per-class accuracy, %")
-        self.ax_.set_ylim(bottom=0)
-        self.ax_.legend()
+            ax.axvline(self.chosen, color="0.5", linestyle=":", label="chosen")
+        ax.set(xscale="log", xlabel=_SYMBOLS.get(self.name, self.name), ylabel="per-class accuracy, %")
+        ax.set_ylim(bottom=0)
+        legend(ax)
         return self
 
 
-class AblationDisplay:
+class AblationDisplay(Display):
     """Accuracy of reduced forms of the model, beside published figures where there are any.
 
     Parameters
@@ -126,74 +133,217 @@ class AblationDisplay:
     ) -> None:
         self.methods = list(methods)
         self.accuracies: Float64Array = np.asarray(accuracies, dtype=np.float64)
-        self.published = None if published is None else [np.nan if p is None else p for p in published]
+        self.published = None if published is None else np.array(published, dtype=np.float64)
 
     def plot(self, ax: Any = None) -> AblationDisplay:
         """Draw on the given axes, or on new ones."""
-        self.ax_, self.figure_ = _axes(ax)
+        ax = self._start(ax)
+        bars = {"here": self.accuracies}
+        if self.published is not None:
+            bars["published (other features)"] = self.published
         places = np.arange(len(self.methods))
-        width = 0.7 if self.published is None else 0.38
-        bars = [(self.accuracies, "here", -width / 2 if self.published is not None else 0.0)]
+        width = 0.78 / len(bars)
+        for number, (label, values) in enumerate(bars.items()):
+            at = places + (number - (len(bars) - 1) / 2) * width
+            drawn = ax.bar(at, 100 * np.nan_to_num(values), width, label=label)
+            ax.bar_label(drawn, ["" if np.isnan(v) else f"{100 * v:.1f}" for v in values], fontsize=8, padding=1)
+        ax.set_xticks(places, [drawable(method, 20) for method in self.methods], parse_math=False)
+        ax.set(ylabel="per-class accuracy, %")
+        ax.margins(y=0.12)
+        ax.grid(False, axis="x")
         if self.published is not None:
-            bars.append((np.asarray(self.published), "published (other features)", width / 2))
-        for values, label, offset in bars:
-            drawn = self.ax_.bar(places + offset, 100 * np.nan_to_num(values), width, label=label)
-            self.ax_.bar_label(drawn, ["" if np.isnan(v) else f"{100 * v:.1f}" for v in values], fontsize=8)
-        self.ax_.set_xticks(places, self.methods)
-        self.ax_.set(ylabel="per-class accuracy, %")
-        self.ax_.margins(y=0.12)
-        if self.published is not None:
-            self.ax_.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)  # above, off the bars
+            legend_above(ax, len(bars))
         return self
 
 
-class SeenUnseenDisplay:
+class SeenUnseenDisplay(Display):
     """Accuracy on seen against accuracy on unseen classes, as the bias on the former varies.
 
     Parameters
     ----------
-    curve : SeenUnseenCurve
+    curve : SeenUnseenCurve, or mapping of str to array_like of shape (n_points, 2)
+        One curve; or several by name, as points (accuracy on unseen classes, accuracy on seen classes).
     bias : float, optional
         The bias of the model, to be marked.
+    marks : mapping of str to (accuracy on unseen classes, accuracy on seen classes), optional
+        Further points to be marked.
     """
 
-    def __init__(self, curve: SeenUnseenCurve, bias: float | None = None) -> None:
-        self.curve, self.bias = curve, bias
+    def __init__(
+        self, curve: Any, bias: float | None = None, *, marks: Mapping[str, tuple[float, float]] | None = None
+    ) -> None:
+        self.curve, self.bias, self.marks = curve, bias, dict(marks or {})
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, ax: Any = None, name: str | None = None
     ) -> SeenUnseenDisplay:
-        """Draw the curve of a fitted model on samples of seen and of unseen classes."""
-        seen = estimator.recogniser(candidates="seen")
-        unseen = estimator.recogniser(candidates="unseen", class_vectors=class_vectors)
-        curve = generalized_curve(seen, unseen, [(estimator._samples(X), y)])
-        return cls(curve, estimator.seen_bias_).plot(ax=ax, name=name)
+        """Draw the curve of a fitted model, or of the best one of a search, on samples of seen and unseen classes."""
+        model = _chosen(estimator)
+        curve = model.generalized_curve(X, y, class_vectors=class_vectors)
+        return cls(curve, model.seen_bias_).plot(ax=ax, name=name)
 
     def plot(self, ax: Any = None, *, name: str | None = None) -> SeenUnseenDisplay:
         """Draw on the given axes, or on new ones."""
-        self.ax_, self.figure_ = _axes(ax)
-        seen, unseen = self.curve.accuracies(self.curve.biases())
-        area = f"AUSUC {self.curve.area():.3f}"
-        self.ax_.plot(100 * unseen, 100 * seen, label=area if name is None else f"{name} ({area})")
-        marks = [("best harmonic mean", best_bias([self.curve]), "*")]
-        if self.bias is not None:
-            marks.append((f"bias {self.bias:.3g}", self.bias, "o"))
-        for label, bias, marker in marks:
-            at_seen, at_unseen = self.curve.accuracies(bias)
-            self.ax_.plot(100 * at_unseen, 100 * at_seen, marker, color="black", label=label)
-        self.ax_.set(xlabel="accuracy on unseen classes, %", ylabel="accuracy on seen classes, %")
-        self.ax_.set_xlim(left=0)
-        self.ax_.set_ylim(bottom=0)
-        self.ax_.legend()
+        ax = self._start(ax)
+        lines, marks = self._points(name)
+        for label, (unseen, seen) in lines.items():
+            ax.plot(100 * unseen, 100 * seen, label=label)
+        for (label, (at_unseen, at_seen)), marker in zip(marks.items(), _MARKERS, strict=False):
+            size = 11 if marker == "*" else 7
+            style = {"linestyle": "none", "color": INK, "markeredgecolor": "white"}
+            ax.plot(100 * at_unseen, 100 * at_seen, marker=marker, markersize=size, label=label, **style)
+        ax.set(xlabel="accuracy on unseen classes, %", ylabel="accuracy on seen classes, %")
+        ax.set_xlim(left=0)
+        ax.set_ylim(bottom=0)
+        legend(ax, loc="lower left")  # the curve falls from the upper left to the lower right
         return self
 
+    def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
+        if isinstance(self.curve, Mapping):
+            return {label: np.asarray(points, dtype=np.float64).T for label, points in self.curve.items()}, self.marks
+        seen, unseen = self.curve.accuracies(self.curve.biases())
+        area = f"AUSUC {self.curve.area():.3f}"
+        biases = {} if self.bias is None else {f"bias {self.bias:.3g}": self.bias}
+        biases["best harmonic mean"] = self.curve.best_bias()
+        marks = {label: tuple(self.curve.accuracies(bias))[::-1] for label, bias in biases.items()}
+        return {area if name is None else f"{name} ({area})": (unseen, seen)}, {**marks, **self.marks}
 
-def _axes(ax: Any) -> tuple[Any, Any]:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("plots need the package matplotlib: pip install 'jcmspl[plots]'") from None
-    if ax is None:
-        _, ax = pyplot.subplots(layout="constrained")
-    return ax, ax.figure
+
+class ClassAccuracyDisplay(Display):
+    """The share of each class that is recognised, as bars; as readable with sixty classes as with three.
+
+    Parameters
+    ----------
+    labels : sequence
+        The classes, from top to bottom.
+    accuracies : mapping of str to sequence of float or None
+        For each kind of recognition the share within each class.
+    """
+
+    def __init__(self, labels: Sequence[Any], accuracies: Mapping[str, Sequence[float | None]]) -> None:
+        self.labels = list(labels)
+        self.accuracies = {name: np.array(shares, dtype=np.float64) for name, shares in accuracies.items()}
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, candidates: Any = None, ax: Any = None
+    ) -> ClassAccuracyDisplay:
+        """Draw how a fitted model, or the best one of a search, recognises samples; arguments as for predict."""
+        counts, labels = _counted(estimator, X, y, class_vectors=class_vectors, candidates=candidates)
+        shares = {i: row[i] / row.sum() for i, row in enumerate(counts) if row.any()}
+        best_first = sorted(shares, key=lambda i: -shares[i])
+        return cls([labels[i] for i in best_first], {"accuracy": [shares[i] for i in best_first]}).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> ClassAccuracyDisplay:
+        """Draw on the given axes, or on new ones."""
+        ax = self._start(ax)
+        places = np.arange(len(self.labels))
+        height = 0.8 / max(1, len(self.accuracies))
+        for number, (name, shares) in enumerate(self.accuracies.items()):
+            at = places + (number - (len(self.accuracies) - 1) / 2) * height
+            drawn = ax.barh(at, 100 * np.nan_to_num(shares), 0.92 * height, label=name)
+            texts = ["" if np.isnan(share) else f"{100 * share:.0f}" for share in shares]
+            ax.bar_label(drawn, texts, padding=2, fontsize=7)
+            for bar, label, share in zip(drawn, self.labels, shares, strict=True):
+                self._hint(bar, f"{label}, {name}: {100 * share:.1f} %")
+        _name_ticks(self, ax.yaxis, self.labels, 32, fontsize=8)
+        ax.set(xlabel="recognised, %", xlim=(0, 105), ylim=(len(self.labels) - 0.4, -0.6))
+        ax.set_xticks(range(0, 101, 25))
+        ax.tick_params(axis="y", length=0)
+        ax.grid(False, axis="y")
+        if len(self.accuracies) > 1:
+            legend_above(ax, len(self.accuracies))
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        return 7.0, 0.9 + len(self.labels) * (0.08 + 0.125 * len(self.accuracies))
+
+
+class ConfusionDisplay(Display):
+    """Which classes were taken for which: rows are true classes, columns what they were taken for.
+
+    Parameters
+    ----------
+    counts : array_like of shape (n_classes, n_classes)
+    labels : sequence
+        The classes, in the order of rows and columns.
+    """
+
+    def __init__(self, counts: npt.ArrayLike, labels: Sequence[Any]) -> None:
+        self.counts: IntArray = np.asarray(counts)
+        self.labels = list(labels)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, candidates: Any = None, ax: Any = None
+    ) -> ConfusionDisplay:
+        """Draw the mistakes of a fitted model, or of the best one of a search; arguments as for predict."""
+        return cls(*_counted(estimator, X, y, class_vectors=class_vectors, candidates=candidates)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> ConfusionDisplay:
+        """Draw on the given axes, or on new ones."""
+        ax = self._start(ax)
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import LinearSegmentedColormap, Normalize
+        from matplotlib.patches import Rectangle
+
+        shades = LinearSegmentedColormap.from_list("", ["#e3ebfd", COLOURS[0], "#172554"])
+        shares = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        # per cell one shape and, where there is room, its number
+        number_size = min(9.0, 72 * 0.85 * self._cell() / (0.65 * max(2, len(str(self.counts.max(initial=0))))))
+        for i, j in np.argwhere(self.counts > 0):
+            share, count = shares[i, j], self.counts[i, j]
+            cell = Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=shades(share), edgecolor="white", linewidth=0.4)
+            ax.add_patch(cell)
+            self._hint(cell, f"{self.labels[i]} taken for {self.labels[j]}: {count} ({100 * share:.0f} %)")
+            if number_size >= 6:
+                colour = "white" if share > 0.35 else INK
+                ax.text(j, i, str(count), ha="center", va="center_baseline", size=number_size, color=colour)
+        name_size = min(9.0, 72 * self._cell() - 1)
+        if name_size >= 5:
+            _name_ticks(self, ax.yaxis, self.labels, 24, fontsize=name_size)
+            _name_ticks(self, ax.xaxis, self.labels, 24, fontsize=name_size, rotation=90)
+        else:
+            ax.set(xticks=[], yticks=[])
+        n = len(self.labels)
+        ax.set(xlabel="taken for", ylabel="class", xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal")
+        ax.tick_params(length=0)
+        ax.grid(False)
+        ax.spines[:].set_visible(True)
+        ax.spines[:].set_color(FAINT)
+        scale = ScalarMappable(Normalize(0, 100), shades)
+        bar = self.figure_.colorbar(scale, ax=ax, label="% of the class", fraction=0.05, pad=0.02, aspect=25)
+        bar.outline.set_visible(False)
+        return self
+
+    def _cell(self) -> float:
+        """Return the side of a cell in inches in a figure of its own."""
+        return min(0.5, 6.2 / max(1, len(self.labels)))
+
+    def _size(self) -> tuple[float, float]:
+        longest = max((len(drawable(label, 24)) for label in self.labels), default=0)
+        names = 0.6 + longest * 0.6 * min(9.0, 72 * self._cell() - 1) / 72
+        side = len(self.labels) * self._cell() + names
+        return max(side + 0.9, 3.0), max(side, 2.0)
+
+
+def _chosen(estimator: Any) -> Any:
+    """Return the model of a search; a model as it is."""
+    return getattr(estimator, "best_estimator_", estimator)
+
+
+def _counted(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[IntArray, list[Any]]:
+    """Return how often each class was taken for each other, and the classes that occur."""
+    named = _chosen(estimator).predict(X, **options)
+    labels = unique_labels(y, named)
+    return confusion_matrix(y, named, labels=labels), labels.tolist()
+
+
+def _name_ticks(display: Display, axis: Any, labels: Sequence[Any], most: int, **style: Any) -> None:
+    """Name the places 0, 1, ... of an axis; where a name is shortened, a page tells all of it."""
+    short = [drawable(label, most) for label in labels]
+    axis.set_ticks(range(len(short)), short, parse_math=False, **style)
+    for tick, label, text in zip(axis.get_ticklabels(), labels, short, strict=True):
+        if text != str(label):
+            display._hint(tick, str(label))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
+
+from jcmspl.report.pages import rendered
+from jcmspl.report.text import Table
 
 
 def table(caption: str, header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     """Return an HTML table; everything in it is escaped."""
-    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    cells = [[str(cell) for cell in row] for row in rows]
+    return rendered("notebook_table.html", table=Table(caption, [str(cell) for cell in header], cells))

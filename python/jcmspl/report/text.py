@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.]+)?[ *]*")
+
+
+class Table(NamedTuple):
+    """A table that is yet to be shown: as text, Markdown or HTML."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage; nothing for one that is missing."""
+    return "" if share is None or share != share else f"{100 * share:.1f} %"
 
 
 def numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:

@@ -14,11 +14,12 @@ Float64Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def require_finite(array: npt.NDArray[Any], name: str) -> None:
-    """Refuse NaN and infinity, telling where the first one is."""
+def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) -> None:
+    """Refuse NaN and infinity, telling where the first one is, in an array that starts with the given row."""
     finite = np.isfinite(array)
     if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        first, *rest = (int(i) for i in np.argwhere(~finite)[0])
+        where = (first_row + first, *rest)
         raise ValueError(f"{name} holds NaN or infinity, first at index {where}: remove or replace such values")
 
 

@@ -1,17 +1,23 @@
-"""Progress of long work: one line on stderr, only on a terminal, only once it has taken a while."""
+"""Progress of long work: a bar on stderr, only on a terminal, only once it has taken a while."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
+from functools import cache
 from types import TracebackType
+from typing import Any
 
 _DELAY = 1.0  # seconds before anything is shown
 _INTERVAL = 0.2  # seconds between two updates
 
 
 class Progress:
-    """A line that tells how far a piece of work is; nothing at all unless stderr is a terminal.
+    """A bar that tells how far a piece of work is; nothing at all unless stderr is a terminal.
+
+    Several threads may tell of the same work. Where there is nothing to show, tqdm is not even loaded.
 
     Parameters
     ----------
@@ -26,8 +32,9 @@ class Progress:
     def __init__(self, what: str, total: int | None, unit: str, *, enabled: bool = True) -> None:
         self.what, self.total, self.unit = what, total, unit
         self._enabled = enabled and _is_terminal()
-        self._started = self._shown_at = time.monotonic()
-        self._width = 0
+        self._started = time.time()  # tqdm's clock
+        self._lock = threading.Lock()
+        self._bar: Any = None
 
     def __enter__(self) -> Progress:
         return self
@@ -35,33 +42,69 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._width:
-            self._write("")
+        with self._lock:
+            self._close()
 
     def update(self, done: int, note: str = "") -> None:
         """Tell that so many units are done; the note is shown behind them."""
-        now = time.monotonic()
-        if not self._enabled or now - self._started < _DELAY or now - self._shown_at < _INTERVAL:
+        if not self._enabled or time.time() - self._started < _DELAY:
             return
-        self._shown_at = now
-        rate = done / (now - self._started)
-        parts = [f"{self.what}: {done:,}" + (f" of {self.total:,} {self.unit}" if self.total else f" {self.unit}")]
-        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s")
-        if self.total and 0 < done < self.total:
-            parts.append(f"{_duration((self.total - done) / rate)} left")
-        if note:
-            parts.append(note)
-        self._write(", ".join(parts))
+        with self._lock:
+            is_first = self._bar is None
+            bar = self._bar = self._new() if self._bar is None else self._bar
+            bar.set_postfix_str(note, refresh=False)
+            bar.update(done - bar.n)
+            if is_first:
+                bar.refresh()
 
     def announce(self) -> None:
         """Tell at once what is being done, for work that cannot report how far it is."""
         if self._enabled:
-            self._write(f"{self.what} ({self.total:,} {self.unit}) ...")
+            with self._lock:
+                self._close()
+                self._bar = self._new(delay=0, bar_format=f"{self.what} ({self.total:,} {self.unit}) ...")
 
-    def _write(self, line: str) -> None:
-        sys.stderr.write("\r" + line.ljust(self._width) + ("\r" if not line else ""))
-        sys.stderr.flush()
-        self._width = len(line)
+    def _new(self, **options: Any) -> Any:
+        settings: dict[str, Any] = {
+            "desc": self.what,
+            "total": self.total,
+            "unit": f" {self.unit}",
+            "file": sys.stderr,
+            "leave": False,
+            "delay": _DELAY,
+            "mininterval": _INTERVAL,
+            "miniters": 0,  # only time decides when the bar is drawn anew
+            "smoothing": 0,  # the rate is that of all of the work
+        }
+        bar = _bar_class()(**{**settings, **_width(), **options})
+        bar.start_t = self._started
+        return bar
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+@cache
+def _bar_class() -> Any:
+    """Return tqdm's bar, without the lock between processes and the thread of its own that it comes with."""
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        monitor_interval = 0
+
+    Bar.set_lock(threading.RLock())
+    return Bar
+
+
+def _width() -> dict[str, Any]:
+    """Return how wide a bar may be: as the terminal is, if it knows; of one that does not tqdm would show nothing."""
+    try:
+        known = all(os.get_terminal_size(sys.stderr.fileno()))
+    except (OSError, ValueError):
+        known = False
+    return {"dynamic_ncols": True} if known else {"ncols": 79, "nrows": 24}
 
 
 def _is_terminal() -> bool:
@@ -69,10 +112,3 @@ def _is_terminal() -> bool:
         return bool(sys.stderr.isatty())
     except (AttributeError, ValueError):  # none at all, something in its place, or closed
         return False
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -8,17 +8,18 @@ from functools import cache
 from threadpoolctl import ThreadpoolController
 
 
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def blas_threads() -> int:
     """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
-    return min(_limits(), default=_cores())
+    return min(_limits(), default=usable_cores())
 
 
 def _limits() -> list[int]:
     return [count for count in (library.num_threads for library in _libraries().lib_controllers) if count]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache  # looking for the libraries takes longer than a small search

@@ -1,38 +1,83 @@
-"""How fitted estimators recognise: candidates, scores, labels."""
+"""The classifier: what users call, whatever the method."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from jcmspl.core.search import METRICS, SPACES, AffineScorer
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
-from jcmspl.data.normalisation import Normalisation
+from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
 from jcmspl.models.candidates import candidate_table
-from jcmspl.models.recogniser import DistanceRecogniser, LinearRecogniser, Recogniser
+from jcmspl.models.learner import Learner
+from jcmspl.models.parameters import NUMBER, checked_by
+from jcmspl.models.persistence import load_model, save_model
+from jcmspl.models.recogniser import Recogniser
+from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class RecognisingMixin:
-    """predict and its kin, for estimators with visual and semantic projections."""
+#: What the temperature "auto" means: this share of the spread of the scores of mean training samples. On three spaces
+#: and three metrics of CUB it lies near the temperature that gives unseen classes their highest likelihood.
+AUTO_TEMPERATURE = 0.35
 
-    space: str
-    metric: Any
-    temperature: Any
-    classes_: LabelArray
-    class_table_: ClassTable
-    class_means_: Float64Array
-    visual_projection_: Float64Array
-    semantic_projection_: Float64Array
-    feature_normalisation_: Normalisation
-    class_normalisation_: Normalisation
-    seen_bias: float
-    calibration_: dict[tuple[str, Any], float]
-    _table: ClassTable | None
+
+def _as_temperature(value: Any, name: str = "temperature") -> float | None:
+    """Return a number above 0; None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    number = as_number(value, name, "a number or 'auto'")
+    if number <= 0:
+        raise ValueError(f"{name} must be a finite number above 0, but is {number}")
+    return number
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ZeroShotClassifier(ClassifierMixin, Learner):
+    """What all methods have in common: they learn from some classes and recognise others by their vectors.
+
+    A method says how it learns (see :class:`~jcmspl.models.learner.Learner`) and what it makes of candidate classes:
+    :meth:`_scorer`. :class:`~jcmspl.models.bilinear.Bilinear` and :class:`~jcmspl.models.embedding.Embedding` ask for
+    less where a method is of that kind.
+    """
+
+    seen_bias: float = field(default=0.0, metadata=NUMBER)
+    temperature: Any = field(default="auto", metadata=checked_by(_as_temperature))
+
+    #: Where the method can compare samples and classes.
+    SPACES: ClassVar[tuple[str, ...]] = ("own",)
+    #: Parameters that say how samples and classes are compared: one fit serves all of their values.
+    COMPARISON: ClassVar[tuple[str, ...]] = ()
+    #: What a search tries where it is not told: a few values of each parameter.
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    #: Whether large weights make the simpler model, as penalties do, or small ones, as those of further terms do.
+    HEAVY_IS_SIMPLE: ClassVar[bool] = True
+    #: Reduced forms of the method that have a name: the parameters that make them.
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    # With metadata routing enabled: class vectors belong to fit and to the predictions they are given for. The score of
+    # a fold in cross-validation is not to take them for its candidates.
+    __metadata_request__fit: ClassVar = {"class_vectors": True}
+    __metadata_request__partial_fit: ClassVar = {"class_vectors": True}
+    __metadata_request__predict: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__score: ClassVar = {"class_vectors": False}
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
+        """Return what scores normalised samples for candidate classes with the given normalised vectors."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
+
+    def _warm_start(self, prepared: Any, class_means: Float64Array) -> dict[str, Any]:
+        """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
+        return {}
 
     def recogniser(
         self,
@@ -48,17 +93,17 @@ class RecognisingMixin:
         ----------
         class_vectors, candidates, seen_bias
             As for predict.
-        space : {"semantic", "visual", "concept"}, optional
-            Where to compare, if not in the space of the model.
+        space : str, optional
+            Where to compare, if not in the space of the model; one of its SPACES.
 
         Returns
         -------
         LinearRecogniser
             A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
         """
-        one_of(self._settings.space if space is None else space, "space", SPACES)
-        table, bias = self._candidates(class_vectors, candidates, seen_bias, space)
-        return self._recogniser(table, bias, space)
+        space = one_of(self.own_space if space is None else space, "space", self.SPACES)
+        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
+        return self._recogniser_of(table, bias, space)
 
     def predict(
         self,
@@ -88,10 +133,10 @@ class RecognisingMixin:
         -------
         labels : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self, "visual_projection_")
-        samples = self._samples(X)
+        check_is_fitted(self)
+        samples = self._checked(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        return _best(recogniser, samples)
+        return recogniser.predict(samples)
 
     def predict_topk(
         self,
@@ -119,8 +164,8 @@ class RecognisingMixin:
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k), if asked for
         """
-        check_is_fitted(self, "visual_projection_")
-        samples = self._samples(X)
+        check_is_fitted(self)
+        samples = self._checked(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         n_candidates = len(recogniser.labels)
         if k is not None and as_count(k, "k") > n_candidates:
@@ -157,8 +202,8 @@ class RecognisingMixin:
             and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
             the second class minus that of the first.
         """
-        check_is_fitted(self, "visual_projection_")
-        samples = self._samples(X)
+        check_is_fitted(self)
+        samples = self._checked(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         scores = recogniser.scores(samples)
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
@@ -192,8 +237,8 @@ class RecognisingMixin:
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        check_is_fitted(self, "visual_projection_")
-        samples = self._samples(X)
+        check_is_fitted(self)
+        samples = self._checked(X)
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         scores = recogniser.scores(samples)
         # the differences first, in float64: scores over a tiny temperature would overflow
@@ -232,9 +277,9 @@ class RecognisingMixin:
         -------
         accuracy : float
         """
-        check_is_fitted(self, "visual_projection_")
+        check_is_fitted(self)
         one_of(average, "average", ("class", "sample"))
-        labels, samples = as_label_list(y), self._samples(X)
+        labels, samples = as_label_list(y), self._checked(X)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
         weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
@@ -251,7 +296,7 @@ class RecognisingMixin:
         strangers = [label for label in present if label not in possible]
         if strangers and self._table is not None:
             raise ValueError(f"y holds {some(strangers)}, which is not among the candidates and could never be right")
-        predicted = _best(recogniser, samples).tolist()
+        predicted = recogniser.predict(samples).tolist()
         right = weights * np.array([a == b for a, b in zip(predicted, labels, strict=True)], dtype=np.float64)
         if average == "sample":
             return float(right.sum() / weights.sum())
@@ -259,102 +304,129 @@ class RecognisingMixin:
         codes = np.array([numbers[label] for label in labels])
         return float(np.mean(np.bincount(codes, right) / np.bincount(codes, weights)))
 
-    def _samples(self, X: Any, *, reset: bool = False) -> npt.NDArray[Any]:
-        raise NotImplementedError
+    def calibrate(
+        self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
+    ) -> Self:
+        """Choose the bias on training classes for generalized recognition, on training data alone.
 
-    @property
-    def _settings(self) -> Any:
-        raise NotImplementedError
+        Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
+        others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
+        for the metric of the model.
 
-    def _check_recognition_parameters(self) -> None:
-        one_of(self.space, "space", SPACES)
-        if not callable(self.metric):
-            one_of(self.metric, "metric", METRICS)
-        if self.temperature != "auto":
-            _as_temperature(self.temperature)
+        Parameters
+        ----------
+        X, y
+            Samples of training classes, usually the training data.
+        n_splits : int, optional
+            The number of folds of classes. By default such that a fold holds out the same share of classes as is unseen
+            among those that the model knows; 4 if it knows none.
+        held_out : float, default 0.2
+            The share of the samples of the other classes that is kept for testing.
+        random_state : int, Generator, RandomState or None, default 0
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if self._table is None:
+            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
+        samples, labels = self._checked(X), as_label_list(y)
+        found = calibrated_biases(
+            self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state
+        )
+        self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
+        return self
+
+    def generalized_curve(
+        self, X: Any, y: Any, *, class_vectors: Any = None, space: str | None = None
+    ) -> SeenUnseenCurve:
+        """Return accuracy on seen against accuracy on unseen classes, as the bias on the former varies.
+
+        Parameters
+        ----------
+        X, y
+            Samples of classes of the training data and of others.
+        class_vectors : optional
+            Of the latter, where the model does not know them.
+        space : str, optional
+            Where to compare, if not in the space of the model.
+        """
+        seen = self.recogniser(candidates="seen", space=space)
+        unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
+        return generalized_curve(seen, unseen, [(self._checked(X), y)])
+
+    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
+        """Write the fitted model to a safetensors file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+        statistics : bool, default False
+            Whether to include the statistics of the samples, (n_features, n_features), which :meth:`partial_fit` needs
+            to go on.
+        overwrite : bool, default False
+            Whether an existing file may be replaced.
+        """
+        save_model(self, Path(path), statistics=statistics, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that was written by :meth:`save`. No code in the file is ever run."""
+        model = load_model(Path(path))
+        if not isinstance(model, cls):
+            raise ValueError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}: use jcmspl.load")
+        return model
 
     @property
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
-        return self._bias_in(self._settings.space)
+        return self._bias_in(self.own_space)
+
+    @property
+    def own_space(self) -> str:
+        """Where the model compares: its parameter space, if it has one."""
+        return str(getattr(self, "space", self.SPACES[0]))
+
+    @property
+    def _own_metric(self) -> Any:
+        return getattr(self, "metric", None)
 
     def _bias_in(self, space: str) -> float:
         if getattr(self, "calibration_", None) is None:
             raise AttributeError("the model is not fitted yet")
-        return float(self.calibration_.get((space, self._settings.metric), self._settings.seen_bias))
+        return float(self.calibration_.get((space, self._own_metric), self.seen_bias))
 
-    def _candidates(
-        self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str | None = None
+    def _biased_candidates(
+        self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str
     ) -> tuple[ClassTable, Float64Array]:
         """Return the candidate classes and what is added to their scores."""
-        check_is_fitted(self, "visual_projection_")
+        check_is_fitted(self)
         if class_vectors is not None and self._table is None:
             raise ValueError(
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
-        handicap = as_bias(self._bias_in(space or self._settings.space) if seen_bias is None else seen_bias)
+        handicap = as_number(self._bias_in(space) if seen_bias is None else seen_bias, "seen_bias")
         mixed = is_seen.any() and not is_seen.all()
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
-    def _recogniser(
-        self, table: ClassTable, bias: Float64Array, space: str | None, *, unit_rows: bool | None = None
+    def _recogniser_of(
+        self, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
     ) -> Recogniser:
-        """Return the recogniser of raw samples; unit_rows=False: of samples that have been scaled already."""
-        metric, space = self._settings.metric, self._settings.space if space is None else space
-        one_of(space, "space", SPACES)
+        """Return the recogniser of raw samples, or of samples that have been scaled to length one already."""
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
-        scale = self.feature_normalisation_.unit_rows if unit_rows is None else unit_rows
-        if callable(metric):
-            left, prototypes = self._in_space(vectors, space)
-            left.unit_rows = scale
-            return DistanceRecogniser(metric, left.scores, prototypes, bias, label_array(table))
-        one_of(metric, "metric", METRICS)
-        A, B = self.visual_projection_, self.semantic_projection_
-        folded = AffineScorer.fold(A, B, vectors, space=space, metric=metric)  # type: ignore[arg-type]
-        weights, offsets = self.feature_normalisation_.folded(folded.weights, folded.bias)
-        return LinearRecogniser(weights, offsets + bias, label_array(table), scale)
-
-    def _affine(self, weights: Float64Array) -> AffineScorer:
-        """Return what applies a linear map of normalised samples to raw ones."""
-        folded, bias = self.feature_normalisation_.folded(weights, np.zeros(len(weights)))
-        return AffineScorer(folded, bias, unit_rows=self.feature_normalisation_.unit_rows)
-
-    def _in_space(self, vectors: Float64Array, space: str) -> tuple[AffineScorer, Float64Array]:
-        """Return the map of samples into the space of comparison, and the candidates there."""
-        A, B = self.visual_projection_, self.semantic_projection_
-        if space == "visual":
-            return self._affine(np.eye(A.shape[1])), (vectors @ B.T) @ A
-        if space == "semantic":
-            return self._affine(B.T @ A), vectors
-        return self._affine(A), vectors @ B.T
+        normalisation = self.feature_normalisation_
+        if scaled_already:
+            normalisation = replace(normalisation, unit_rows=False)
+        return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:
-        chosen = self._settings.temperature if temperature is None else temperature
-        if chosen != "auto":
-            return _as_temperature(chosen)
+        chosen = _as_temperature(self.temperature if temperature is None else temperature)
+        if chosen is not None:
+            return chosen
         seen = self.class_table_.select(self.classes_.tolist())
-        recogniser = self._recogniser(seen, np.zeros(seen.n_classes), None, unit_rows=False)
+        recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)
         return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
-
-
-#: What "auto" means: this share of the spread of the scores of mean training samples. On three spaces and three metrics
-#: of CUB it lies near the temperature that gives unseen classes their highest likelihood.
-AUTO_TEMPERATURE = 0.35
-
-
-def _best(recogniser: Recogniser, samples: npt.NDArray[Any]) -> LabelArray:
-    return np.asarray(recogniser.labels[recogniser.top_k(samples, 1)[0][:, 0]])
-
-
-def as_bias(value: Any) -> float:
-    """Return a bias on training classes: a finite number."""
-    return as_number(value, "seen_bias")
-
-
-def _as_temperature(value: Any) -> float:
-    number = as_number(value, "temperature", "a number or 'auto'")
-    if number <= 0:
-        raise ValueError(f"temperature must be a finite number above 0, but is {number}")
-    return number

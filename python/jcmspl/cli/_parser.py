@@ -1,0 +1,73 @@
+"""The parser of the whole command line, made from a table of commands."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import textwrap
+from typing import Any
+
+from jcmspl.support.version import __version__
+
+#: The commands, each a module of this name, in the order of the help. A module has DESCRIPTION and EXAMPLES, LOADS (the
+#: modules that take long to load, without which it cannot run), add_arguments(parser) and run(arguments); it imports
+#: nothing that takes long before it runs.
+COMMANDS = {
+    "demo": "see it work: handwritten digits that were never seen in training",
+    "fit": "learn from a data set and write the model",
+    "predict": "name samples",
+    "evaluate": "test a model on a data set",
+    "tune": "choose the parameters by cross-validation over training classes",
+    "compare": "compare methods, all tuned alike",
+    "methods": "list the methods and their parameters",
+    "reproduce": "run the experiments of the paper on a data set",
+    "convert": "turn one layout of data into another",
+    "info": "tell what is in a model or data file",
+    "bench": "measure the speed of a fit on this machine",
+    "completion": "print the script that makes a shell complete this command",
+}
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command, whose module is loaded when it is first asked."""
+
+    command = ""
+    _is_filled = False
+
+    def fill(self) -> None:
+        """Add the arguments of the command."""
+        if self._is_filled:
+            return
+        self._is_filled = True
+        module = importlib.import_module(f"jcmspl.cli.{self.command}")
+        self.description = textwrap.fill(module.DESCRIPTION, 79)
+        self.epilog = f"examples:\n{module.EXAMPLES}"
+        module.add_arguments(self)
+        self.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        self.set_defaults(run=module.run, loads=module.LOADS)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, once there is something to parse with."""
+        self.fill()
+        return super().parse_known_args(args, namespace)
+
+
+def parser(*, filled: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of the whole command line; filled with all commands, or each when it is called."""
+    main_parser = argparse.ArgumentParser(
+        prog="jcmspl",
+        description="Zero-shot recognition: name classes never seen in training, from vectors that describe them.",
+        epilog="Start with `jcmspl demo`. Every command has examples: `jcmspl fit --help`.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    main_parser.add_argument("--version", action="version", version=f"jcmspl {__version__}")
+    commands = main_parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser
+    )
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.command = name
+        if filled:
+            command.fill()
+            command.description = text  # shells have room for a line
+    return main_parser

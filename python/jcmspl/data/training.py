@@ -1,0 +1,105 @@
+"""What a method learns from: normalised statistics always, and the samples themselves where it asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.labels import Label
+from jcmspl.data.normalisation import Normalisation
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+
+# Rows that are read and normalised at a time.
+_BLOCK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows of an array, or of anything that is read like one, with the number of the class of each.
+
+    Attributes
+    ----------
+    X : array of shape (n, n_features)
+        May be a memory map: rows are read when they are asked for, as often as they are.
+    rows : ndarray of int
+        The rows that belong to the training data, ascending.
+    numbers : ndarray of int
+        The class number of each of them.
+    """
+
+    X: npt.NDArray[Any]
+    rows: IntArray
+    numbers: IntArray
+
+    @classmethod
+    def of(
+        cls, X: npt.NDArray[Any], y: Sequence[Label], labels: Sequence[Label], rows: IntArray | None = None
+    ) -> LabelledRows:
+        """Return some or all rows of an array, their classes numbered in the order of the labels."""
+        number = {label: i for i, label in enumerate(labels)}
+        chosen = np.arange(len(y)) if rows is None else rows
+        return cls(X, chosen, np.array([number[y[row]] for row in chosen], dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Normalised training data. Classes are numbered as the rows of ``class_vectors``.
+
+    Attributes
+    ----------
+    statistics : Statistics
+        Gram matrix, class sums and counts of the normalised samples.
+    class_vectors : ndarray of shape (n_classes, n_attributes)
+        Normalised as well.
+    features, classes : Normalisation
+        What was done to samples and to class vectors.
+    """
+
+    statistics: Statistics
+    class_vectors: Float64Array
+    features: Normalisation
+    classes: Normalisation
+    _rows: LabelledRows | None = None
+
+    @classmethod
+    def of(
+        cls,
+        raw: Statistics,
+        vectors: Float64Array,
+        feature_normalisation: str,
+        class_normalisation: str,
+        rows: LabelledRows | None = None,
+    ) -> TrainingData:
+        """Fit both normalisations to raw training data and apply them."""
+        features = Normalisation.from_statistics(feature_normalisation, raw)
+        classes = Normalisation.from_rows(class_normalisation, vectors)
+        return cls(features.of_statistics(raw), classes.of_rows(vectors), features, classes, rows)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return self.statistics.n_samples
+
+    @property
+    def class_means(self) -> Float64Array:
+        """The mean normalised sample of each class."""
+        return self.statistics.class_sums / self.statistics.counts[:, None]
+
+    def samples(self, size: int = _BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
+        """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
+
+        Only for methods that say ``NEEDS = "samples"``.
+        """
+        if self._rows is None:
+            raise RuntimeError('a method that reads samples must say so: NEEDS = "samples"')
+        rows, numbers = self._rows.rows, self._rows.numbers
+        for first in range(0, len(rows), size):
+            block = slice(first, first + size)
+            read = np.asarray(self._rows.X[rows[block]])
+            floats = read if read.dtype in (np.float32, np.float64) else read.astype(np.float64)
+            yield self.features.of_rows(floats), numbers[block]

@@ -1,0 +1,295 @@
+"""What the paper's experiments find, as types; as a page, tables and charts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jcmspl.evaluation import published
+from jcmspl.evaluation.results import space_name
+from jcmspl.io.atomic import write_atomically
+from jcmspl.io.json_text import dumps
+from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
+from jcmspl.report.figures import Display, require_matplotlib
+from jcmspl.report.pages import rendered
+from jcmspl.report.text import Table, percent
+
+
+@dataclass(frozen=True)
+class ExperimentData:
+    """The data; paper is the data set of the paper that it is, or None."""
+
+    name: str
+    source: str
+    paper: str | None
+    n_seen: int
+    n_unseen: int
+    n_attributes: int
+    n_features: int
+    samples: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The weights that were chosen, and their accuracy on held-out training classes with its standard error."""
+
+    parameters: dict[str, Any]
+    cv_score: float
+    cv_error: float
+
+
+@dataclass(frozen=True)
+class StandardRow:
+    """Accuracy on unseen classes; hit5 is None with less than five of them."""
+
+    setting: str
+    space: str
+    semantic_match: float
+    class_match: float
+    visual_reconstruction: float
+    semantic_reconstruction: float
+    per_class: float
+    per_sample: float
+    hit5: float | None
+
+    @property
+    def weights(self) -> str:
+        """The weights with their symbols."""
+        weights = (self.semantic_match, self.class_match, self.visual_reconstruction, self.semantic_reconstruction)
+        return ", ".join(f"λ{number} {weight:g}" for number, weight in enumerate(weights, start=1))
+
+
+@dataclass(frozen=True)
+class GeneralizedRow:
+    """Accuracy on seen and unseen classes among all."""
+
+    setting: str
+    space: str
+    seen_bias: float
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+    ausuc: float
+
+
+@dataclass(frozen=True)
+class AblationRow:
+    """Accuracy of a reduced form of the model on unseen classes."""
+
+    method: str
+    space: str
+    cv_score: float
+    per_class: float
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Accuracies by space as one weight takes the values; None where a fit diverged. chosen: the tuned value."""
+
+    values: list[float]
+    accuracies: dict[str, list[float | None]]
+    chosen: float
+
+    @property
+    def n_diverged(self) -> int:
+        """How many of the fits diverged."""
+        return sum(share is None for share in next(iter(self.accuracies.values())))
+
+
+@dataclass(frozen=True)
+class ConvergenceRun:
+    """A descent: the objective and its terms after each iteration.
+
+    settled is the last iteration that lowers the objective by more than 0.1 %; None if that is the last one of all.
+    """
+
+    setting: str
+    objective: list[float]
+    terms: list[list[float]]
+    settled: int | None
+
+    @property
+    def outcome(self) -> str:
+        """Whether it has settled, and when."""
+        return "has not settled yet" if self.settled is None else f"settles at iteration {self.settled}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of its chart."""
+        return "convergence-" + self.setting.replace("'s ", "-").replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """The results of :func:`reproduce`.
+
+    Attributes
+    ----------
+    dataset : ExperimentData
+    tuned : Tuned
+    standard : list of StandardRow
+    generalized : list of GeneralizedRow
+    ablations : list of AblationRow
+    sensitivity : dict of str to Sensitivity
+        By weight.
+    convergence : list of ConvergenceRun
+    versions : dict of str to str
+    """
+
+    dataset: ExperimentData
+    tuned: Tuned
+    standard: list[StandardRow]
+    generalized: list[GeneralizedRow]
+    ablations: list[AblationRow]
+    sensitivity: dict[str, Sensitivity]
+    convergence: list[ConvergenceRun]
+    versions: dict[str, str]
+
+    def to_json(self) -> str:
+        """Return all results as JSON."""
+        return dumps(self, indent=1) + "\n"
+
+    def to_html(self) -> str:
+        """Return one HTML page with all results; its charts are drawn with matplotlib."""
+        require_matplotlib()
+        return rendered(
+            "experiments.html",
+            title=f"JCMSPL on {self.dataset.name}",
+            results=self,
+            tables=self._page_tables(),
+            charts=self.charts(),
+            paper_iterations=published.ITERATIONS,
+            source=published.SOURCE,
+        )
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the tables that are written as CSV, by name."""
+        sensitivity = [
+            {"weight": name, "value": value, **{space: shares[i] for space, shares in curve.accuracies.items()}}
+            for name, curve in self.sensitivity.items()
+            for i, value in enumerate(curve.values)
+        ]
+        convergence = [
+            {"setting": run.setting, "iteration": i + 1, "objective": value}
+            for run in self.convergence
+            for i, value in enumerate(run.objective)
+        ]
+        return {
+            "standard": [asdict(row) for row in self.standard],
+            "generalized": [asdict(row) for row in self.generalized],
+            "ablations": [asdict(row) for row in self.ablations],
+            "sensitivity": sensitivity,
+            "convergence": convergence,
+        }
+
+    def charts(self) -> dict[str, Display]:
+        """Return the charts by the names of their files."""
+        charts: dict[str, Display] = {}
+        for name, curve in self.sensitivity.items():
+            shares: Any = {space_name(space): found for space, found in curve.accuracies.items()}
+            charts[f"sensitivity-{name}"] = SensitivityDisplay(name, curve.values, shares, curve.chosen)
+        paper = self.dataset.paper
+        known = (
+            {row.method: getattr(row, paper) / 100 for row in published.ABLATIONS} if paper in ("AwA", "CUB") else {}
+        )
+        methods = [row.method for row in self.ablations]
+        beside = [known.get(method) for method in methods] if known else None
+        charts["ablation"] = AblationDisplay(methods, [row.per_class for row in self.ablations], beside)
+        charts |= {run.file_name: ConvergenceDisplay(run.objective, settled=run.settled) for run in self.convergence}
+        return charts
+
+    def save(self, folder: str | Path, *, plots: bool = True, overwrite: bool = False) -> list[Path]:
+        """Write report.html, results.json, a CSV of each table and, if wanted, the plots as PNG and SVG as well.
+
+        Returns
+        -------
+        list of the paths that were written
+        """
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"{folder} is a file: give the name of a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+            raise FileExistsError(f"{folder} exists already and is not empty: choose another name or allow overwriting")
+        files = {"report.html": self.to_html().encode(), "results.json": self.to_json().encode()}
+        files |= {f"{name}.csv": _csv(rows) for name, rows in self.tables().items() if rows}
+        if plots:
+            titles = {run.file_name: f"{self.dataset.name}, {run.setting}: {run.outcome}" for run in self.convergence}
+            for name, chart in self.charts().items():
+                files |= {f"{name}.{form}": chart.to_file(form, titles.get(name)) for form in ("png", "svg")}
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_atomically(folder / name, content, overwrite=overwrite)
+        return [folder / name for name in files]
+
+    def _page_tables(self) -> dict[str, Table]:
+        tables = {
+            "standard": self._standard_table(),
+            "generalized": Table(
+                "",
+                ["setting", "space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"],
+                [
+                    [row.setting, space_name(row.space), f"{row.seen_bias:.3g}"]
+                    + [percent(share) for share in (row.acc_seen, row.acc_unseen, row.harmonic_mean)]
+                    + [f"{row.ausuc:.3f}"]
+                    for row in self.generalized
+                ],
+            ),
+            "ablations": Table(
+                "",
+                ["method", "space", "held-out classes", "unseen classes"],
+                [
+                    [row.method, space_name(row.space), percent(row.cv_score), percent(row.per_class)]
+                    for row in self.ablations
+                ],
+            ),
+        }
+        return tables | (_published_tables(self.dataset.paper) if self.dataset.paper else {})
+
+    def _standard_table(self) -> Table:
+        header = ["setting", "space", "weights", "per class", "per sample", "hit@5 per sample"]
+        rows = [
+            [row.setting, space_name(row.space), row.weights]
+            + [percent(share) for share in (row.per_class, row.per_sample, row.hit5)]
+            for row in self.standard
+        ]
+        if not any(row[-1] for row in rows):  # less than five unseen classes
+            header, rows = header[:-1], [row[:-1] for row in rows]
+        return Table("", header, rows)
+
+
+def _published_tables(paper: str) -> dict[str, Table]:
+    """Return the paper's figures for one of its data sets."""
+    known = [row for row in published.STANDARD if getattr(row, paper) is not None]
+    known.sort(key=lambda row: -getattr(row, paper))
+    what = "hit@5" if paper == "ImNet" else "accuracy"
+    tables = {
+        "published_standard": Table(
+            f"Published (Table 2 of the paper): {what} on {paper}",
+            ["method", "features", what],
+            [[row.method, row.features, f"{getattr(row, paper):.1f} %"] for row in known],
+        )
+    }
+    if paper in published.GENERALIZED:
+        tables["published_generalized"] = Table(
+            "Published (Table 3 of the paper)",
+            ["method", "seen", "unseen", "harmonic mean"],
+            [
+                [row.method, f"{row.acc_seen} %", f"{row.acc_unseen} %", f"{row.harmonic_mean} %"]
+                for row in published.GENERALIZED[paper]
+            ],
+        )
+    return tables
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    flat = [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(flat[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue().encode()

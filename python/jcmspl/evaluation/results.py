@@ -1,0 +1,162 @@
+"""What an evaluation finds, as types. Accuracies are shares from 0 to 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+#: How the three directions of recognition are called in print; the first two are the paper's.
+SPACE_NAMES = {
+    "semantic": "semantic (V→S)",
+    "visual": "visual (S→V)",
+    "concept": "concept",
+}
+
+
+def space_name(space: str) -> str:
+    """Return how a space is called in print."""
+    return SPACE_NAMES.get(space, space)
+
+
+@dataclass(frozen=True)
+class HitRate:
+    """How often the right class was among the k that were named: the mean over classes, and over samples."""
+
+    per_class: float
+    per_sample: float
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Recognition of unseen samples among unseen classes; hits: hit@k by k."""
+
+    per_class: float
+    per_sample: float
+    hits: dict[int, HitRate]
+
+
+@dataclass(frozen=True)
+class Uncalibrated:
+    """Generalized recognition without a bias on seen classes."""
+
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+
+
+@dataclass(frozen=True)
+class BestOnTestData:
+    """Generalized recognition with the bias that suits the test data best, which no model may use."""
+
+    seen_bias: float
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """Recognition of seen and unseen samples among all classes, per class.
+
+    Attributes
+    ----------
+    acc_seen, acc_unseen, harmonic_mean : float
+        With the bias of the model.
+    seen_bias : float
+        That bias.
+    uncalibrated : Uncalibrated
+    best_on_test_data : BestOnTestData
+    ausuc : float
+        The area under the curve.
+    curve : list of [float, float]
+        Points (accuracy on unseen classes, accuracy on seen classes).
+    """
+
+    acc_seen: float
+    acc_unseen: float
+    harmonic_mean: float
+    seen_bias: float
+    uncalibrated: Uncalibrated
+    best_on_test_data: BestOnTestData
+    ausuc: float
+    curve: list[list[float]]
+
+
+@dataclass(frozen=True)
+class SpaceResult:
+    """What was found in one space; generalized is None without test samples of seen classes."""
+
+    space: str
+    standard: Standard
+    generalized: Generalized | None = None
+
+    @property
+    def space_name(self) -> str:
+        """How the space is called in print."""
+        return space_name(self.space)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes."""
+
+    label: str
+    kind: str
+    samples: int
+    standard: float | None
+    generalized: float | None
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """A mistake: how many samples of a class, and which share of it, were taken for another one."""
+
+    true: str
+    predicted: str
+    samples: int
+    share: float
+
+
+@dataclass(frozen=True)
+class ConfusionMatrix:
+    """How often each class was taken for each other: rows are true classes."""
+
+    labels: list[str]
+    counts: list[list[int]]
+
+    def sorted(self) -> ConfusionMatrix:
+        """Return the matrix with classes in the order of their names."""
+        order = sorted(range(len(self.labels)), key=lambda i: self.labels[i])
+        return ConfusionMatrix([self.labels[i] for i in order], [[self.counts[i][j] for j in order] for i in order])
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The objective after each iteration; none for a model that is not found by a descent."""
+
+    values: list[float]
+    converged: bool
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """What the model was trained and tested on; samples: their number in each part."""
+
+    name: str
+    source: str
+    n_features: int
+    n_attributes: int
+    n_seen_classes: int
+    n_unseen_classes: int
+    samples: dict[str, int]
+    chance: float
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """The model and its parameters; numbers that its kind of model does not have are None."""
+
+    name: str
+    parameters: dict[str, Any]
+    n_concepts: int | None
+    n_iter: int | None

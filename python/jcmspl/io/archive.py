@@ -1,0 +1,108 @@
+"""Archives: named arrays and JSON in one safetensors file. Nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from jcmspl.io.atomic import write_atomically
+from jcmspl.support.version import __version__
+
+_FORMAT = "jcmspl model"
+
+
+class ModelFileError(ValueError):
+    """A file that holds no model that this version can read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What is in a file.
+
+    Attributes
+    ----------
+    version : int
+        Of the format.
+    content : dict
+        All that is not an array.
+    arrays : dict of str to ndarray
+    """
+
+    version: int
+    content: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
+
+
+def write_archive(path: Path, archive: Archive, *, overwrite: bool) -> None:
+    """Write a file whole or not at all."""
+    metadata = {
+        "format": _FORMAT,
+        "format_version": str(archive.version),
+        "jcmspl_version": __version__,
+        "content": json.dumps(archive.content, allow_nan=False),
+    }
+    # not ascontiguousarray, which makes a number an array of one
+    arrays = {name: np.array(array, order="C") for name, array in archive.arrays.items()}
+    write_atomically(path, save(arrays, metadata), overwrite=overwrite)
+
+
+def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]], Iterable[str]]) -> Archive:
+    """Read a file, or raise ModelFileError (OSError if it cannot be read at all).
+
+    Parameters
+    ----------
+    path : Path
+    newest : int
+        The newest version of the format that can be read.
+    wanted : function
+        Of the version and the content: the names of the arrays to read, as far as they are there.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a model file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            version = _checked_version(metadata, path, newest)
+            with reading(path):
+                content = json.loads(metadata["content"])
+                names = set(wanted(version, content)) & set(file.keys())
+            arrays = {name: file.get_tensor(name) for name in sorted(names)}
+    except SafetensorError as error:
+        raise ModelFileError(f"{path} is not a whole safetensors file ({error})") from None
+    except (TypeError, AttributeError) as error:
+        raise ModelFileError(f"{path} is damaged: a tensor is of a type that NumPy does not have ({error})") from None
+    return Archive(version, content, arrays)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Name the file in what is found wrong with its content."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError) as error:
+        raise ModelFileError(f"{path} is damaged: its content does not fit together ({error})") from None
+
+
+def _checked_version(metadata: Mapping[str, str], path: Path, newest: int) -> int:
+    if metadata.get("format") != _FORMAT:
+        raise ModelFileError(f"{path} is a safetensors file, but not a model of jcmspl")
+    version = metadata.get("format_version", "")
+    if version not in {str(number) for number in range(1, newest + 1)}:
+        raise ModelFileError(
+            f"{path} has format version {version[:20]!r}, written by jcmspl {metadata.get('jcmspl_version', '?')}: "
+            f"this version of jcmspl reads up to {newest}, so a newer one is needed"
+        )
+    if "content" not in metadata:
+        raise ModelFileError(f"{path} is damaged: it lacks its content")
+    return int(version)

@@ -1,0 +1,363 @@
+"""What searches have in common: they choose the parameters of a model, fit it, and hand calls on to it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.data.normalisation import parse_normalisation
+from jcmspl.data.training import LabelledRows
+from jcmspl.model_selection.folds import FoldedData
+from jcmspl.model_selection.grid import as_values
+from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change
+from jcmspl.model_selection.results import results_table
+from jcmspl.model_selection.search import Search
+from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.learner import checked_samples
+from jcmspl.support.arguments import IntArray, as_count, one_of
+from jcmspl.support.rollback import unchanged_on_failure
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: With less training classes than this folds hold out so few that the best setting is mostly luck: they are drawn
+#: several times, and the choice is a prudent one.
+FEW_CLASSES = 20
+_REPEATS_OF_FEW = 5
+#: Parameters of a fitted model that can be changed without another fit.
+_AFTER_THE_FIT = ("space", "metric", "seen_bias", "temperature", "progress")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaseClassSearch(ClassifierMixin, BaseEstimator):
+    """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
+
+    cv: Any = None
+    extend: int = 4
+    halving: bool = False
+    choose: str = "auto"
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = 0
+    progress: bool = True
+
+    # With metadata routing enabled, as for the models themselves.
+    __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
+    __metadata_request__partial_fit = {"class_vectors": True}  # noqa: RUF012
+    __metadata_request__predict = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__predict_proba = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__decision_function = {"class_vectors": True, "candidates": True}  # noqa: RUF012
+    __metadata_request__score = {"class_vectors": False}  # noqa: RUF012
+
+    recogniser = handed_on(ZeroShotClassifier.recogniser)
+    predict = handed_on(ZeroShotClassifier.predict)
+    predict_topk = handed_on(ZeroShotClassifier.predict_topk)
+    predict_proba = handed_on(ZeroShotClassifier.predict_proba)
+    decision_function = handed_on(ZeroShotClassifier.decision_function)
+    score = handed_on(ZeroShotClassifier.score)
+    generalized_curve = handed_on(ZeroShotClassifier.generalized_curve)
+    explain = handed_on_if_there(Bilinear.explain)
+    transform = handed_on_if_there(Bilinear.transform)
+    get_feature_names_out = handed_on_if_there(Bilinear.get_feature_names_out)
+    reconstruct_semantic = handed_on_if_there(Bilinear.reconstruct_semantic)
+    reconstruct_visual = handed_on_if_there(Bilinear.reconstruct_visual)
+    calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
+    add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
+
+    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
+        """Choose the parameters by cross-validation over the classes in y, then fit to all samples.
+
+        Ctrl-C ends the search early: the best setting that was finished on all folds is fitted. If there is none, the
+        model stays as it was and KeyboardInterrupt is raised.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            An array, memory map or DataFrame: samples are read for the statistics, and again to be recognised, so that
+            an iterator will not do.
+        y : array_like of shape (n_samples,)
+            The label of each sample.
+        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
+            The vector of each class in y and, if you like, of other classes, which become candidates for later. The
+            choice does not depend on these. Without class_vectors, or with less than four classes, nothing can be
+            chosen: that is warned of, and of the values to try those nearest to the defaults are fitted.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._check_parameters()
+            if y is None and gives_chunks(X):
+                raise TypeError(
+                    f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
+                    "not an iterable of chunks; choose the parameters on a part that fits in memory"
+                )
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            started = time.perf_counter()
+            samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
+            if len(labels) != len(samples):
+                raise ValueError(
+                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
+                    f"{len(labels)} labels in y"
+                )
+            table = None if class_vectors is None else ClassTable.of(class_vectors)
+            best, collected = self._choose(samples, labels, table)
+            rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
+            with warnings.catch_warnings():
+                # it was chosen for what it recognises after so many iterations; converged_ tells the rest
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
+            best.n_features_in_ = self.n_features_in_
+            if hasattr(self, "feature_names_in_"):
+                best.feature_names_in_ = self.feature_names_in_
+            if getattr(self, "_output", None) is not None:
+                best.set_output(transform=self._output)
+            self.best_estimator_: ZeroShotClassifier = best
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
+    ) -> Self:
+        """Learn from further samples with the parameters that fit chose.
+
+        The first call of a search that is not fitted chooses them, from the samples of that call alone.
+
+        Parameters
+        ----------
+        X, y, classes, class_vectors, solve
+            As for :class:`jcmspl.JCMSPL`.
+
+        Returns
+        -------
+        self
+        """
+        if hasattr(self, "best_estimator_"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                self.best_estimator_.partial_fit(X, y, classes, class_vectors=class_vectors, solve=solve)
+            return self
+        if classes is not None:
+            declared = set(as_label_list(classes, "classes"))
+            strangers = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
+            if strangers:
+                raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
+        return self.fit(X, y, class_vectors=class_vectors)
+
+    def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Any:
+        """Fit, then project the same samples into the concept space."""
+        return self.fit(X, y, class_vectors=class_vectors).transform(X)
+
+    def set_output(self, *, transform: Any = None) -> Self:
+        """Choose what transform returns, as in scikit-learn: "default", "pandas" or "polars"."""
+        self._output = transform
+        if "best_estimator_" in vars(self):
+            self.best_estimator_.set_output(transform=transform)
+        return self
+
+    def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
+        """Refuse: held-out classes are scored by their samples, which statistics do not have."""
+        raise TypeError(
+            f"{type(self).__name__} recognises samples of held-out classes, so statistics are not enough: use fit, or "
+            "fit_from_statistics of best_estimator_"
+        )
+
+    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
+        """Write the model with its chosen parameters; without the search that led to it.
+
+        The file is that of best_estimator_, and loads as such.
+
+        Parameters
+        ----------
+        path, statistics, overwrite
+            As for :class:`jcmspl.JCMSPL`.
+        """
+        self._fitted_model().save(path, statistics=statistics, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Refuse: files hold the chosen model and not the search."""
+        name = type(ZeroShotClassifier.load(path)).__name__
+        raise ValueError(f"{path} holds a {name}, not a {cls.__name__}: use jcmspl.load")
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the search.
+
+        After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
+        single value, holds for the chosen model at once; anything else holds for the next fit.
+        """
+        if "best_estimator_" in vars(self):
+            known = {*self.best_estimator_.get_params(deep=False)} & {*_AFTER_THE_FIT}
+            own = {name.removeprefix("estimator__"): value for name, value in params.items()}
+            tried = {name: as_values(value, name) for name, value in own.items() if name in known}
+            now = {name: values[0] for name, values in tried.items() if len(values) == 1}
+            clone(self.best_estimator_).set_params(**now)._check_parameters()
+            self.best_estimator_.set_params(**now)
+        super().set_params(**params)
+        return self
+
+    @property
+    def cv_results_table_(self) -> Any:
+        """cv_results_ as a pandas DataFrame, the chosen setting first, then by rank."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("cv_results_table_ needs the package pandas: use cv_results_, or install it") from None
+        check_is_fitted(self)
+        table = pd.DataFrame(self.cv_results_)
+        rest = table.drop(index=self.best_index_).sort_values("rank_test_score", kind="stable")
+        return pd.concat([table.loc[[self.best_index_]], rest])
+
+    def __getattr__(self, name: str) -> Any:
+        """Return fitted attributes of the model: classes_, class_table_, visual_projection_, ..."""
+        if name.endswith("_") and not name.startswith("_"):
+            model = vars(self).get("best_estimator_")
+            if name == "best_estimator_":
+                raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
+            if model is not None:
+                return getattr(model, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> Iterable[str]:
+        model = vars(self).get("best_estimator_")
+        fitted = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")] if model else []
+        return sorted({*super().__dir__(), *fitted})
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "best_estimator_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = self._any_model().__sklearn_tags__().transformer_tags
+        return tags
+
+    # What a search is about.
+    def _template(self) -> ZeroShotClassifier:
+        """Return the model whose parameters are looked for."""
+        raise NotImplementedError
+
+    def _axes(self) -> dict[str, Any]:
+        """Return the values to try of each parameter."""
+        raise NotImplementedError
+
+    def _fitted_model(self) -> ZeroShotClassifier:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _any_model(self) -> ZeroShotClassifier:
+        """Return the fitted model, or the one whose parameters are looked for: they have the same methods."""
+        model: ZeroShotClassifier = vars(self).get("best_estimator_") or self._template()
+        return model
+
+    def _check_parameters(self) -> None:
+        template = self._template()
+        for name, values in self._axes().items():
+            for value in as_values(values, name):
+                clone(template).set_params(**{name: value})._check_parameters()
+        template._check_parameters()
+        if self.cv is not None and not isinstance(self.cv, ClassKFold):
+            as_count(self.cv, "cv", minimum=2)
+        as_count(self.extend, "extend", minimum=0)
+        one_of(self.choose, "choose", ("auto", "best", "prudent"))
+        if self.n_jobs is not None:
+            as_count(self.n_jobs, "n_jobs")
+
+    def _choose(
+        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
+    ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
+        """Set the results of the search; return the model that was chosen, and the statistics to fit it to."""
+        template, axes = self._template(), self._axes()
+        classes = sorted_labels(dict.fromkeys(labels))
+        if table is None or len(classes) < 4:
+            return self._choose_blindly(X, labels, table)
+        folds, n_splits = self._folds(len(classes))
+        data = FoldedData(X, labels, table, folds, n_splits)
+        axis = axes.get("feature_normalisation", template.feature_normalisation)
+        scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
+        data.read(sorted(set(scalings.values())), progress=bool(self.progress))
+        search = Search(
+            template,
+            axes,
+            data,
+            extend=self.extend,
+            halving=bool(self.halving),
+            warm_start=bool(self.warm_start),
+            n_jobs=self.n_jobs,
+            progress=bool(self.progress),
+        )
+        search.run()
+        prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
+        best = search.prudent() if prudently else search.best()
+        scores = search.trials[best[0]].scores[best[1]]
+        self.best_params_: dict[str, Any] = search.parameters(best)
+        self.best_index_: int = search.choices().index(best)
+        self.cv_results_: dict[str, Any] = results_table(search)
+        self.best_score_: float = float(scores.mean())
+        self.best_score_std_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
+        self.n_splits_: int = len(folds)
+        self.interrupted_: bool = search.interrupted
+        chosen = template.set_params(**self.best_params_)
+        return chosen, data.total(scalings[chosen.feature_normalisation])
+
+    def _choose_blindly(
+        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
+    ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
+        why = "without class_vectors" if table is None else "with less than four classes in y"
+        warnings.warn(
+            f"{why} no classes can be held out, so nothing is tuned: the values nearest to the defaults are fitted",
+            UserWarning,
+            stacklevel=4,
+        )
+        template = self._template()
+        own = template.get_params(deep=False)
+        self.best_params_ = {
+            name: _nearest(as_values(values, name), own[name]) for name, values in self._axes().items()
+        }
+        self.best_score_ = self.best_score_std_ = float("nan")
+        self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
+        self.cv_results_ = {"params": [dict(self.best_params_)]}
+        chosen = template.set_params(**self.best_params_)
+        collector = Collector(table, unit_rows=chosen._unit_rows(), progress=bool(self.progress))
+        collector.add_array(X, labels)
+        return chosen, collector.result()
+
+    def _folds(self, n_classes: int) -> tuple[list[IntArray], int]:
+        """Return the classes that each fold holds out, two at least, and the number of folds of a repeat."""
+        cv = self.cv
+        if not isinstance(cv, ClassKFold):
+            repeats = _REPEATS_OF_FEW if cv is None and n_classes < FEW_CLASSES else 1
+            cv = ClassKFold(min(cv or 5, n_classes // 2), n_repeats=repeats, random_state=self.random_state)
+        folds = list(cv.split_classes(n_classes))
+        sizes = [len(fold) for fold in folds]
+        if min(sizes) < 2 or n_classes - max(sizes) < 2:
+            raise ValueError(
+                f"{cv.n_splits} folds of {n_classes} classes hold out {min(sizes)} to {max(sizes)} of them: there must "
+                "be two classes at least on either side"
+            )
+        return folds, cv.n_splits
+
+
+def _nearest(values: list[Any], own: Any) -> Any:
+    """Return the model's own value of a parameter if it is to be tried, else the nearest one, or the first."""
+    if own in values:
+        return own
+    if not all(isinstance(value, (int, float)) and value > 0 for value in [*values, own]):
+        return values[0]
+    return min(values, key=lambda value: abs(np.log(value / own)))

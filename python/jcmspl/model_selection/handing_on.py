@@ -1,0 +1,41 @@
+"""How a search hands calls on to the model that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from sklearn.utils.metaestimators import available_if
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+def handed_on(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Return a method of a search that calls the one of its model of the same name."""
+
+    @wraps(method)
+    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = getattr(self._fitted_model(), method.__name__)(*args, **kwargs)
+        return result
+
+    return cast(Callable[Concatenate[Any, P], R], call)
+
+
+def handed_on_if_there(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Return the same for a method that not every model has: without it the search does not have it either."""
+    there = available_if(lambda search: hasattr(search._any_model(), method.__name__))
+    return cast(Callable[Concatenate[Any, P], R], there(handed_on(method)))
+
+
+def handed_on_to_change(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[S, P], S]:
+    """Return the same for a method that changes the model and returns it: the search returns itself."""
+
+    @wraps(method)
+    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        getattr(self._fitted_model(), method.__name__)(*args, **kwargs)
+        return self
+
+    return cast(Callable[Concatenate[S, P], S], call)

@@ -1,0 +1,176 @@
+"""Bilinear methods: two projections, A of samples and B of class vectors, compared in one of three spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.training import TrainingData
+from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.explanation import AttributeParts, Explanation, explained
+from jcmspl.models.learner import Monitor
+from jcmspl.models.moments import Moments
+from jcmspl.models.parameters import checked_by, one_of_names
+from jcmspl.models.scorers import DistanceScorer, LinearScorer, Scorer, affine_map
+from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+
+
+def _check_metric(value: Any, name: str) -> None:
+    if not callable(value):
+        one_of(value, name, METRICS)
+
+
+#: The metadata of a parameter that names a metric, or is one.
+METRIC = checked_by(_check_metric)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
+    """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
+
+    Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
+    concept space, Ax with By.
+    """
+
+    space: str = field(default="semantic", metadata=one_of_names(SPACES))
+    metric: Any = field(default="cosine", metadata=METRIC)
+
+    SPACES: ClassVar[tuple[str, ...]] = SPACES
+    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric")
+    ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return Moments(training)
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        """Return A, (n_concepts, n_features), and B, (n_concepts, n_attributes)."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        A, B = self._solve(prepared)
+        return {"visual_projection": np.ascontiguousarray(A), "semantic_projection": np.ascontiguousarray(B)}
+
+    @property
+    def visual_projection_(self) -> Float64Array:
+        """A, for normalised samples."""
+        return self._array("visual_projection")
+
+    @property
+    def semantic_projection_(self) -> Float64Array:
+        """B, for normalised class vectors."""
+        return self._array("semantic_projection")
+
+    def transform(self, X: Any) -> FloatArray:
+        """Project samples into the concept space.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_concepts)
+            The paper's Ax, a row for each sample.
+        """
+        check_is_fitted(self)
+        return affine_map(self.visual_projection_, self.feature_normalisation_).scores(self._checked(X))
+
+    def reconstruct_semantic(self, X: Any) -> FloatArray:
+        """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
+
+        Class vectors that are scaled to length one stay so, about.
+        """
+        check_is_fitted(self)
+        readout = affine_map(self._readout(), self.feature_normalisation_)
+        return self.class_normalisation_.undone(readout.scores(self._checked(X)))
+
+    def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
+        """Return the sample that the model expects of each class, A'By, in the units of the features.
+
+        Features that are scaled to length one stay so, about.
+
+        Parameters
+        ----------
+        class_vectors : ClassTable, dict, DataFrame or array_like, optional
+            By default all classes that the model knows.
+        """
+        check_is_fitted(self)
+        table = ClassTable.of(self.class_table_ if class_vectors is None else class_vectors)
+        table = table.aligned_with(self.class_table_)
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        return np.asarray(self.feature_normalisation_.undone(self._expected(vectors)), dtype=np.float64)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = "runner-up",
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> list[Explanation]:
+        """Tell which attributes spoke for and against the chosen class of each sample.
+
+        The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
+        that sum, by default the difference to the parts of the second-best class.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+        label : label, optional
+            The class to explain, if not the chosen one.
+        against : "runner-up", label or None
+            The class to compare it with; None: none.
+
+        Returns
+        -------
+        list of Explanation, one for each sample
+        """
+        check_is_fitted(self)
+        if callable(self.metric):
+            raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
+        samples = self._checked(X)
+        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.space)
+        recogniser = self._recogniser_of(table, bias, self.space)
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        A, B = self.visual_projection_, self.semantic_projection_
+        split = AttributeParts(A, B, vectors, space=self.space, metric=self.metric)
+        readout = affine_map(self._readout(), self.feature_normalisation_)
+        out = []
+        for number in range(len(samples)):
+            sample = samples[number : number + 1]
+            parts = split.of(readout.scores(sample)[0])
+            out.append(explained(table, recogniser.scores(sample)[0], parts, label=label, against=against))
+        return out
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
+        A, B = self.visual_projection_, self.semantic_projection_
+        if not callable(self.metric):
+            one_of(self.metric, "metric", METRICS)
+            return LinearScorer(*fold(A, B, class_vectors, space=space, metric=self.metric))
+        if space == "visual":
+            return DistanceScorer(self.metric, np.eye(A.shape[1]), self._expected(class_vectors))
+        if space == "semantic":
+            return DistanceScorer(self.metric, self._readout(), class_vectors)
+        return DistanceScorer(self.metric, A, class_vectors @ B.T)
+
+    def _readout(self) -> Float64Array:
+        """B'A: what reads a class vector out of a sample."""
+        return np.asarray(self.semantic_projection_.T @ self.visual_projection_)
+
+    def _expected(self, class_vectors: Float64Array) -> Float64Array:
+        """A'By for each class."""
+        return np.asarray((class_vectors @ self.semantic_projection_.T) @ self.visual_projection_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.visual_projection_)

@@ -1,0 +1,30 @@
+"""Least squares from samples to class vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.moments import Moments, one_map
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FPL(Bilinear):
+    """Least squares from samples to class vectors, ``min |WX - Y|^2``, the W of least norm where several do.
+
+    The paper's "forward projection learning", without a concept space: :class:`RidgeVS` for alpha -> 0.
+
+    Parameters
+    ----------
+    space, metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+    """
+
+    PAPER: ClassVar[str] = (
+        "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition (its ablation FPL)"
+    )
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        return one_map(moments.visual.solve(moments.cross, 0.0))

@@ -1,0 +1,432 @@
+"""How models learn: one pass over the data, what all settings share, then the method's own equations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.models import registry
+from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
+from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
+from jcmspl.models.parameters import check_parameters, checked_by
+from jcmspl.support.arguments import Float64Array
+from jcmspl.support.progress import Progress
+from jcmspl.support.rollback import unchanged_on_failure
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# From this number of features on a decomposition, which cannot tell how far it is, takes a second or more.
+_LONG_DECOMPOSITION = 1500
+
+
+class Monitor:
+    """What a fit tells while it runs.
+
+    Parameters
+    ----------
+    on_iteration : function of the number and the objective of an iteration, optional
+        What it raises stops the fit.
+    """
+
+    def __init__(self, on_iteration: Callable[[int, float], None] | None = None) -> None:
+        self.on_iteration = on_iteration
+        #: Seconds per stage, as far as the method tells.
+        self.timings: dict[str, float] = {}
+
+
+class Fitted:
+    """What a fitted model has; a class of its own because the fields of a dataclass are parameters."""
+
+    arrays_: NamedArrays
+    classes_: LabelArray
+    class_table_: ClassTable
+    class_means_: Float64Array
+    feature_normalisation_: Normalisation
+    class_normalisation_: Normalisation
+    calibration_: dict[tuple[str, Any], float]
+    timings_: dict[str, float]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    _collected: LabelledStatistics | None
+    _table: ClassTable | None
+    _declared: set[Label] | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Learner(Fitted, BaseEstimator):
+    """fit, partial_fit and fit_from_statistics for any method.
+
+    A method says in two steps how it learns, so that a search over its parameters can share the first:
+    :meth:`_prepare`, all that depends on the data alone, and :meth:`_fit`, the rest.
+    """
+
+    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    progress: bool = True
+
+    #: What the method reads: "statistics" of the samples, or the "samples" themselves.
+    NEEDS: ClassVar[str] = "statistics"
+    #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
+    ARRAYS: ClassVar[dict[str, Shape]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "PAPER" in vars(cls):
+            registry.register(cls)
+
+    # What a method says of itself.
+    def _prepare(self, training: TrainingData) -> Any:
+        """Return what fits with any parameters to the same normalised data have in common."""
+        return training
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        """Return the arrays that the method is once it is fitted."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _warn_of_result(self) -> None:
+        """Warn if the fit is not all that it should be."""
+
+    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
+        """Learn from labelled samples.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features), or iterable of (X, y) chunks
+            Arrays of any layout, memory maps and DataFrames; float32 is not converted. Chunks are read one at a time.
+        y : array_like of shape (n_samples,)
+            The label of each sample; None if X gives chunks.
+        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
+            The vector of each class in y and, if you like, of other classes, which become candidates for later. The
+            index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
+            pass a ClassTable: scikit-learn cuts the other forms up when they are as long as X. By default each class
+            gets a dimension of its own, which makes this a plain supervised classifier.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._check_parameters()
+            table = None if class_vectors is None else ClassTable.of(class_vectors)
+            started = time.perf_counter()
+            if self.NEEDS == "samples":
+                X, y = self._rereadable(X, y)
+            collected = self._read(X, y, table, reset=True)
+            rows = LabelledRows.of(X, y, collected.labels) if self.NEEDS == "samples" else None
+            self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
+    ) -> Self:
+        """Learn from further samples; the result is that of one fit to all samples so far.
+
+        Parameters
+        ----------
+        X, y
+            As for fit.
+        classes : array_like, optional
+            Labels that may occur, now and in later calls; others in y are then refused. Classes may also just arrive.
+        class_vectors : optional
+            As for fit; only classes without a vector so far need one.
+        solve : bool, default True
+            False: only take the samples in; the model stays as it was until a later call. Saves time when there are
+            many chunks. There is nothing to solve before two classes have samples.
+
+        Returns
+        -------
+        self
+        """
+        self._require_statistics_enough("partial_fit")
+        with unchanged_on_failure(self):
+            self._check_parameters()
+            so_far: LabelledStatistics | None = getattr(self, "_collected", None)
+            if so_far is None and hasattr(self, "arrays_"):
+                raise ValueError(
+                    "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
+                )
+            if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
+                raise ValueError(
+                    f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples "
+                    "so far in whether samples are scaled: start anew with fit"
+                )
+            table = self._table_so_far(class_vectors, so_far)
+            declared = (
+                set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
+            )
+            started = time.perf_counter()
+            new = self._read(X, y, table, reset=so_far is None, so_far=so_far, declared=declared)
+            self._declared = declared
+            if solve:
+                total = new if so_far is None else so_far + new
+            else:
+                total = new if so_far is None else so_far.add_in_place(new)
+            if solve and len(total.labels) > 1:
+                calibration = dict(getattr(self, "calibration_", {}))
+                self._learn(total, table, {"read": time.perf_counter() - started})
+                self.calibration_ = calibration  # still the best there is
+            else:
+                self._collected, self._table = total, table
+        return self
+
+    def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
+        """Learn from statistics that were collected elsewhere, and perhaps merged.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Made with ``unit_rows=True`` if ``feature_normalisation`` starts with ``sample_l2``. Classes without samples
+            are left out.
+        classes : array_like of shape (statistics.n_classes,), optional
+            The labels of the class numbers of the statistics; by default the numbers themselves.
+        class_vectors
+            As for fit.
+
+        Returns
+        -------
+        self
+        """
+        self._require_statistics_enough("fit_from_statistics")
+        if not isinstance(statistics, Statistics):
+            raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
+        labels = as_label_list(range(statistics.n_classes) if classes is None else classes, "classes")
+        if len(labels) != statistics.n_classes or len(set(labels)) != len(labels):
+            raise ValueError(
+                f"classes must be {statistics.n_classes} different labels, one for each class of the statistics"
+            )
+        with unchanged_on_failure(self):
+            self._check_parameters()
+            table = None if class_vectors is None else ClassTable.of(class_vectors)
+            collected = LabelledStatistics.with_samples(statistics, labels)
+            if table is not None:
+                table.positions(collected.labels, "the statistics")
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = statistics.n_features
+            self._learn(collected, table, {})
+        return self
+
+    def add_classes(self, class_vectors: Any, *, replace: bool = False) -> Self:
+        """Make further classes known to a fitted model, by name and vector; they are recognised at once.
+
+        Parameters
+        ----------
+        class_vectors : ClassTable, dict of label -> vector or DataFrame
+        replace : bool, default False
+            Whether a class that the model knows already, but was not trained on, may get a new vector.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if isinstance(class_vectors, (np.ndarray, list, tuple)):
+            raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
+        table = ClassTable.of(class_vectors)
+        classes = set(self.classes_.tolist())
+        trained = [label for label in table if label in classes]
+        if trained:
+            raise ValueError(f"the model was trained on {some(trained)}: their vectors cannot be changed")
+        known = [label for label in table if label in self.class_table_]
+        if known and not replace:
+            raise ValueError(f"the model knows {some(known)} already: pass replace=True to give them new vectors")
+        if self._table is None:
+            raise ValueError(
+                "the model was trained without class_vectors, so it cannot know what other classes look like"
+            )
+        self.class_table_ = self.class_table_.updated(table)
+        self._table = self._table.updated(table)
+        return self
+
+    @property
+    def statistics_(self) -> Statistics:
+        """A copy of the statistics of all samples so far; their classes are sorted, as in classes_."""
+        so_far: LabelledStatistics | None = getattr(self, "_collected", None)
+        if so_far is None:
+            reason = "it was saved without them" if hasattr(self, "arrays_") else "it is not fitted yet"
+            raise AttributeError(f"this model has no statistics: {reason}")
+        return so_far.statistics.copy()
+
+    @property
+    def unseen_classes_(self) -> LabelArray:
+        """The classes that the model knows but was not trained on."""
+        return self.class_table_.labels[len(self.classes_) :]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "arrays_")
+
+    def _array(self, name: str) -> npt.NDArray[Any]:
+        """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""
+        if not hasattr(self, "arrays_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no {name}_")
+        return self.arrays_[name]
+
+    def _check_parameters(self) -> None:
+        """Refuse bad parameters before any data is read."""
+        check_parameters(self)
+
+    def _require_statistics_enough(self, method: str) -> None:
+        if self.NEEDS == "samples":
+            raise TypeError(
+                f"{type(self).__name__} learns from the samples themselves, so {method} is not to be had: "
+                "use fit with all samples"
+            )
+
+    def _checked(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
+        return checked_samples(self, X, reset=reset, least=least)
+
+    def _rereadable(self, X: Any, y: Any) -> tuple[npt.NDArray[Any], list[Label]]:
+        if y is None and gives_chunks(X):
+            raise TypeError(
+                f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and not "
+                "an iterable of chunks"
+            )
+        self._require_labels(y)
+        return self._checked(X, reset=True), as_label_list(y)
+
+    def _require_labels(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None "
+                "(only an iterator of (X, y) chunks comes without)"
+            )
+
+    def _unit_rows(self) -> bool:
+        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        table: ClassTable | None,
+        *,
+        reset: bool,
+        so_far: LabelledStatistics | None = None,
+        declared: set[Label] | None = None,
+    ) -> LabelledStatistics:
+        """Return the statistics of the samples: the one pass over them."""
+        collector = Collector(
+            table,
+            unit_rows=self._unit_rows(),
+            progress=bool(self.progress),
+            known=so_far.labels if so_far is not None else (),
+            declared=declared,
+        )
+        chunked = gives_chunks(X)
+        if y is None and chunked:
+            first = [reset]
+
+            def validate(chunk: Any) -> npt.NDArray[Any]:
+                return self._checked(chunk, reset=bool(first) and first.pop(), least=0)
+
+            collector.add_chunks(X, validate)
+        else:
+            if chunked and y is not None and not isinstance(X, (list, tuple)):
+                raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
+            self._require_labels(y)
+            collector.add_array(self._checked(X, reset=reset), y)
+        return collector.result()
+
+    def _table_so_far(self, class_vectors: Any, so_far: LabelledStatistics | None) -> ClassTable | None:
+        before: ClassTable | None = getattr(self, "_table", None)
+        if class_vectors is None:
+            return before if so_far is not None else None
+        table = ClassTable.of(class_vectors)
+        if so_far is None:
+            return table
+        if before is None:
+            raise ValueError("the samples so far came without class_vectors: start anew with fit")
+        trained = before.select(so_far.labels)
+        merged = before.updated(table)
+        if not np.array_equal(merged.select(so_far.labels).vectors, trained.vectors):
+            raise ValueError(
+                "class_vectors changes the vector of a class that has samples already: start anew with fit"
+            )
+        return merged
+
+    def _learn(
+        self,
+        collected: LabelledStatistics,
+        table: ClassTable | None,
+        timings: dict[str, float],
+        rows: LabelledRows | None = None,
+    ) -> None:
+        """Become the model of these samples."""
+        raw = collected.statistics
+        # a label in y may be equal to that in the table and yet of another type, as 1.0 is to 1: the table's counts
+        labels = collected.labels if table is None else table.own_labels(collected.labels)
+        if len(labels) < 2:
+            raise ValueError(
+                f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
+            )
+        known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
+        vectors = known.vectors[: len(labels)]
+        training = TrainingData.of(raw, vectors, self.feature_normalisation, self.class_normalisation, rows)
+        warn_of_lost_digits(raw, training, stacklevel=4)
+        warn_of_equal_vectors(known, training.classes, stacklevel=4)
+        self._become(*self._solved(training), training)
+        self.classes_ = label_array(labels)
+        self.class_table_ = known
+        self.class_means_ = raw.class_sums / raw.counts[:, None]
+        self.calibration_ = {}
+        self.timings_ = timings | self.timings_
+        self._collected = LabelledStatistics(labels, raw)
+        self._table = table
+        self._warn_of_result()
+
+    def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
+        """Return the arrays of a fit, and seconds per stage; progress is shown."""
+        started = time.perf_counter()
+        n_features = training.statistics.n_features
+        with Progress("decomposing", n_features, "features", enabled=bool(self.progress)) as line:
+            if n_features >= _LONG_DECOMPOSITION:
+                line.announce()
+            prepared = self._prepare(training)
+        timings = {"prepare": time.perf_counter() - started}
+        most = getattr(self, "max_iter", None)
+        with Progress("fitting", most, "iterations", enabled=bool(self.progress)) as line:
+            monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"))
+            arrays = self._fit(prepared, monitor)
+        timings["solve"] = time.perf_counter() - started - timings["prepare"]
+        return arrays, monitor.timings or timings
+
+    def _become(self, arrays: NamedArrays, timings: dict[str, float], training: TrainingData) -> None:
+        """Take over the result of a fit."""
+        c, d = training.class_vectors.shape
+        check_arrays(arrays, self.ARRAYS, {"m": training.statistics.n_features, "d": d, "c": c})
+        self.arrays_ = arrays
+        self.timings_ = timings
+        self.feature_normalisation_ = training.features
+        self.class_normalisation_ = training.classes
+
+
+def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
+    """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
+
+    The estimator remembers, or is asked, how many features there are and what they are called.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X has masked values: fill or remove them")
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    array: npt.NDArray[Any] = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None if kind in "fiub" else "numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=least,
+    )
+    return array

@@ -1,0 +1,62 @@
+"""What closed-form methods need of normalised samples and class vectors, each computed once and when it is needed.
+
+X holds a column for each sample, Y its class vector, S a column for each class, L the labels. All that grows with the
+number of samples happens in :class:`jcmspl.Statistics`. The eigenbases do not depend on penalties, so that a search
+over these shares them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from jcmspl.data.training import TrainingData
+from jcmspl.support.arguments import Float64Array
+
+
+class GramBasis:
+    """The eigenvectors (columns) of a Gram matrix whose eigenvalues are above rounding noise.
+
+    What lies in the other directions is rounding; leaving them out makes solutions those of least norm.
+    """
+
+    def __init__(self, gram: Float64Array) -> None:
+        values, vectors = np.linalg.eigh(gram)
+        kept = values > np.finfo(np.float64).eps * len(gram) * values[-1]
+        self.values: Float64Array = values[kept]
+        self.vectors: Float64Array = vectors[:, kept]
+
+    def solve(self, rows: Float64Array, penalty: float) -> Float64Array:
+        """Return ``rows @ inv(gram + penalty I)``; for penalty 0 with the pseudo-inverse."""
+        return np.asarray(((rows @ self.vectors) / (self.values + penalty)) @ self.vectors.T)
+
+
+class Moments:
+    """Sums and products over the training data, and the eigenbases of its Gram matrices."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self._statistics = training.statistics
+        self.vectors = training.class_vectors  # S', a row for each class
+        self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
+        self.cross: Float64Array = self.vectors.T @ self.sums  # YX'
+
+    @cached_property
+    def visual(self) -> GramBasis:
+        """The basis of XX'."""
+        return GramBasis(self._statistics.gram)
+
+    @cached_property
+    def semantic(self) -> GramBasis:
+        """The basis of YY', where each class counts as often as it has samples."""
+        return GramBasis((self.vectors.T * self._statistics.counts) @ self.vectors)
+
+    @cached_property
+    def classes(self) -> GramBasis:
+        """The basis of SS', where each class counts once."""
+        return GramBasis(self.vectors.T @ self.vectors)
+
+
+def one_map(W: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return a map of samples to class vectors as two projections: A = W and B = I, so that B'Ax = Wx, A'By = W'y."""
+    return W, np.eye(len(W))

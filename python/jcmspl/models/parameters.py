@@ -1,0 +1,51 @@
+"""How the parameters of a method are declared: fields of a dataclass, each with the check of its value.
+
+A method states its own parameters; those that a kind of model has in common are written once, in the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
+
+Check = Callable[[Any, str], object]
+
+
+def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:
+    """Return the metadata of a field whose value must pass a check: a function of the value and its name."""
+    return {"check": check, **more}
+
+
+def one_of_names(names: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the metadata of a field that holds one of some names."""
+    return checked_by(lambda value, name: one_of(value, name, names))
+
+
+def _optional(check: Check) -> Check:
+    return lambda value, name: None if value is None else check(value, name)
+
+
+#: A number of at least 0 that is sensibly varied by factors: what a search lets grow.
+WEIGHT = checked_by(as_weight, is_weight=True)
+NOT_NEGATIVE = checked_by(as_weight)
+NUMBER = checked_by(as_number)
+COUNT = checked_by(as_count)
+OPTIONAL_COUNT = checked_by(_optional(as_count))
+#: Values of a penalty that a search tries where it is not told.
+DECADES = tuple(10.0**power for power in range(-2, 4))
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse values that the declared checks refuse."""
+    for field in fields(model):
+        check: Check | None = field.metadata.get("check")
+        if check is not None:
+            check(getattr(model, field.name), field.name)
+
+
+def weight_names(model: Any) -> tuple[str, ...]:
+    """Return the parameters that are weights, in the order in which they are declared."""
+    return tuple(field.name for field in fields(model) if field.metadata.get("is_weight"))

@@ -1,0 +1,77 @@
+"""The methods there are, by name: filled by the classes themselves.
+
+A method is a class that names its ``PAPER``. The names can be had without importing any of them, so that the command
+line can offer them at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+_METHODS: dict[str, type[Any]] = {}
+
+
+def register(method: type[Any]) -> None:
+    """Add a class; called for each subclass of a kind of model that names its paper.
+
+    A class that is defined again (a cell of a notebook that is run again) takes its own place; a name that another
+    class has is not taken away from it.
+    """
+    known = _METHODS.get(method.__name__, method)
+    if (known.__module__, known.__qualname__) == (method.__module__, method.__qualname__):
+        _METHODS[method.__name__] = method
+
+
+def unregister(name: str) -> None:
+    """Forget a method that was added by hand."""
+    _METHODS.pop(name, None)
+
+
+def methods() -> dict[str, type[Any]]:
+    """Return all methods, those of this package first."""
+    for module in pkgutil.iter_modules([str(_FOLDER)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+    own = {name: _METHODS[name] for name in _names_in_sources()}
+    return own | _METHODS
+
+
+def get(name: str) -> type[Any]:
+    """Return the class of that name, or say which there are."""
+    found = _METHODS.get(name) or methods().get(name)
+    if found is None:
+        alike = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.5)
+        hint = f"did you mean {alike[0]}? There are " if alike else "choose from "
+        raise ValueError(f"there is no method {name!r}: {hint}{', '.join(names())}")
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all methods, without importing those of this package."""
+    return tuple(dict.fromkeys([*_names_in_sources(), *_METHODS]))
+
+
+_FOLDER = Path(__file__).parent
+
+
+def _names_in_sources() -> list[str]:
+    """Read off the sources which classes name their paper; JCMSPL, after which the package is named, comes first."""
+    found = []
+    for source in sorted(_FOLDER.glob("*.py")):
+        text = source.read_text(encoding="utf-8")
+        if "    PAPER" not in text:
+            continue
+        found += [item.name for item in ast.parse(text).body if isinstance(item, ast.ClassDef) and _names_paper(item)]
+    return sorted(found, key=lambda name: (name != "JCMSPL", name.lower()))
+
+
+def _names_paper(item: ast.ClassDef) -> bool:
+    for statement in item.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "PAPER" for target in targets):
+            return True
+    return False

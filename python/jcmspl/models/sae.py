@@ -1,0 +1,49 @@
+"""The semantic autoencoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.moments import Moments, one_map
+from jcmspl.models.parameters import DECADES, WEIGHT
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SAE(Bilinear):
+    """Semantic autoencoder (Kodirov, Xiang, Gong, 2017): ``min |X - W'Y|^2 + weight |WX - Y|^2``.
+
+    Its solution is that of the Sylvester equation ``YY' W + W (weight XX') = (1 + weight) YX'``, both of whose
+    coefficients are symmetric, so that it is solved in their eigenbases; where it is singular by the W of least norm.
+
+    Parameters
+    ----------
+    weight : float, default 1.0
+        The paper's λ.
+    space : {"semantic", "visual", "concept"}, default "semantic"
+        Compare Wx with y (as does "concept"), or x with W'y.
+    metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        W.
+    """
+
+    weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+
+    PAPER: ClassVar[str] = "Kodirov, Xiang, Gong (2017): Semantic autoencoder for zero-shot learning"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"weight": DECADES, "space": ("semantic", "visual")}
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        U, s = moments.semantic.vectors, moments.semantic.values
+        V, g = moments.visual.vectors, moments.visual.values
+        # In the other directions the right side is zero as well: Y vanishes where YY' does, X where XX' does.
+        rotated = (U.T @ moments.cross) @ V
+        rotated *= (1 + self.weight) / (s[:, None] + self.weight * g)
+        return one_map(np.asarray(U @ rotated @ V.T))

@@ -1,0 +1,104 @@
+"""Scorers: what a method makes of its candidate classes, for normalised samples. The classifier does the rest.
+
+A method returns one of these from ``_scorer``; which one says how much of the work can be folded together:
+
+===================  =======================================================================================
+LinearScorer         scores are linear in the sample: one matrix product, ONNX, the fastest
+DistanceScorer       a distance of the user's own between mapped samples and prototypes
+FunctionScorer       anything else: a function of a block of samples
+===================  =======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.core.search import AffineScorer
+from jcmspl.data.labels import LabelArray
+from jcmspl.data.normalisation import Normalisation
+from jcmspl.models.recogniser import BlockRecogniser, LinearRecogniser, Recogniser
+from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, require_finite
+
+#: ``D(Z, P)``: distances, (len(Z), len(P)), between samples and candidates.
+Distance = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
+
+
+class Scorer(Protocol):
+    """Scores of candidate classes for normalised samples, the higher the better."""
+
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> Recogniser:
+        """Return what names raw samples, with a bias added to the score of each candidate."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScorer:
+    """The score of candidate c is ``z @ weights[c] + offsets[c]``."""
+
+    weights: Float64Array
+    offsets: Float64Array
+
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
+        """Return a linear layer of raw samples."""
+        weights, offsets = normalisation.folded(self.weights, self.offsets)
+        return LinearRecogniser(weights, offsets + bias, labels, normalisation.unit_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceScorer:
+    """The score is minus a distance, ``D(z @ projection.T, prototypes)``."""
+
+    distance: Distance
+    projection: Float64Array
+    prototypes: Float64Array
+
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
+        """Return what maps raw samples and calls the distance, a block at a time."""
+        project = affine_map(self.projection, normalisation)
+
+        def score_block(X: npt.NDArray[Any]) -> FloatArray:
+            return -checked_distances(self.distance, project.scores(X), self.prototypes)
+
+        return BlockRecogniser(score_block, bias, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionScorer:
+    """The scores, (len(Z), n_candidates), are a function of a block of normalised samples."""
+
+    function: Callable[[FloatArray], FloatArray]
+
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
+        """Return what normalises raw samples and calls the function, a block at a time."""
+
+        def score_block(X: npt.NDArray[Any]) -> FloatArray:
+            floats = as_samples(X)
+            require_finite(floats, "X")
+            return self.function(normalisation.of_rows(floats))
+
+        return BlockRecogniser(score_block, bias, labels)
+
+
+def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
+    """Return what applies a linear map of normalised samples to raw ones."""
+    folded, offsets = normalisation.folded(weights, np.zeros(len(weights)))
+    return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
+
+
+def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Array) -> FloatArray:
+    """Return the distances that a function of the user's own gives, if they can be distances."""
+    distances = np.asarray(distance(Z, prototypes))
+    expected = (len(Z), len(prototypes))
+    if distances.shape != expected:
+        raise ValueError(
+            f"the metric returned an array of shape {distances.shape} for {expected[0]} samples and {expected[1]} "
+            f"candidates: it must be a function D(Z, P) that returns distances of shape {expected}"
+        )
+    if not np.isfinite(distances).all():
+        raise ValueError("the metric returned NaN or infinity")
+    return distances

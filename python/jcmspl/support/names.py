@@ -1,0 +1,30 @@
+"""Names that users choose from, where whoever lists them need not load what does the work."""
+
+#: Where samples and classes are compared.
+SPACES = ("visual", "semantic", "concept")
+
+#: How they are compared.
+METRICS = ("cosine", "euclidean", "dot")
+
+#: The ablations of the paper, settings of JCMSPL with names of their own.
+ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
+
+#: What is done to each feature, or entry of class vectors.
+COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
+
+#: What is done to samples or class vectors first. Rows are always scaled before columns are.
+NORMALISATIONS = (
+    "none",
+    "sample_l2",
+    *COLUMN_STEPS[1:],
+    *(f"sample_l2+{step}" for step in COLUMN_STEPS[1:]),
+)
+
+#: The parts of a data set, in the order in which they are listed.
+PARTS = ("train", "val", "test_seen", "test_unseen")
+
+#: How the files of a data set are laid out.
+LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
+
+#: Groups of candidate classes.
+GROUPS = ("seen", "unseen", "all")

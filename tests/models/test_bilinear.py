@@ -1,0 +1,45 @@
+"""What all methods with two projections have: three spaces, explanations, reconstructions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from jcmspl.models import registry
+from jcmspl.models.bilinear import Bilinear
+from support.linear import ZOO, fit
+
+MODELS = [method() for method in registry.methods().values() if issubclass(method, Bilinear)]
+EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+@EACH
+@pytest.mark.parametrize("space", ["semantic", "visual", "concept"])
+def test_recognition_in_every_space(model, space):
+    fitted = fit(model).set_params(space=space, metric="cosine")
+    A, B = fitted.visual_projection_, fitted.semantic_projection_
+    Z = fitted.feature_normalisation_.of_rows(ZOO.X_new)
+    Y = fitted.class_normalisation_.of_rows(ZOO.table.select(ZOO.unseen).vectors)
+    pairs = {"semantic": (Z @ A.T @ B, Y), "visual": (Z, Y @ B.T @ A), "concept": (Z @ A.T, Y @ B.T)}
+    nearest = cdist(*pairs[space], "cosine").argmin(axis=1)
+    assert_array_equal(fitted.predict(ZOO.X_new, candidates="unseen"), np.array(ZOO.unseen)[nearest])
+
+
+@EACH
+def test_explanations_add_up(model):
+    fitted = fit(model)
+    scores = fitted.decision_function(ZOO.X_new, candidates="unseen")
+    for explanation, row in zip(fitted.explain(ZOO.X_new, candidates="unseen"), scores, strict=True):
+        top = np.sort(row)[::-1]
+        assert explanation.contributions.sum() == pytest.approx(top[0] - top[1], abs=1e-9)
+
+
+@EACH
+def test_maps(model):
+    fitted = fit(model)
+    A, B = fitted.visual_projection_, fitted.semantic_projection_
+    Z = fitted.feature_normalisation_.of_rows(ZOO.X_new)
+    assert_allclose(fitted.transform(ZOO.X_new), Z @ A.T, atol=1e-10)
+    expected = fitted.class_normalisation_.undone(Z @ A.T @ B)
+    assert_allclose(fitted.reconstruct_semantic(ZOO.X_new), expected, atol=1e-9)
+    assert fitted.reconstruct_visual().shape == (ZOO.table.n_classes, ZOO.X.shape[1])

@@ -1,0 +1,185 @@
+"""Adding a method is one class: everything else finds it by itself."""
+
+import json
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import jcmspl
+from jcmspl import ClassSearchCV, RidgeVS, cli, evaluate, load
+from jcmspl.datasets import load_digits
+from jcmspl.evaluation.compare import compare
+from jcmspl.models import registry
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.embedding import Embedding
+from jcmspl.models.parameters import WEIGHT
+from jcmspl.models.scorers import FunctionScorer
+from support.animals import make_zoo
+
+ZOO = make_zoo(n_seen=8)
+
+
+@pytest.fixture
+def toy():
+    """A method of no kind, which reads the samples themselves and scores by a function that is not linear."""
+
+    @dataclass(kw_only=True, eq=False, repr=False)
+    class Toy(ZeroShotClassifier):
+        """Ridge regression, sample by sample, compared by the euclidean distance."""
+
+        alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+
+        PAPER: ClassVar = "nobody, never: made up"
+        NEEDS: ClassVar = "samples"
+        GRID: ClassVar = {"alpha": (0.1, 1.0, 10.0)}
+        ARRAYS: ClassVar = {"W": ("d", "m")}
+
+        def _fit(self, prepared, monitor):
+            d, m = prepared.class_vectors.shape[1], prepared.statistics.n_features
+            gram, cross = self.alpha * np.eye(m), np.zeros((d, m))
+            for Z, numbers in prepared.samples(size=7):
+                gram += Z.T @ Z
+                cross += prepared.class_vectors[numbers].T @ Z
+            return {"W": np.linalg.solve(gram, cross.T).T}
+
+        def _scorer(self, class_vectors, space):
+            W = self.arrays_["W"]
+            return FunctionScorer(lambda Z: -np.linalg.norm((Z @ W.T)[:, None] - class_vectors, axis=2))
+
+    yield Toy
+    registry.unregister("Toy")
+
+
+@pytest.fixture
+def curved():
+    """A method that maps samples and classes where it likes."""
+
+    @dataclass(kw_only=True, eq=False, repr=False)
+    class Curved(Embedding):
+        """Squares of what ridge regression reads out of a sample."""
+
+        PAPER: ClassVar = "nobody, never: made up"
+        ARRAYS: ClassVar = {"W": ("d", "m")}
+
+        def _fit(self, prepared, monitor):
+            gram = prepared.statistics.gram + np.eye(prepared.statistics.n_features)
+            cross = prepared.class_vectors.T @ prepared.statistics.class_sums
+            return {"W": np.linalg.solve(gram, cross.T).T}
+
+        def _embed(self, Z):
+            return np.sign(Z @ self.arrays_["W"].T) * (Z @ self.arrays_["W"].T) ** 2
+
+        def _prototypes(self, class_vectors):
+            return np.sign(class_vectors) * class_vectors**2
+
+    yield Curved
+    registry.unregister("Curved")
+
+
+def fit(model, zoo=ZOO):
+    return model.set_params(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+
+
+def test_it_is_registered_and_forgotten(toy):
+    assert registry.get("Toy") is toy is registry.methods()["Toy"] is jcmspl.models.registry.get("Toy")
+    assert "Toy" in registry.names()
+    registry.unregister("Toy")
+    with pytest.raises(ValueError, match="there is no method 'Toy'"):
+        registry.get("Toy")
+
+
+def test_a_name_that_is_taken_stays_with_its_owner():
+    type("RidgeVS", (ZeroShotClassifier,), {"PAPER": "another", "__module__": "elsewhere"})
+    assert registry.get("RidgeVS") is RidgeVS
+
+
+def test_it_learns_from_samples(toy):
+    model, ridge = fit(toy(0.5)), fit(RidgeVS(0.5, metric="euclidean"))
+    assert_allclose(model.arrays_["W"], ridge.visual_projection_, atol=1e-10)
+    assert_array_equal(model.predict(ZOO.X_new, candidates="unseen"), ridge.predict(ZOO.X_new, candidates="unseen"))
+    with pytest.raises(TypeError, match="learns from the samples themselves, so partial_fit is not to be had"):
+        toy().partial_fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    with pytest.raises(TypeError, match="Toy reads samples more than once"):
+        toy().fit(iter([(ZOO.X, ZOO.y)]), class_vectors=ZOO.table)
+
+
+def test_it_has_all_that_models_have(toy, tmp_path):
+    model = fit(toy(0.5)).calibrate(ZOO.X, ZOO.y)
+    assert set(model.calibration_) == {("own", None)}
+    assert model.predict_proba(ZOO.X_new).shape == (len(ZOO.X_new), ZOO.table.n_classes)
+    model.save(tmp_path / "toy")
+    again = load(tmp_path / "toy")
+    assert type(again) is toy
+    assert (again.alpha, again.seen_bias_) == (0.5, model.seen_bias_)
+    assert_array_equal(again.decision_function(ZOO.X_new), model.decision_function(ZOO.X_new))
+    with pytest.raises(ValueError, match="the array 'W' has the wrong type or shape"):
+        fit(type("Wrong", (toy,), {"_fit": lambda self, prepared, monitor: {"W": np.zeros((2, 2))}})())
+
+
+def test_it_is_tuned(toy):
+    search = fit(ClassSearchCV(toy(), cv=3, extend=0))
+    ridge = fit(ClassSearchCV(RidgeVS(metric="euclidean"), {"alpha": (0.1, 1.0, 10.0)}, cv=3, extend=0))
+    assert_allclose(search.cv_results_["mean_test_score"], ridge.cv_results_["mean_test_score"])
+    assert type(search.best_estimator_) is toy
+    assert search.calibrate(ZOO.X, ZOO.y).score(ZOO.X_new, ZOO.y_new) > 0.6
+
+
+def test_it_is_evaluated_and_compared(toy):
+    digits = load_digits()
+    report = evaluate(toy().fit(*digits.part("trainval"), class_vectors=digits.classes), digits, progress=False)
+    assert [result["space"] for result in report.data["results"]] == ["own"]
+    assert 0.3 < report.accuracy <= 1
+    assert "Toy on digits" in report.to_text()
+    found = compare(digits, ["Toy", "FPL"], repeats=0, progress=False, cv=2, extend=0)
+    assert {row.method for row in found.rows} == {"Toy", "FPL"}
+    assert set(found.rows[0].parameters) in ({"alpha"}, set())
+
+
+def test_from_the_command_line(toy, tmp_path, capsys):
+    model = str(tmp_path / "toy.safetensors")
+
+    def run(*arguments):
+        assert cli.main([*arguments, "--quiet"]) == 0
+        return capsys.readouterr().out
+
+    run("fit", "digits", "--model", "Toy", "--set", "alpha=0.25", "-o", model, "--calibrate")
+    assert load(model).alpha == 0.25
+    assert json.loads(run("evaluate", model, "digits", "--json"))["model"]["name"] == "Toy"
+    assert json.loads(run("info", model, "--json"))["model"] == "Toy"
+    tuned = json.loads(run("tune", "digits", "--model", "Toy", "--folds", "2", "--json"))
+    assert set(tuned["best_params"]) == {"alpha"}
+    assert "Toy" in cli_text(capsys, "methods")
+    predicted = run("predict", model, "digits", "--part", "test_unseen", "--candidates", "unseen")
+    assert len(predicted.splitlines()) == 1 + len(load_digits().rows("test_unseen"))
+
+
+def cli_text(capsys, *arguments):
+    assert cli.main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_an_embedding(curved, tmp_path):
+    model = fit(curved())
+    assert model.score(ZOO.X_new, ZOO.y_new) > 0.5
+    Z = model.feature_normalisation_.of_rows(ZOO.X_new)
+    E, P = model._embed(Z), model._prototypes(model.class_normalisation_.of_rows(ZOO.table.vectors))
+    assert_allclose(model.transform(ZOO.X_new), E)
+
+    def scores(metric):
+        return model.set_params(metric=metric).decision_function(ZOO.X_new, candidates=list(ZOO.table))
+
+    assert_allclose(scores("dot"), E @ P.T, atol=1e-12)
+    assert_allclose(scores("cosine"), E @ (P / np.linalg.norm(P, axis=1, keepdims=True)).T, atol=1e-12)
+    halves = (np.sum(E**2, axis=1)[:, None] - np.sum((E[:, None] - P) ** 2, axis=2)) / 2
+    assert_allclose(scores("euclidean"), halves, atol=1e-12)
+    city_block = scores(lambda Z, P: np.abs(Z[:, None] - P).sum(axis=2))
+    assert_allclose(city_block, -np.abs(E[:, None] - P).sum(axis=2), atol=1e-12)
+    model.set_params(metric="cosine").save(tmp_path / "m")
+    assert_array_equal(load(tmp_path / "m").transform(ZOO.X_new), model.transform(ZOO.X_new))
+    search = fit(ClassSearchCV(curved(), {"metric": ("cosine", "euclidean")}, cv=3))
+    assert len(search.cv_results_["params"]) == 2
+    with pytest.raises(ValueError, match="metric must be one of"):
+        fit(curved(metric="magic"))

@@ -29,8 +29,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from jcmspl import JCMSPL, ClassSearchCV, RidgeVS, evaluate
     from jcmspl.datasets import load_digits
+    from jcmspl.evaluation.evaluate import evaluate
+    from jcmspl.model_selection.class_search import ClassSearchCV
+    from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.ridge_vs import RidgeVS
 
     refuse_report(arguments.output, arguments.force)
     digits = load_digits()

@@ -33,7 +33,7 @@ class TestHelp:
         modules = {module.name for module in pkgutil.iter_modules(cli.__path__) if not module.name.startswith("_")}
         assert modules == set(COMMANDS)
         text = jcmspl("--help").stdout
-        assert all(re.search(rf"^ +{name} ", text, re.MULTILINE) for name in COMMANDS)
+        assert all(re.search(rf"^ +{name}\b", text, re.MULTILINE) for name in COMMANDS)
 
     def test_version(self):
         import jcmspl as package

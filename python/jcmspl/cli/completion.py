@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from jcmspl.cli._models import MethodNames
+
 DESCRIPTION = "Print the script that makes a shell complete `jcmspl`, its options and their values."
 EXAMPLES = """\
   eval "$(jcmspl completion bash)"                         in ~/.bashrc
@@ -34,6 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
             action.complete = shtab.FILE
         elif action.metavar in _FOLDERS:
             action.complete = shtab.DIRECTORY
+        if isinstance(action.choices, MethodNames):
+            action.choices = tuple(action.choices)  # the first of them is looked at by some versions of shtab
     print(shtab.complete(whole, arguments.shell))
 
 

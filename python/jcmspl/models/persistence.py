@@ -86,7 +86,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path) -> ZeroShotClassifier:
     """Read a model that was written by its ``save`` method. No code in the file is ever run.
 
     Parameters

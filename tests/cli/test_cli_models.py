@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import io
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from jcmspl.datasets import load_digits
 from jcmspl.evaluation.compare import tunable_methods
 from jcmspl.models import registry
 from jcmspl.support.names import ABLATIONS
+
+ROOT = Path(__file__).parents[2]
 
 
 class Printed(NamedTuple):
@@ -230,3 +233,8 @@ class TestMethods:
     def test_what_can_be_compared(self):
         assert set(_models.MethodNames(*ABLATIONS)) == set(tunable_methods())
         assert "invalid choice" in jcmspl("compare", "digits", "--methods", "SEA", code=2).stderr
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="not run from a source tree")
+def test_the_table_of_the_documentation_is_that_of_the_registry():
+    assert jcmspl("methods", "--markdown").stdout in (ROOT / "docs" / "methods.md").read_text()

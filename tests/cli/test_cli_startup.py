@@ -90,7 +90,7 @@ def test_ctrl_c_while_it_starts(module, arguments, tmp_path):
     try:
         assert process.stdout.readline() == "importing\n"
         process.send_signal(signal.SIGINT)
-        output, messages = process.communicate(timeout=60)
+        output, messages = process.communicate(timeout=300)
     finally:
         process.kill()
         process.communicate()

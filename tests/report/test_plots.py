@@ -100,6 +100,7 @@ def test_class_accuracy(n_classes):
     widths = [bar.get_width() for bar in display.ax_.patches]
     np.testing.assert_allclose(widths, 100 * np.concatenate([shares, [0], shares[1:] / 2]))
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
+    assert "nan" not in display.to_svg("classes").lower()  # a share that is missing is not told
     # names do not overlap, and the best is on top
     display.figure_.canvas.draw()
     boxes = [text.get_window_extent() for text in display.ax_.get_yticklabels()]

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.solver import TERMS
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, legend, legend_above
+from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray
 
 _TERM_NAMES = {
@@ -246,7 +247,7 @@ class ClassAccuracyDisplay(Display):
             texts = ["" if np.isnan(share) else f"{100 * share:.0f}" for share in shares]
             ax.bar_label(drawn, texts, padding=2, fontsize=7)
             for bar, label, share in zip(drawn, self.labels, shares, strict=True):
-                self._hint(bar, f"{label}, {name}: {100 * share:.1f} %")
+                self._hint(bar, f"{label}, {name}: {percent(share)}")
         _name_ticks(self, ax.yaxis, self.labels, 32, fontsize=8)
         ax.set(xlabel="recognised, %", xlim=(0, 105), ylim=(len(self.labels) - 0.4, -0.6))
         ax.set_xticks(range(0, 101, 25))

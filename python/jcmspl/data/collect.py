@@ -83,8 +83,8 @@ class Collector:
         self._numbers: dict[Label, int] = {label: number for number, label in enumerate(known)}
         self._statistics: Statistics | None = None
 
-    def add_array(self, X: npt.NDArray[Any], y: Any) -> None:
-        """Read an array of samples."""
+    def add_array(self, X: npt.NDArray[Any], y: Any) -> Collector:
+        """Read an array of samples; return self."""
         labels = as_targets(y)
         if len(labels) != len(X):
             raise ValueError(
@@ -98,6 +98,7 @@ class Collector:
                 rows = slice(first, first + _ROWS_PER_STEP)
                 statistics.update(X[rows], numbers[rows], first_row=first)
                 progress.update(min(first + _ROWS_PER_STEP, len(X)))
+        return self
 
     def add_chunks(self, chunks: Iterable[Any], validate: Callable[[Any], npt.NDArray[Any]]) -> None:
         """Read an iterable of (X, y) chunks, each X checked by the given function first."""

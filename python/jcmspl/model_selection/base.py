@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.collect import LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows
@@ -28,8 +28,8 @@ from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, han
 from jcmspl.model_selection.results import results_table
 from jcmspl.model_selection.search import Search
 from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.checking import checked_samples
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.learner import checked_samples
 from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.rollback import unchanged_on_failure
 
@@ -334,9 +334,7 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
         self.cv_results_ = {"params": [dict(self.best_params_)]}
         chosen = template.set_params(**self.best_params_)
-        collector = Collector(table, unit_rows=chosen._unit_rows(), progress=bool(self.progress))
-        collector.add_array(X, labels)
-        return chosen, collector.result()
+        return chosen, chosen._collector(table).add_array(X, labels).result()
 
     def _folds(self, n_classes: int) -> tuple[list[IntArray], int]:
         """Return the classes that each fold holds out, two at least, and the number of folds of a repeat."""

@@ -19,7 +19,7 @@ from jcmspl.data.labels import Label, sorted_labels
 from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.learner import Monitor
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.learner import Monitor
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import weight_names
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array

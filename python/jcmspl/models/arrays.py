@@ -16,8 +16,10 @@ Shape = tuple[int | str, ...]
 NamedArrays = dict[str, npt.NDArray[Any]]
 
 
-def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]) -> None:
-    """Refuse arrays that are not those declared, or not finite.
+def check_arrays(
+    arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Refuse arrays that are not those declared, or not finite; return what the letters stand for.
 
     Parameters
     ----------
@@ -27,19 +29,19 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Sh
     sizes : mapping of str to int
         What is known of the letters.
     """
-    missing, strange = set(shapes) - set(arrays), set(arrays) - set(shapes)
-    if missing or strange:
-        what, name = ("is missing", min(missing)) if missing else ("belongs to no such model", min(strange))
-        raise ValueError(f"the array {name!r} {what}")
+    for name in [*shapes, *arrays]:
+        if (name in shapes) != (name in arrays):
+            raise ValueError(f"the array {name!r} {'is missing' if name in shapes else 'belongs to no such model'}")
     known = dict(sizes)
     for name, shape in shapes.items():
         array = arrays[name]
         if array.ndim == len(shape):
-            for size, found in zip(shape, array.shape, strict=True):
-                if isinstance(size, str):
-                    known.setdefault(size, found)
+            known = {
+                size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
+            } | known
         expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
         if array.shape != expected or array.dtype != np.float64:
             raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
         if not np.isfinite(array).all():
             raise ValueError(f"the array {name!r} holds NaN or infinity")
+    return known

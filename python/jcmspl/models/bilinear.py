@@ -15,8 +15,8 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.explanation import AttributeParts, Explanation, explained
-from jcmspl.models.learner import Monitor
 from jcmspl.models.moments import Moments
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import checked_by, one_of_names
 from jcmspl.models.scorers import DistanceScorer, LinearScorer, Scorer, affine_map
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of

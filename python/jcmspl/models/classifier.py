@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -17,26 +18,13 @@ from jcmspl.models.candidates import candidate_table
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
+from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softmax
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-#: What the temperature "auto" means: this share of the spread of the scores of mean training samples. On three spaces
-#: and three metrics of CUB it lies near the temperature that gives unseen classes their highest likelihood.
-AUTO_TEMPERATURE = 0.35
-
-
-def _as_temperature(value: Any, name: str = "temperature") -> float | None:
-    """Return a number above 0; None for "auto"."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    number = as_number(value, name, "a number or 'auto'")
-    if number <= 0:
-        raise ValueError(f"{name} must be a finite number above 0, but is {number}")
-    return number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,7 +37,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     """
 
     seen_bias: float = field(default=0.0, metadata=NUMBER)
-    temperature: Any = field(default="auto", metadata=checked_by(_as_temperature))
+    temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
     #: Where the method can compare samples and classes.
     SPACES: ClassVar[tuple[str, ...]] = ("own",)
@@ -133,9 +121,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        samples = self._checked(X)
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         return recogniser.predict(samples)
 
     def predict_topk(
@@ -164,9 +150,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k), if asked for
         """
-        check_is_fitted(self)
-        samples = self._checked(X)
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         n_candidates = len(recogniser.labels)
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
@@ -202,9 +186,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
             the second class minus that of the first.
         """
-        check_is_fitted(self)
-        samples = self._checked(X)
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         scores = recogniser.scores(samples)
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
@@ -237,16 +219,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        check_is_fitted(self)
-        samples = self._checked(X)
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        scores = recogniser.scores(samples)
-        # the differences first, in float64: scores over a tiny temperature would overflow
-        exponents = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
-        with np.errstate(over="ignore"):
-            exponents /= self._temperature(temperature)
-        shares = np.exp(exponents)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=scores.dtype)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        return softmax(recogniser.scores(samples), self._temperature(temperature))
 
     def score(
         self,
@@ -398,6 +372,14 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             raise AttributeError("the model is not fitted yet")
         return float(self.calibration_.get((space, self._own_metric), self.seen_bias))
 
+    def _ready(
+        self, X: Any, class_vectors: Any, candidates: Any, seen_bias: float | None
+    ) -> tuple[npt.NDArray[Any], Recogniser]:
+        """Return samples that were looked at, and what names them."""
+        check_is_fitted(self)
+        samples = self._checked(X)
+        return samples, self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+
     def _biased_candidates(
         self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str
     ) -> tuple[ClassTable, Float64Array]:
@@ -423,7 +405,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:
-        chosen = _as_temperature(self.temperature if temperature is None else temperature)
+        chosen = as_temperature(self.temperature if temperature is None else temperature)
         if chosen is not None:
             return chosen
         seen = self.class_table_.select(self.classes_.tolist())

@@ -14,7 +14,7 @@ from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
-from jcmspl.models.learner import Monitor
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, checked_by
 from jcmspl.support.arguments import Float64Array, as_matrix
 

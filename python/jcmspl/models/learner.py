@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
@@ -21,6 +21,8 @@ from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
+from jcmspl.models.checking import checked_samples
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
@@ -31,21 +33,6 @@ if TYPE_CHECKING:
 
 # From this number of features on a decomposition, which cannot tell how far it is, takes a second or more.
 _LONG_DECOMPOSITION = 1500
-
-
-class Monitor:
-    """What a fit tells while it runs.
-
-    Parameters
-    ----------
-    on_iteration : function of the number and the objective of an iteration, optional
-        What it raises stops the fit.
-    """
-
-    def __init__(self, on_iteration: Callable[[int, float], None] | None = None) -> None:
-        self.on_iteration = on_iteration
-        #: Seconds per stage, as far as the method tells.
-        self.timings: dict[str, float] = {}
 
 
 class Fitted:
@@ -123,10 +110,13 @@ class Learner(Fitted, BaseEstimator):
             self._check_parameters()
             table = None if class_vectors is None else ClassTable.of(class_vectors)
             started = time.perf_counter()
+            rows = None
             if self.NEEDS == "samples":
-                X, y = self._rereadable(X, y)
-            collected = self._read(X, y, table, reset=True)
-            rows = LabelledRows.of(X, y, collected.labels) if self.NEEDS == "samples" else None
+                samples, labels = self._rereadable(X, y)
+                collected = self._collector(table).add_array(samples, labels).result()
+                rows = LabelledRows.of(samples, labels, collected.labels)
+            else:
+                collected = self._read(X, y, self._collector(table), reset=True)
             self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
         return self
 
@@ -169,7 +159,8 @@ class Learner(Fitted, BaseEstimator):
                 set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
             )
             started = time.perf_counter()
-            new = self._read(X, y, table, reset=so_far is None, so_far=so_far, declared=declared)
+            collector = self._collector(table, so_far.labels if so_far else (), declared)
+            new = self._read(X, y, collector, reset=so_far is None)
             self._declared = declared
             if solve:
                 total = new if so_far is None else so_far + new
@@ -307,24 +298,14 @@ class Learner(Fitted, BaseEstimator):
     def _unit_rows(self) -> bool:
         return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
 
-    def _read(
-        self,
-        X: Any,
-        y: Any,
-        table: ClassTable | None,
-        *,
-        reset: bool,
-        so_far: LabelledStatistics | None = None,
-        declared: set[Label] | None = None,
-    ) -> LabelledStatistics:
+    def _collector(
+        self, table: ClassTable | None, known: Iterable[Label] = (), declared: set[Label] | None = None
+    ) -> Collector:
+        progress = bool(self.progress)
+        return Collector(table, unit_rows=self._unit_rows(), progress=progress, known=known, declared=declared)
+
+    def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""
-        collector = Collector(
-            table,
-            unit_rows=self._unit_rows(),
-            progress=bool(self.progress),
-            known=so_far.labels if so_far is not None else (),
-            declared=declared,
-        )
         chunked = gives_chunks(X)
         if y is None and chunked:
             first = [reset]
@@ -411,22 +392,3 @@ class Learner(Fitted, BaseEstimator):
         self.timings_ = timings
         self.feature_normalisation_ = training.features
         self.class_normalisation_ = training.classes
-
-
-def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
-    """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
-
-    The estimator remembers, or is asked, how many features there are and what they are called.
-    """
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X has masked values: fill or remove them")
-    kind = getattr(getattr(X, "dtype", None), "kind", "O")
-    array: npt.NDArray[Any] = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=None if kind in "fiub" else "numeric",
-        ensure_all_finite=False,
-        ensure_min_samples=least,
-    )
-    return array

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS
@@ -20,7 +19,7 @@ from jcmspl.data.labels import Label, label_array
 from jcmspl.data.normalisation import Normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
-from jcmspl.models.arrays import check_arrays
+from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.support.arguments import as_number, one_of
 
 if TYPE_CHECKING:
@@ -28,18 +27,16 @@ if TYPE_CHECKING:
 
 #: The version of the format. Files of every version so far can be read.
 FORMAT_VERSION = 2
-# Arrays that every model has, or may have.
-_COMMON = (
-    "class_vectors",
-    "class_means",
-    "feature_shift",
-    "feature_scale",
-    "class_shift",
-    "class_scale",
-    "gram",
-    "class_sums",
-    "counts",
-)
+# Arrays that every model has: n classes, c of them trained on; and those of the statistics, of s classes.
+_COMMON: dict[str, Shape] = {
+    "class_vectors": ("n", "d"),
+    "class_means": ("c", "m"),
+    "feature_shift": ("m",),
+    "feature_scale": ("m",),
+    "class_shift": ("d",),
+    "class_scale": ("d",),
+}
+_STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
@@ -54,7 +51,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     parameters: dict[str, Any] = model.get_params(deep=False)
     if callable(parameters.get("metric")):
         raise ValueError("a model whose metric is a function cannot be saved: use a metric by name, or pickle")
-    arrays: dict[str, npt.NDArray[Any]] = {
+    arrays: NamedArrays = {
         "class_vectors": model.class_table_.vectors,
         "class_means": model.class_means_,
         **{_FITTED + name: array for name, array in model.arrays_.items()},
@@ -114,19 +111,18 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
+    common = [*_COMMON, *_STATISTICS, "counts"]
     if version == 1:
-        return [*_COMMON, *persistence_v1.ARRAYS]
+        return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
     parameters = [_PARAMETER + name for name in model_class._get_param_names()]
-    return [*_COMMON, *(_FITTED + name for name in model_class.ARRAYS), *parameters]
+    return [*common, *(_FITTED + name for name in model_class.ARRAYS), *parameters]
 
 
 def _restored(archive: Archive) -> ZeroShotClassifier:
     content, arrays = archive.content, archive.arrays
     model_class = _model_class(content["model"])
-    parameters = dict(content["parameters"])
-    given = [name for name in arrays if name.startswith(_PARAMETER)]
-    parameters |= {name.removeprefix(_PARAMETER): _array(arrays, name) for name in given}
+    parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
@@ -136,35 +132,36 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     labels, n_seen = [_decoded(item) for item in content["labels"]], int(content["n_seen"])
     if not 2 <= n_seen <= len(labels):
         raise ModelFileError("the numbers of classes do not fit together")
-    table = ClassTable(labels, _array(arrays, "class_vectors"), content["attributes"])
-    if table.n_classes != len(labels):
-        raise ModelFileError("the numbers of classes do not fit together")
-    means = _array(arrays, "class_means")
-    m, d = means.shape[1], table.n_attributes
-    fitted = {name.removeprefix(_FITTED): array for name, array in arrays.items() if name.startswith(_FITTED)}
-    check_arrays(fitted, model.ARRAYS, {"m": m, "d": d, "c": n_seen})
-    model.arrays_ = fitted
+    common = {name: arrays[name] for name in _COMMON if name in arrays}
+    sizes = check_arrays(common, _COMMON, {"n": len(labels), "c": n_seen})
+    model.arrays_ = _with_prefix(arrays, _FITTED)
+    check_arrays(model.arrays_, model.ARRAYS, sizes)
+    table = ClassTable(labels, arrays["class_vectors"], content["attributes"])
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
-    model.class_means_ = _array(arrays, "class_means", (n_seen, m))
-    model.feature_normalisation_ = _normalisation(content, arrays, "feature", m)
-    model.class_normalisation_ = _normalisation(content, arrays, "class", d)
+    model.class_means_ = arrays["class_means"]
+    model.feature_normalisation_ = _normalisation(content, arrays, "feature")
+    model.class_normalisation_ = _normalisation(content, arrays, "class")
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
-    model.n_features_in_ = m
+    model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
-        if len(model.feature_names_in_) != m:
+        if len(model.feature_names_in_) != sizes["m"]:
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
-    model._collected = _statistics(arrays, sampled, m, model.feature_normalisation_.unit_rows)
+    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.unit_rows)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
     return model
+
+
+def _with_prefix(arrays: NamedArrays, prefix: str) -> NamedArrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _metric(model: Any, metric: Any) -> Any:
@@ -179,40 +176,20 @@ def _model_class(name: Any) -> Any:
         raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load") from None
 
 
-def _array(
-    arrays: dict[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...] | None = None
-) -> npt.NDArray[np.float64]:
-    if name not in arrays:
-        raise ModelFileError(f"the array {name!r} is missing")
-    array = arrays[name]
-    if array.dtype != np.float64 or (array.ndim != 2 if shape is None else array.shape != shape):
-        raise ModelFileError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
-    if not np.isfinite(array).all():
-        raise ModelFileError(f"the array {name!r} holds NaN or infinity")
-    return array
-
-
-def _normalisation(content: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], kind: str, size: int) -> Normalisation:
+def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
     name = content[f"{kind}_normalisation"]
     unit_rows, _ = parse_normalisation(name, f"{kind}_normalisation")
-    shift, scale = _array(arrays, f"{kind}_shift", (size,)), _array(arrays, f"{kind}_scale", (size,))
-    if not np.all(scale > 0):
+    if not np.all(arrays[f"{kind}_scale"] > 0):
         raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
-    return Normalisation(name, unit_rows, shift, scale)
+    return Normalisation(name, unit_rows, arrays[f"{kind}_shift"], arrays[f"{kind}_scale"])
 
 
-def _statistics(
-    arrays: dict[str, npt.NDArray[Any]], labels: list[Label], m: int, unit_rows: bool
-) -> LabelledStatistics | None:
+def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: bool) -> LabelledStatistics | None:
     if "gram" not in arrays:
         return None
-    counts = arrays["counts"]
-    statistics = Statistics.from_arrays(
-        _array(arrays, "gram", (m, m)),
-        _array(arrays, "class_sums", (len(labels), m)),
-        counts,
-        unit_rows=unit_rows,
-    )
+    sums, counts = {name: arrays[name] for name in _STATISTICS}, arrays["counts"]
+    check_arrays(sums, _STATISTICS, {"m": m, "s": len(labels)})
+    statistics = Statistics.from_arrays(**sums, counts=counts, unit_rows=unit_rows)
     if not np.all(counts > 0):
         raise ModelFileError("the array 'counts' holds classes without samples")
     return LabelledStatistics(labels, statistics)

@@ -347,6 +347,10 @@ class TestBadFiles:
             lambda c: c["parameters"].update(init=None),
             lambda c: c["parameters"].update(init={}),
             lambda c: c["sampled_labels"].pop(),
+            lambda c: c["sampled_labels"].reverse(),
+            lambda c: c["sampled_labels"].__setitem__(0, c["sampled_labels"][1]),
+            lambda c: c["parameters"].update(progress=[]),
+            lambda c: c["parameters"].update(random_state={}),
             lambda c: c.update(attributes=5),
             lambda c: c.pop("timings"),
             lambda c: c.clear(),
@@ -354,6 +358,25 @@ class TestBadFiles:
     )
     def test_content(self, path, change):
         self.rewritten(path, change_content=change)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+    def test_no_concepts(self, path):
+        names = ("fitted.visual_projection", "fitted.semantic_projection")
+        self.rewritten(path, lambda t: t.update({name: t[name][:0] for name in names}))
+        with pytest.raises(ModelFileError, match="wrong type or shape"):
+            load(path)
+
+    def test_arrays_for_parameters_that_are_none_are_not_read(self, path):
+        self.rewritten(path, lambda t: t.update({"parameter.tol": np.array(0.5), "parameter.progress": np.ones(3)}))
+        assert (load(path).tol, load(path).progress) == (fitted().tol, True)
+
+    def test_a_shape_that_no_array_has(self, path):
+        size = struct.unpack("<Q", path.read_bytes()[:8])[0]
+        header = json.loads(path.read_bytes()[8 : 8 + size])
+        header["gram"] |= {"shape": [2**63, 0], "data_offsets": [0, 0]}
+        text = json.dumps({"__metadata__": header["__metadata__"], "gram": header["gram"]}).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text)
         with pytest.raises(ModelFileError):
             load(path)
 

@@ -1,8 +1,10 @@
 """A search has a model: it is stored, calls are handed on to it, and whatever takes a model takes the search."""
 
+import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -114,8 +116,9 @@ def test_methods_and_docs_are_those_of_the_model():
     assert not hasattr(JCMSPLCV(), "classes_")
     assert hasattr(JCMSPLCV(), "transform")
     assert not hasattr(ClassSearchCV(Plain()), "transform")
-    with pytest.raises(AttributeError, match="no attribute 'magic_'"):
-        _ = JCMSPLCV().magic_
+    for name in ("magic_", "cv_results_table_", "classes_"):
+        with pytest.raises(NotFittedError):
+            getattr(JCMSPLCV(), name)
     with pytest.raises(NotFittedError):
         JCMSPLCV().calibrate(ZOO.X, ZOO.y)
 
@@ -140,7 +143,55 @@ def test_a_failed_fit_leaves_the_search_as_it_was(search):
     assert_array_equal(search.decision_function(ZOO.X_new), before)
 
 
-def test_output_of_transform():
-    pytest.importorskip("pandas")
-    search = searches()[0].set_output(transform="pandas").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    assert list(search.transform(ZOO.X_new).columns) == list(search.get_feature_names_out())
+def test_an_attribute_that_the_model_does_not_have(search):
+    with pytest.raises(AttributeError, match="magic_"):
+        _ = search.magic_
+
+
+def test_output_of_transform(search):
+    unfitted = clone(search).set_output(transform="pandas").set_output(transform=None)
+    again = clone(unfitted).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert list(again.transform(ZOO.X_new).columns) == list(again.get_feature_names_out())
+    assert isinstance(search.set_output(transform="pandas").transform(ZOO.X_new), pd.DataFrame)
+    for method in ("transform", "fit_transform", "set_output"):
+        assert not hasattr(ClassSearchCV(Plain()), method)
+
+
+def test_refitting_with_other_features(search, tmp_path):
+    """A search asks its own memory of the samples, and not that of the model before."""
+    frame = pd.DataFrame(ZOO.X, columns=[f"pixel {i}" for i in range(20)])
+    search.fit(frame, ZOO.y, class_vectors=ZOO.table)
+    assert list(search.feature_names_in_) == list(search.best_estimator_.feature_names_in_) == list(frame.columns)
+    for _ in range(2):
+        search.fit(ZOO.X[:, :7], ZOO.y, class_vectors=ZOO.table)
+        assert not hasattr(search, "feature_names_in_")
+        assert not hasattr(search.best_estimator_, "feature_names_in_")
+    search.save(tmp_path / "model")
+    assert load(tmp_path / "model").n_features_in_ == search.n_features_in_ == 7
+
+
+def test_parameters_that_are_refused_change_nothing(search):
+    before = search.decision_function(ZOO.X_new)
+    prefix = "" if isinstance(search, JCMSPLCV) else "estimator__"
+    with pytest.raises(ValueError, match="Invalid parameter 'bogus'"):
+        search.set_params(**{f"{prefix}space": "visual", "bogus": 1})
+    if prefix:
+        with pytest.raises(ValueError, match="Invalid parameter 'space'"):
+            search.set_params(space="visual")
+        search.set_params(estimator=RPL(), estimator__space="concept")  # for the next fit, of another model
+    assert_array_equal(search.decision_function(ZOO.X_new), before)
+
+
+def test_a_copy_has_a_model_of_its_own(search):
+    before, twin = search.decision_function(ZOO.X_new), copy.copy(search)
+    twin.partial_fit(ZOO.X + 1, ZOO.y).calibrate(ZOO.X, ZOO.y)
+    assert_array_equal(search.decision_function(ZOO.X_new), before)
+    assert search.calibration_ == {}
+
+
+def test_looking_at_a_search_draws_no_random_numbers():
+    state = np.random.RandomState(3)
+    search = JCMSPLCV(init="random", random_state=state)
+    before = state.get_state()[2]
+    repr(search), dir(search), hasattr(search, "transform"), search._repr_html_()
+    assert state.get_state()[2] == before

@@ -1,6 +1,9 @@
 """Adding a method is one class: everything else finds it by itself."""
 
 import json
+import pickle
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -79,6 +82,22 @@ def curved():
     registry.unregister("Curved")
 
 
+class City:
+    """A distance, or the opposite of one, that can be pickled."""
+
+    def __init__(self, sign):
+        self.sign = sign
+
+    def __call__(self, Z, P):
+        return self.sign * np.abs(Z[:, None] - P).sum(axis=2)
+
+
+def test_recognisers_of_functions_are_pickled():
+    recogniser = fit(RidgeVS(metric=City(1))).recogniser()
+    again = pickle.loads(pickle.dumps(recogniser))
+    assert_array_equal(again.scores(ZOO.X_new), recogniser.scores(ZOO.X_new))
+
+
 def fit(model, zoo=ZOO):
     return model.set_params(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
 
@@ -94,6 +113,53 @@ def test_it_is_registered_and_forgotten(toy):
 def test_a_name_that_is_taken_stays_with_its_owner():
     type("RidgeVS", (ZeroShotClassifier,), {"PAPER": "another", "__module__": "elsewhere"})
     assert registry.get("RidgeVS") is RidgeVS
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_name_of_the_package_is_not_taken_before_it_is_imported():
+    code = (
+        "from jcmspl.models.bilinear import Bilinear\n"
+        "class SAE(Bilinear):\n    PAPER = 'another'\n"
+        "import jcmspl; assert jcmspl.SAE.__module__ == 'jcmspl.models.sae', jcmspl.SAE"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names_without_sources(monkeypatch):
+    names = registry.names()
+    monkeypatch.setattr(registry, "_names_in_sources", list)
+    assert registry._own_names.__wrapped__() == tuple(name for name in names if hasattr(jcmspl, name))
+
+
+def test_letters_of_shapes_are_the_methods_own(toy, tmp_path):
+    class Kept(toy):
+        PAPER = "made up"
+        ARRAYS: ClassVar = {"n_first": ("n", "m")}
+
+        def _fit(self, prepared, monitor):
+            return {"n_first": np.vstack([Z for Z, _ in prepared.samples()])[:5]}
+
+    fit(Kept()).save(tmp_path / "kept")
+    assert load(tmp_path / "kept").arrays_["n_first"].shape == (5, 20)
+    registry.unregister("Kept")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_samples_are_normalised_as_the_statistics_are(toy, dtype):
+    X = (ZOO.X + 1000).astype(dtype)
+    X[:, 3] = 7  # constant: what rounding leaves of it must not look like a signal
+
+    class Sums(toy):
+        ARRAYS: ClassVar = {"sums": ("c", "m"), "expected": ("c", "m")}
+
+        def _fit(self, prepared, monitor):
+            sums = np.zeros((len(prepared.class_vectors), 20))
+            for Z, numbers in prepared.samples(size=11):
+                np.add.at(sums, numbers, Z)
+            return {"sums": sums, "expected": prepared.statistics.class_sums}
+
+    arrays = fit(Sums(feature_normalisation="zscore"), ZOO._replace(X=X)).arrays_
+    assert_allclose(arrays["sums"], arrays["expected"], atol=1e-8)
 
 
 def test_it_learns_from_samples(toy):
@@ -179,7 +245,20 @@ def test_an_embedding(curved, tmp_path):
     assert_allclose(city_block, -np.abs(E[:, None] - P).sum(axis=2), atol=1e-12)
     model.set_params(metric="cosine").save(tmp_path / "m")
     assert_array_equal(load(tmp_path / "m").transform(ZOO.X_new), model.transform(ZOO.X_new))
-    search = fit(ClassSearchCV(curved(), {"metric": ("cosine", "euclidean")}, cv=3))
-    assert len(search.cv_results_["params"]) == 2
+    city, anti = City(1), City(-1)
+    one, two = ([fit(ClassSearchCV(curved(metric=m), {}, cv=3)).best_score_] for m in (city, anti))
+    for metrics, expected in (((city, anti), one + two), ((anti, city), two + one)):
+        search = fit(ClassSearchCV(curved(), {"metric": metrics}, cv=3))
+        assert_allclose(search.cv_results_["mean_test_score"], expected)
+    assert one[0] > two[0]
+    assert len(fit(ClassSearchCV(curved(), {"metric": (city, "cosine")}, cv=3)).cv_results_["params"]) == 2
+    assert list(search.get_feature_names_out()) == [f"curved{i}" for i in range(8)]
+    fitted = fit(curved())
+    recogniser = fitted.recogniser()
+    before = recogniser.scores(ZOO.X_new)
+    fitted.set_params(metric="euclidean").fit(ZOO.X + 1, ZOO.y, class_vectors=ZOO.table)
+    assert_array_equal(recogniser.scores(ZOO.X_new), before)
+    with pytest.raises(ValueError, match="metric must be one of"):
+        fitted.set_params(metric="bogus").predict(ZOO.X_new)
     with pytest.raises(ValueError, match="metric must be one of"):
         fit(curved(metric="magic"))

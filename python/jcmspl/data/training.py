@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.arguments import Float64Array, IntArray
 
 # Rows that are read and normalised at a time.
 _BLOCK = 8192
@@ -90,7 +90,7 @@ class TrainingData:
         """The mean normalised sample of each class."""
         return self.statistics.class_sums / self.statistics.counts[:, None]
 
-    def samples(self, size: int = _BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
+    def samples(self, size: int = _BLOCK) -> Iterator[tuple[Float64Array, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
 
         Only for methods that say ``NEEDS = "samples"``.
@@ -98,8 +98,9 @@ class TrainingData:
         if self._rows is None:
             raise RuntimeError('a method that reads samples must say so: NEEDS = "samples"')
         rows, numbers = self._rows.rows, self._rows.numbers
+        constant = self.statistics.gram.diagonal() == 0  # as in the statistics, what is left of them is rounding
         for first in range(0, len(rows), size):
             block = slice(first, first + size)
-            read = np.asarray(self._rows.X[rows[block]])
-            floats = read if read.dtype in (np.float32, np.float64) else read.astype(np.float64)
-            yield self.features.of_rows(floats), numbers[block]
+            normalised = self.features.of_rows(np.asarray(self._rows.X[rows[block]], dtype=np.float64))
+            normalised[:, constant] = 0
+            yield normalised, numbers[block]

@@ -78,7 +78,9 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
             arrays = {name: file.get_tensor(name) for name in sorted(names)}
     except SafetensorError as error:
         raise ModelFileError(f"{path} is not a whole safetensors file ({error})") from None
-    except (TypeError, AttributeError) as error:
+    except ModelFileError:
+        raise
+    except (TypeError, AttributeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"{path} is damaged: a tensor is of a type that NumPy does not have ({error})") from None
     return Archive(version, content, arrays)
 

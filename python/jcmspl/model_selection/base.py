@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
-from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change
+from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
 from jcmspl.model_selection.results import results_table
 from jcmspl.model_selection.search import Search
 from jcmspl.models.bilinear import Bilinear
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
 #: several times, and the choice is a prudent one.
 FEW_CLASSES = 20
 _REPEATS_OF_FEW = 5
-#: Parameters of a fitted model that can be changed without another fit.
-_AFTER_THE_FIT = ("space", "metric", "seen_bias", "temperature", "progress")
+# Parameters that every fitted model can change without another fit, besides those of the comparison.
+_AFTER_THE_FIT = ("seen_bias", "temperature", "progress")
+# What a search knows of the samples itself.
+_OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -126,10 +129,10 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
             best.n_features_in_ = self.n_features_in_
-            if hasattr(self, "feature_names_in_"):
+            if "feature_names_in_" in vars(self):
                 best.feature_names_in_ = self.feature_names_in_
-            if getattr(self, "_output", None) is not None:
-                best.set_output(transform=self._output)
+            if hasattr(self, "_sklearn_output_config"):
+                best.set_output(**self._sklearn_output_config)
             self.best_estimator_: ZeroShotClassifier = best
         return self
 
@@ -161,15 +164,18 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
         return self.fit(X, y, class_vectors=class_vectors)
 
+    @if_it_transforms
     def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Any:
         """Fit, then project the same samples into the concept space."""
         return self.fit(X, y, class_vectors=class_vectors).transform(X)
 
+    @if_it_transforms
     def set_output(self, *, transform: Any = None) -> Self:
-        """Choose what transform returns, as in scikit-learn: "default", "pandas" or "polars"."""
-        self._output = transform
-        if "best_estimator_" in vars(self):
-            self.best_estimator_.set_output(transform=transform)
+        """Choose what transform returns, as in scikit-learn: "default", "pandas", "polars" or None, as it is."""
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # which clone copies
+            if "best_estimator_" in vars(self):
+                self.best_estimator_.set_output(transform=transform)
         return self
 
     def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
@@ -203,14 +209,19 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
         single value, holds for the chosen model at once; anything else holds for the next fit.
         """
-        if "best_estimator_" in vars(self):
-            known = {*self.best_estimator_.get_params(deep=False)} & {*_AFTER_THE_FIT}
-            own = {name.removeprefix("estimator__"): value for name, value in params.items()}
-            tried = {name: as_values(value, name) for name, value in own.items() if name in known}
-            now = {name: values[0] for name, values in tried.items() if len(values) == 1}
-            clone(self.best_estimator_).set_params(**now)._check_parameters()
-            self.best_estimator_.set_params(**now)
+        if "best_estimator_" not in vars(self):
+            super().set_params(**params)
+            return self
+        model = self.best_estimator_
+        known = {*model.COMPARISON, *_AFTER_THE_FIT} & {*model.get_params(deep=False)}
+        prefix = "" if "estimator" not in self.get_params(deep=False) else "estimator__"
+        names = {} if "estimator" in params else {prefix + name: name for name in known}
+        tried = {names[name]: as_values(value, name) for name, value in params.items() if name in names}
+        now = {name: values[0] for name, values in tried.items() if len(values) == 1}
+        clone(model).set_params(**now)._check_parameters()  # all is refused before anything is changed
+        super(BaseClassSearch, clone(self)).set_params(**params)
         super().set_params(**params)
+        model.set_params(**now)
         return self
 
     @property
@@ -227,18 +238,24 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         """Return fitted attributes of the model: classes_, class_table_, visual_projection_, ..."""
-        if name.endswith("_") and not name.startswith("_"):
+        if name.endswith("_") and not name.startswith("_") and name not in _OF_THE_SAMPLES:
             model = vars(self).get("best_estimator_")
-            if name == "best_estimator_":
+            if model is None:
                 raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
-            if model is not None:
-                return getattr(model, name)
+            return getattr(model, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> Iterable[str]:
         model = vars(self).get("best_estimator_")
         fitted = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")] if model else []
         return sorted({*super().__dir__(), *fitted})
+
+    def __copy__(self) -> Self:
+        twin: Self = object.__new__(type(self))
+        vars(twin).update(vars(self))  # type: ignore[attr-defined]
+        if "best_estimator_" in vars(self):
+            twin.best_estimator_ = copy(self.best_estimator_)
+        return twin
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)
@@ -261,10 +278,9 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_
 
-    def _any_model(self) -> ZeroShotClassifier:
-        """Return the fitted model, or the one whose parameters are looked for: they have the same methods."""
-        model: ZeroShotClassifier = vars(self).get("best_estimator_") or self._template()
-        return model
+    def _any_model(self) -> Any:
+        """Return a model of the kind that is looked for, fitted or not, to see what it has."""
+        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         template = self._template()

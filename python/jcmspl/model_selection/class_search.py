@@ -19,7 +19,7 @@ class ClassSearchCV(BaseClassSearch):
 
     Parameters
     ----------
-    estimator : JCMSPL, RidgeVS, FPL, RPL, SAE or ESZSL
+    estimator : any model of this package, such as RidgeVS()
     param_grid : dict of str to values, optional
         The values to try of each parameter; a single value needs no list. By default some decades of its weights, for
         JCMSPL and SAE the spaces that the model can compare in, and for ESZSL also the cosine.
@@ -53,6 +53,9 @@ class ClassSearchCV(BaseClassSearch):
             raise TypeError(f"estimator must be a model of this package, not yet tuned, but is {self.estimator!r}")
         model: ZeroShotClassifier = clone(self.estimator).set_params(progress=self.progress)
         return model
+
+    def _any_model(self) -> Any:
+        return vars(self).get("best_estimator_", self.estimator)
 
     def _axes(self) -> dict[str, Any]:
         axes = self._template().GRID if self.param_grid is None else self.param_grid

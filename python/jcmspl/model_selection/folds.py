@@ -103,10 +103,6 @@ class FoldedData:
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, model._prepare(training), candidates)
 
-    def labelled_rows(self) -> LabelledRows:
-        """Return all samples with their class numbers."""
-        return LabelledRows(self.X, np.arange(len(self.codes)), self.codes)
-
     def _rows_of(self, kept: IntArray, model: ZeroShotClassifier) -> LabelledRows | None:
         if model.NEEDS != "samples":
             return None
@@ -153,7 +149,7 @@ def _choices(
 ) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
     """Yield, block by block of the rows, the candidate that each recogniser chooses, (block, recognisers)."""
     linear = [r for r in recognisers if isinstance(r, LinearRecogniser)]
-    if len(linear) != len(recognisers):  # a distance of the user's own
+    if len(linear) != len(recognisers):  # not all are linear in the sample
         for block in _blocks(len(rows), _ROWS):
             samples = np.asarray(X[rows[block]])
             yield block, np.stack([r.top_k(samples, 1)[0][:, 0] for r in recognisers], axis=1)

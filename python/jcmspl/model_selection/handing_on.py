@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def handed_on(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -39,3 +40,8 @@ def handed_on_to_change(method: Callable[Concatenate[Any, P], Any]) -> Callable[
         return self
 
     return cast(Callable[Concatenate[S, P], S], call)
+
+
+def if_it_transforms(method: F) -> F:
+    """Take a method away from searches whose model cannot transform samples."""
+    return cast(F, available_if(lambda search: hasattr(search._any_model(), "transform"))(method))

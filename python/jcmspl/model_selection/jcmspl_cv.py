@@ -137,6 +137,9 @@ class JCMSPLCV(BaseClassSearch):
             progress=self.progress,
         )
 
+    def _any_model(self) -> Any:
+        return vars(self).get("best_estimator_", JCMSPL())
+
     def _axes(self) -> dict[str, Any]:
         names = (*WEIGHTS, "n_concepts", "space", "feature_normalisation", "class_normalisation")
         return {name: getattr(self, name) for name in names}

@@ -40,7 +40,7 @@ def check_arrays(
                 size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
             } | known
         expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
-        if array.shape != expected or array.dtype != np.float64:
+        if array.shape != expected or 0 in expected or array.dtype != np.float64:
             raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
         if not np.isfinite(array).all():
             raise ValueError(f"the array {name!r} holds NaN or infinity")

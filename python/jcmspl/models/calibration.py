@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.class_folds import ClassKFold
@@ -209,9 +208,7 @@ def _curves_of_folds(
     curves = []
     for number in range(len(folds)):
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
-        twin: ZeroShotClassifier = clone(model)
-        if not isinstance(getattr(twin, "init", ""), str):
-            twin.set_params(init="codes")  # a given start is one for all classes
+        twin = model._for_other_classes()
         rows = None
         if model.NEEDS == "samples":
             rows = LabelledRows.of(X, labels, total.labels, np.flatnonzero((fold != number) & ~testing))

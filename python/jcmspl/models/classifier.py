@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from jcmspl.data.class_table import ClassTable
@@ -63,6 +63,11 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """Return what scores normalised samples for candidate classes with the given normalised vectors."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
 
+    def _for_other_classes(self) -> Self:
+        """Return an unfitted copy that can be fitted to other classes than these."""
+        twin: Self = clone(self)
+        return twin
+
     def _warm_start(self, prepared: Any, class_means: Float64Array) -> dict[str, Any]:
         """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
         return {}
@@ -87,7 +92,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         Returns
         -------
         LinearRecogniser
-            A plain linear layer, with ``to_onnx``. For a metric that is a function: a recogniser that calls it.
+            A plain linear layer, with ``to_onnx``, where the scores are linear in the sample; otherwise, as for a
+            metric that is a function, a recogniser that calls the method with blocks of samples.
         """
         space = one_of(self.own_space if space is None else space, "space", self.SPACES)
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
@@ -402,7 +408,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         normalisation = self.feature_normalisation_
         if scaled_already:
             normalisation = replace(normalisation, unit_rows=False)
-        return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
+        # of the model as it is now: what is done to it later must not change a recogniser
+        frozen = object.__new__(type(self))
+        frozen.__dict__.update(vars(self))
+        return frozen._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:
         chosen = as_temperature(self.temperature if temperature is None else temperature)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.search import METRICS, AffineScorer
 from jcmspl.models.bilinear import METRIC
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.scorers import FunctionScorer, Scorer, checked_distances
-from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, require_finite
+from jcmspl.models.scorers import Distances, FunctionScorer, Scorer
+from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, one_of, require_finite
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Embedding(ZeroShotClassifier):
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
     """A method that says where samples and classes lie: :meth:`_embed` and :meth:`_prototypes`."""
 
     metric: Any = field(default="cosine", metadata=METRIC)
@@ -38,13 +40,29 @@ class Embedding(ZeroShotClassifier):
         require_finite(floats, "X")
         return self._embed(self.feature_normalisation_.of_rows(floats))
 
+    @property
+    def _n_features_out(self) -> int:
+        one_class = self.class_normalisation_.of_rows(self.class_table_.vectors[:1])
+        return int(np.shape(self._prototypes(one_class))[1])
+
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
-            return FunctionScorer(lambda Z: -checked_distances(self.metric, self._embed(Z), prototypes))
+            return FunctionScorer(Distances(self.metric, self._embed, prototypes))
+        one_of(self.metric, "metric", METRICS)
         lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
         if self.metric == "cosine":
             prototypes = prototypes / np.where(lengths > 0, lengths, 1)
         offsets = -(lengths[:, 0] ** 2) / 2 if self.metric == "euclidean" else np.zeros(len(prototypes))
-        compare = AffineScorer(prototypes, offsets)
-        return FunctionScorer(lambda Z: compare.scores(self._embed(Z)))
+        return FunctionScorer(_Compared(self._embed, AffineScorer(prototypes, offsets)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """Scores of embedded samples; an object and not a function, so that recognisers can be pickled."""
+
+    embed: Callable[[FloatArray], FloatArray]
+    compare: AffineScorer
+
+    def __call__(self, Z: FloatArray) -> FloatArray:
+        return self.compare.scores(self.embed(Z))

@@ -15,7 +15,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, checked_by
+from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, WEIGHT, checked_by
 from jcmspl.support.arguments import Float64Array, as_matrix
 
 #: The parameters that are the paper's λ1 to λ4.
@@ -139,10 +139,10 @@ class JCMSPL(Bilinear):
     visual_reconstruction: float = field(default=0.1, metadata=WEIGHT)
     semantic_reconstruction: float = field(default=0.01, metadata=WEIGHT)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    init: Any = field(default="codes", metadata=checked_by(_check_start))
+    init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
-    random_state: Any = None
+    random_state: Any = field(default=None, metadata=SEED)
 
     PAPER: ClassVar[str] = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -226,6 +226,10 @@ class JCMSPL(Bilinear):
             return_codes=return_codes,
             on_iteration=monitor.on_iteration,
         )
+
+    def _for_other_classes(self) -> JCMSPL:
+        twin: JCMSPL = super()._for_other_classes()
+        return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
 
     def _warm_start(self, prepared: Spectrum, class_means: Float64Array) -> dict[str, Any]:
         """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""

@@ -23,7 +23,7 @@ from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import check_parameters, checked_by
+from jcmspl.models.parameters import FLAG, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
 from jcmspl.support.rollback import unchanged_on_failure
@@ -63,7 +63,7 @@ class Learner(Fitted, BaseEstimator):
 
     feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
-    progress: bool = True
+    progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
     NEEDS: ClassVar[str] = "statistics"
@@ -285,7 +285,8 @@ class Learner(Fitted, BaseEstimator):
                 f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and not "
                 "an iterable of chunks"
             )
-        self._require_labels(y)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         return self._checked(X, reset=True), as_label_list(y)
 
     def _require_labels(self, y: Any) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
 
 Check = Callable[[Any, str], object]
@@ -28,6 +30,19 @@ def _optional(check: Check) -> Check:
     return lambda value, name: None if value is None else check(value, name)
 
 
+def _check_flag(value: Any, name: str) -> None:
+    if not isinstance(value, (bool, int, np.bool_)):
+        raise TypeError(f"{name} must be True or False, but is {value!r}")
+
+
+def _check_seed(value: Any, name: str) -> None:
+    generators = (int, np.integer, np.random.RandomState, np.random.Generator)
+    if value is not None and not isinstance(value, generators):
+        raise TypeError(f"{name} must be a whole number, a generator or None, but is {value!r}")
+
+
+FLAG = checked_by(_check_flag)
+SEED = checked_by(_check_seed)
 #: A number of at least 0 that is sensibly varied by factors: what a search lets grow.
 WEIGHT = checked_by(as_weight, is_weight=True)
 NOT_NEGATIVE = checked_by(as_weight)
@@ -44,6 +59,11 @@ def check_parameters(model: Any) -> None:
         check: Check | None = field.metadata.get("check")
         if check is not None:
             check(getattr(model, field.name), field.name)
+
+
+def array_names(model: Any) -> tuple[str, ...]:
+    """Return the parameters that may be arrays, of a model or its class."""
+    return tuple(field.name for field in fields(model) if field.metadata.get("may_be_array"))
 
 
 def weight_names(model: Any) -> tuple[str, ...]:

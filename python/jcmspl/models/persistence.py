@@ -15,11 +15,12 @@ from jcmspl.core.search import METRICS
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import Label, label_array
+from jcmspl.data.labels import Label, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
+from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     """Write a fitted model."""
     check_is_fitted(model)
     if _model_class(type(model).__name__) is not type(model):
-        raise ValueError(f"a {type(model).__name__} of another module cannot be saved: pickle it")
+        raise ValueError(
+            f"this {type(model).__name__} is not the one that files know by that name (it was defined again since, or "
+            "elsewhere): fit it anew, or pickle it"
+        )
     model._check_parameters()
     parameters: dict[str, Any] = model.get_params(deep=False)
     if callable(parameters.get("metric")):
@@ -59,7 +63,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
-    for name in [name for name, value in parameters.items() if np.ndim(value) > 0]:
+    for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     sampled: list[Label] = []
     if statistics:
@@ -115,7 +119,7 @@ def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
-    parameters = [_PARAMETER + name for name in model_class._get_param_names()]
+    parameters = [_PARAMETER + name for name in array_names(model_class)]
     return [*common, *(_FITTED + name for name in model_class.ARRAYS), *parameters]
 
 
@@ -135,7 +139,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     common = {name: arrays[name] for name in _COMMON if name in arrays}
     sizes = check_arrays(common, _COMMON, {"n": len(labels), "c": n_seen})
     model.arrays_ = _with_prefix(arrays, _FITTED)
-    check_arrays(model.arrays_, model.ARRAYS, sizes)
+    check_arrays(model.arrays_, model.ARRAYS, {letter: sizes[letter] for letter in "mdc"})
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"])
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
@@ -190,8 +194,8 @@ def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: boo
     sums, counts = {name: arrays[name] for name in _STATISTICS}, arrays["counts"]
     check_arrays(sums, _STATISTICS, {"m": m, "s": len(labels)})
     statistics = Statistics.from_arrays(**sums, counts=counts, unit_rows=unit_rows)
-    if not np.all(counts > 0):
-        raise ModelFileError("the array 'counts' holds classes without samples")
+    if not np.all(counts > 0) or labels != sorted_labels(dict.fromkeys(labels)):
+        raise ModelFileError("the statistics have classes without samples, or not in order")
     return LabelledStatistics(labels, statistics)
 
 

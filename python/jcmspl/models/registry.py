@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib
 import pkgutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ def register(method: type[Any]) -> None:
     """Add a class; called for each subclass of a kind of model that names its paper.
 
     A class that is defined again (a cell of a notebook that is run again) takes its own place; a name that another
-    class has is not taken away from it.
+    class has, or one of this package, is not taken away from it.
     """
+    own = method.__module__.startswith(f"{__package__}.")
+    if not own and method.__name__ in _own_names():
+        return
     known = _METHODS.get(method.__name__, method)
-    if (known.__module__, known.__qualname__) == (method.__module__, method.__qualname__):
+    if own or (known.__module__, known.__qualname__) == (method.__module__, method.__qualname__):
         _METHODS[method.__name__] = method
 
 
@@ -34,9 +38,8 @@ def unregister(name: str) -> None:
 
 def methods() -> dict[str, type[Any]]:
     """Return all methods, those of this package first."""
-    for module in pkgutil.iter_modules([str(_FOLDER)]):
-        importlib.import_module(f"{__package__}.{module.name}")
-    own = {name: _METHODS[name] for name in _names_in_sources()}
+    _import_all()
+    own = {name: _METHODS[name] for name in _own_names() if name in _METHODS}
     return own | _METHODS
 
 
@@ -52,21 +55,36 @@ def get(name: str) -> type[Any]:
 
 def names() -> tuple[str, ...]:
     """Return the names of all methods, without importing those of this package."""
-    return tuple(dict.fromkeys([*_names_in_sources(), *_METHODS]))
+    return tuple(dict.fromkeys([*_own_names(), *_METHODS]))
 
 
 _FOLDER = Path(__file__).parent
 
 
+def _import_all() -> None:
+    for module in pkgutil.iter_modules([str(_FOLDER)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+
+
+@cache
+def _own_names() -> tuple[str, ...]:
+    """Return the methods of this package; JCMSPL, after which it is named, comes first."""
+    found = _names_in_sources()
+    if not found:  # there are no sources: a frozen application, or a zip file
+        _import_all()
+        found = [name for name, method in _METHODS.items() if method.__module__.startswith(f"{__package__}.")]
+    return tuple(sorted(found, key=lambda name: (name != "JCMSPL", name.lower())))
+
+
 def _names_in_sources() -> list[str]:
-    """Read off the sources which classes name their paper; JCMSPL, after which the package is named, comes first."""
+    """Read off the sources which classes name their paper."""
     found = []
     for source in sorted(_FOLDER.glob("*.py")):
         text = source.read_text(encoding="utf-8")
         if "    PAPER" not in text:
             continue
         found += [item.name for item in ast.parse(text).body if isinstance(item, ast.ClassDef) and _names_paper(item)]
-    return sorted(found, key=lambda name: (name != "JCMSPL", name.lower()))
+    return found
 
 
 def _names_paper(item: ast.ClassDef) -> bool:

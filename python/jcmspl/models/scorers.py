@@ -60,11 +60,7 @@ class DistanceScorer:
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what maps raw samples and calls the distance, a block at a time."""
         project = affine_map(self.projection, normalisation)
-
-        def score_block(X: npt.NDArray[Any]) -> FloatArray:
-            return -checked_distances(self.distance, project.scores(X), self.prototypes)
-
-        return BlockRecogniser(score_block, bias, labels)
+        return BlockRecogniser(Distances(self.distance, project.scores, self.prototypes), bias, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +71,32 @@ class FunctionScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what normalises raw samples and calls the function, a block at a time."""
+        return BlockRecogniser(_OfRaw(self.function, normalisation), bias, labels)
 
-        def score_block(X: npt.NDArray[Any]) -> FloatArray:
-            floats = as_samples(X)
-            require_finite(floats, "X")
-            return self.function(normalisation.of_rows(floats))
 
-        return BlockRecogniser(score_block, bias, labels)
+# Objects and not functions within functions, so that recognisers can be pickled.
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Minus the distances of what lies somewhere from prototypes."""
+
+    distance: Distance
+    place: Callable[[npt.NDArray[Any]], FloatArray]
+    prototypes: Float64Array
+
+    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the scores of a block of samples."""
+        return -checked_distances(self.distance, self.place(X), self.prototypes)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRaw:
+    function: Callable[[FloatArray], FloatArray]
+    normalisation: Normalisation
+
+    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
+        floats = as_samples(X)
+        require_finite(floats, "X")
+        return self.function(self.normalisation.of_rows(floats))
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:

@@ -31,15 +31,9 @@ COMMANDS = {
 class CommandParser(argparse.ArgumentParser):
     """The parser of one command, whose module is loaded when it is first asked."""
 
-    command = ""
-    _is_filled = False
-
     def fill(self) -> None:
         """Add the arguments of the command."""
-        if self._is_filled:
-            return
-        self._is_filled = True
-        module = importlib.import_module(f"jcmspl.cli.{self.command}")
+        module = importlib.import_module(f"jcmspl.cli.{self.prog.split()[-1]}")
         self.description = textwrap.fill(module.DESCRIPTION, 79)
         self.epilog = f"examples:\n{module.EXAMPLES}"
         module.add_arguments(self)
@@ -52,22 +46,15 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def parser(*, filled: bool = False) -> argparse.ArgumentParser:
-    """Return the parser of the whole command line; filled with all commands, or each when it is called."""
-    main_parser = argparse.ArgumentParser(
+def parser() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
+    """Return the parser of the whole command line, and those of the commands, each filled when it parses."""
+    whole = argparse.ArgumentParser(
         prog="jcmspl",
         description="Zero-shot recognition: name classes never seen in training, from vectors that describe them.",
         epilog="Start with `jcmspl demo`. Every command has examples: `jcmspl fit --help`.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    main_parser.add_argument("--version", action="version", version=f"jcmspl {__version__}")
-    commands = main_parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser
-    )
+    whole.add_argument("--version", action="version", version=f"jcmspl {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser)
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.command = name
-        if filled:
-            command.fill()
-            command.description = text  # shells have room for a line
-    return main_parser
+        commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    return whole, commands.choices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, show
+from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, refuse_full, show
 
 DESCRIPTION = "Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."
 EXAMPLES = """\
@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     layout = arguments.to or ("npz" if output.suffix == ".npz" else "xlsa17")
     if layout == "npz":
         refuse_existing(arguments.output, arguments.force)
-    elif output.is_dir() and any(output.iterdir()) and not arguments.force:
-        raise FileExistsError(f"{output} is not empty: choose another name, or add --force to write into it")
+    else:
+        refuse_full(output, arguments.force)
     dataset = dataset_of(arguments)
     (save_npz if layout == "npz" else save_xlsa17)(dataset, output, overwrite=arguments.force)
     data = {"output": str(output), "layout": layout, "samples": len(dataset.X)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, dataset_of, require_charts
+from jcmspl.cli._options import add_data, add_messages, dataset_of, refuse_full
 
 DESCRIPTION = """\
 Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence: an
@@ -28,11 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.experiments import reproduce
+    from jcmspl.report.figures import require_matplotlib
 
     folder = Path(arguments.output)
-    if folder.is_dir() and any(folder.iterdir()) and not arguments.force:
-        raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
-    require_charts(folder / "report.html")
+    refuse_full(folder, arguments.force)
+    require_matplotlib()
     results = reproduce(dataset_of(arguments), random_state=arguments.seed, progress=not arguments.quiet)
     files = results.save(folder, plots=True, overwrite=arguments.force)
     if arguments.json:

@@ -59,14 +59,13 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     return dataset if arguments.hold_out is None else dataset.held_out(arguments.hold_out, arguments.seed)
 
 
-def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = False) -> None:
-    """Add the output file and whether it may replace another."""
-    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=help_text)
-    parser.add_argument("--force", action="store_true", help="write over an existing file")
-
-
-def add_messages(parser: argparse.ArgumentParser) -> None:
-    """Add how much is said, and in which form."""
+def add_output(
+    parser: argparse.ArgumentParser, help_text: str | None = None, *, metavar: str = "FILE", required: bool = False
+) -> None:
+    """Add the output file, if there is one, and in which form results and how many messages are printed."""
+    if help_text is not None:
+        parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
+        parser.add_argument("--force", action="store_true", help="write over what is there")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
 

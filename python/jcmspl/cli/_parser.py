@@ -9,9 +9,9 @@ from typing import Any
 
 from jcmspl.support.version import __version__
 
-#: The commands, each a module of this name, in the order of the help. A module has DESCRIPTION and EXAMPLES, LOADS (the
-#: modules that take long to load, without which it cannot run), add_arguments(parser) and run(arguments); it imports
-#: nothing that takes long before it runs.
+#: The commands, each a module of this name, in the order of the help. A module has a docstring, which is its help,
+#: EXAMPLES, LOADS (the modules that take long to load, without which it cannot run), add_arguments(parser) and
+#: run(arguments); it imports nothing that takes long before it runs.
 COMMANDS = {
     "demo": "see it work: handwritten digits that were never seen in training",
     "fit": "learn from a data set and write the model",
@@ -34,7 +34,7 @@ class CommandParser(argparse.ArgumentParser):
     def fill(self) -> None:
         """Add the arguments of the command."""
         module = importlib.import_module(f"jcmspl.cli.{self.prog.split()[-1]}")
-        self.description = textwrap.fill(module.DESCRIPTION, 79)
+        self.description = textwrap.fill(" ".join((module.__doc__ or "").split()), 79)
         self.epilog = f"examples:\n{module.EXAMPLES}"
         module.add_arguments(self)
         self.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -1,4 +1,7 @@
-"""``jcmspl bench``: how fast a fit is on this machine."""
+"""Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns.
+
+The benchmarks against other packages are in bench/ of the sources.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from jcmspl.cli._options import add_messages, show
+from jcmspl.cli._options import add_output, show
 
 #: Sizes of the paper's data sets; there are as many concepts as training classes.
 SIZES = ("samples", "features", "attributes", "classes")
 SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.
 _PAUSE = 0.15
-DESCRIPTION = """\
-Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns. The
-benchmarks against other packages are in bench/ of the sources."""
 EXAMPLES = """\
   jcmspl bench                                             a data set of the size of AwA
   jcmspl bench --shape CUB --repeats 10
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="N", type=int, help="in place of that of the shape")
     parser.add_argument("--iterations", metavar="N", type=int, default=35, help="(default: 35)")
     parser.add_argument("--repeats", metavar="N", type=int, default=5, help="turns of each (default: 5)")
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

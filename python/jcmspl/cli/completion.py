@@ -1,10 +1,9 @@
-"""``jcmspl completion``: completion of the command line by the shell."""
+"""Print the script that makes a shell complete `jcmspl`, its options and their values."""
 
 from __future__ import annotations
 
 import argparse
 
-DESCRIPTION = "Print the script that makes a shell complete `jcmspl`, its options and their values."
 EXAMPLES = """\
   eval "$(jcmspl completion bash)"                         in ~/.bashrc
   eval "$(jcmspl completion zsh)"                          in ~/.zshrc, after compinit

@@ -1,13 +1,12 @@
-"""``jcmspl convert``: from one layout of data to another."""
+"""Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, refuse_full, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_full, show
 
-DESCRIPTION = "Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."
 EXAMPLES = """\
   jcmspl convert cub/ -o cub.npz                           one file that is read without a copy
   jcmspl convert features.npy --labels labels.txt --classes attributes.csv --split split.csv -o mine/ --to xlsa17
@@ -23,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--to", choices=("npz", "xlsa17"), help="the layout (default: npz for *.npz, else xlsa17)")
     add_output(parser, "an .npz file, or a folder for xlsa17", required=True)
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

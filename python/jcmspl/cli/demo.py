@@ -1,4 +1,4 @@
-"""``jcmspl demo``: the whole of it on data that comes with the package."""
+"""Train on images of seven handwritten digits and recognise three others by descriptions of their strokes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import argparse
 import warnings
 from typing import Any
 
-from jcmspl.cli._options import add_messages, add_output, refuse_report, say, show
+from jcmspl.cli._options import add_output, refuse_report, say, show
 
 _SHADES = " .:-=+*#%@"
-DESCRIPTION = """\
-Train on images of seven handwritten digits and recognise three others by descriptions of their strokes."""
 EXAMPLES = """\
   jcmspl demo
   jcmspl demo -o digits.html                               with plots, to be opened in a browser
@@ -21,7 +19,6 @@ LOADS = ("jcmspl.evaluation.evaluate",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_output(parser, "also write a report: .html, .md, .json or .txt")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

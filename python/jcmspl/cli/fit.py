@@ -1,14 +1,13 @@
-"""``jcmspl fit``: learn from a data set and write the model."""
+"""Learn from the training part of a data set and write the model to a file."""
 
 from __future__ import annotations
 
 import argparse
 
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, show
 from jcmspl.models import registry
 
-DESCRIPTION = "Learn from the training part of a data set and write the model to a file."
 EXAMPLES = """\
   jcmspl fit cub/ -o cub.safetensors                       an xlsa17 folder
   jcmspl fit cub/ -o cub.safetensors --calibrate           for generalized recognition as well
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
     add_output(parser, "the model, a safetensors file", required=True)
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

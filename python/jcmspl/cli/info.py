@@ -1,4 +1,4 @@
-"""``jcmspl info``: what is in a model or data file."""
+"""Tell what is in a model or in a data set."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._options import add_data, add_messages, dataset_of, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, show
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
-DESCRIPTION = "Tell what is in a model or in a data set."
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
@@ -20,7 +19,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""``jcmspl methods``: what there is to choose from with ``--model``."""
+"""List the methods that `--model` takes: what each is, the paper it comes from, and its parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import textwrap
 from typing import Any
 
 from jcmspl.cli._models import parameter_names
-from jcmspl.cli._options import add_messages, show
+from jcmspl.cli._options import add_output, show
 from jcmspl.models import registry
 from jcmspl.report.text import markdown_table
 
-DESCRIPTION = "List the methods that `--model` takes: what each is, the paper it comes from, and its parameters."
 EXAMPLES = """\
   jcmspl methods
   jcmspl methods SAE ESZSL                                 only these
@@ -25,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("names", metavar="NAME", nargs="*", help="methods to tell of (default: all)")
     parser.add_argument("--markdown", action="store_true", help="print a table, as in docs/methods.md")
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

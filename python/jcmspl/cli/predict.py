@@ -1,4 +1,4 @@
-"""``jcmspl predict``: name samples."""
+"""Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV or npz."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_messages, add_output, refuse_existing, say, show
+from jcmspl.cli._options import add_output, refuse_existing, say, show
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
 
 _CHUNK = 8192
-DESCRIPTION = "Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV or npz."
 EXAMPLES = """\
   jcmspl predict model.safetensors features.npy                         the best class of each row, as CSV
   jcmspl predict model.safetensors features.npy --top 5 --scores -o named.csv
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
     add_output(parser, ".csv or .npz; default: CSV to standard output")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,15 +1,15 @@
-"""``jcmspl reproduce``: the experiments of the paper."""
+"""Run the experiments of the paper on a data set, and write an HTML report, CSV files and plots.
+
+Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, dataset_of, refuse_full
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full
 
-DESCRIPTION = """\
-Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence: an
-HTML report, CSV files and plots."""
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
   jcmspl reproduce cub/ -o cub-experiments                 then open cub-experiments/report.html
@@ -20,9 +20,7 @@ LOADS = ("jcmspl.evaluation.experiments",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write the results")
-    parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
-    add_messages(parser)
+    add_output(parser, "where to write the results", metavar="FOLDER", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

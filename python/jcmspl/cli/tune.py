@@ -1,4 +1,7 @@
-"""``jcmspl tune``: choose the parameters by cross-validation over classes."""
+"""Choose weights, space and normalisation by cross-validation over the training classes of a data set.
+
+Nothing of the test parts is looked at.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import add_method, made, values_of
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, show
 from jcmspl.models import registry
 
-DESCRIPTION = """\
-Choose weights, space and normalisation by cross-validation over the training classes of a data set; nothing of the
-test parts is looked at."""
 EXAMPLES = """\
   jcmspl tune cub/                                         prints the best settings
   jcmspl tune cub/ -o cub.safetensors --results grid.csv   writes the model and all that was tried
@@ -47,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_output(parser, "the model with the best settings, a safetensors file")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

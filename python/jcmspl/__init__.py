@@ -83,30 +83,26 @@ else:  # hidden from type checkers, which would take any name to be there
 
     def __getattr__(name):
         """Load what is asked for by name (PEP 562); from then on it is found without this."""
-        if name.startswith("_"):
-            raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
+        import importlib
+
         with _one_at_a_time:
-            globals()[name] = value = _loaded(name)
+            if name in _MODULES or name in _LAYERS:
+                value = importlib.import_module(f"jcmspl.{name}")
+            elif name in _HOME_OF:
+                value = getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
+            else:
+                from jcmspl.models import registry
+
+                if name.startswith("_") or name not in registry.names():
+                    raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
+                value = registry.get(name)
+            globals()[name] = value
         return value
 
-    def _loaded(name):
-        import importlib
-
-        if name in _MODULES or name in _LAYERS:
-            return importlib.import_module(f"jcmspl.{name}")
-        if name in _HOME_OF:
-            return getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
-        if name in _registry().names():
-            return _registry().get(name)
-        raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
-
     def __dir__():
-        return sorted({*__all__, *_MODULES, *_registry().names(), *(n for n in globals() if n.startswith("__"))})
+        from jcmspl.models import registry
 
-    def _registry():
-        import importlib
-
-        return importlib.import_module("jcmspl.models.registry")
+        return sorted({*__all__, *_MODULES, *registry.names(), *(n for n in globals() if n.startswith("__"))})
 
 
 __all__ = [

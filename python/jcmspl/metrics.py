@@ -1,21 +1,4 @@
 """Metrics of zero-shot recognition: ``jcmspl.metrics``."""
 
-from jcmspl.evaluation.metrics import (
-    SeenUnseenCurve,
-    Tally,
-    accuracy,
-    confusion_matrix,
-    generalized_curve,
-    harmonic_mean,
-    hit_at_k,
-)
-
-__all__ = [
-    "SeenUnseenCurve",
-    "Tally",
-    "accuracy",
-    "confusion_matrix",
-    "generalized_curve",
-    "harmonic_mean",
-    "hit_at_k",
-]
+from jcmspl.evaluation.metrics import *  # noqa: F403
+from jcmspl.evaluation.metrics import __all__ as __all__

@@ -18,6 +18,11 @@ from jcmspl.models import registry
 from support.command import jcmspl
 
 
+def data_of(*arguments):
+    """Return what a command gives as JSON."""
+    return json.loads(jcmspl(*arguments, "--json").stdout)
+
+
 class TestHelp:
     def test_without_a_command(self):
         assert "jcmspl demo" in jcmspl(code=2).stdout
@@ -51,7 +56,7 @@ def test_demo(tmp_path):
     assert "ridge" in result.stdout
     assert "right: it is a" in result.stdout
     assert "<svg" in (tmp_path / "digits.html").read_text()
-    data = json.loads(jcmspl("demo", "--json", "--quiet").stdout)
+    data = data_of("demo", "--quiet")
     accuracy = data["jcmspl"]["results"][0]["standard"]["per_class"]
     assert accuracy > 0.5  # chance is a third
     assert accuracy > data["ridge"]["results"][0]["standard"]["per_class"]
@@ -70,7 +75,7 @@ def test_fit_is_the_fit_of_the_library(model):
 def test_fit_options(tmp_path):
     path = tmp_path / "m.safetensors"
     options = ["--class-match", "2", "--space", "visual", "--feature-normalisation", "zscore", "--statistics"]
-    data = json.loads(jcmspl("fit", "digits", "-o", path, "--json", *options, "--part", "train", "--quiet").stdout)
+    data = data_of("fit", "digits", "-o", path, *options, "--part", "train", "--quiet")
     assert data["n_seen_classes"] == 5
     loaded = load(path)
     assert (loaded.class_match, loaded.space, loaded.feature_normalisation) == (2, "visual", "zscore")
@@ -84,7 +89,7 @@ def test_evaluate(model, tmp_path):
     assert "per class" in text
     assert "harmonic mean" in text
     assert "<svg" in (tmp_path / "report.html").read_text()
-    data = json.loads(jcmspl("evaluate", model, "digits", "--json", "--space", "concept", "--hits", "1", "2").stdout)
+    data = data_of("evaluate", model, "digits", "--space", "concept", "--hits", "1", "2")
     assert [result["space"] for result in data["results"]] == ["concept"]
     digits = load_digits()
     expected = load(model).recogniser(candidates=digits.unseen, space="concept").predict(digits.part("test_unseen")[0])
@@ -126,7 +131,7 @@ class TestPredict:
         assert first["row"] == 0
         assert len(first["labels"]) == len(first["scores"]) == 2
         out = tmp_path / "n.csv"
-        assert json.loads(jcmspl("predict", model, own / "features.npy", "--json", "-o", out).stdout)["samples"] == 1797
+        assert data_of("predict", model, own / "features.npy", "-o", out)["samples"] == 1797
 
     def test_no_samples(self, model, tmp_path):
         np.save(tmp_path / "empty.npy", np.empty((0, 64)))
@@ -156,10 +161,10 @@ def test_own_data_from_files_to_a_table(own, tmp_path):
     files = [own / "features.npy", "--labels", own / "labels.txt", "--classes", own / "classes.csv"]
     split = ["--split", own / "split.csv"]
     jcmspl("fit", *files, *split, "-o", tmp_path / "m.safetensors")
-    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", *files, *split, "--json").stdout)
+    data = data_of("evaluate", tmp_path / "m.safetensors", *files, *split)
     assert data["results"][0]["standard"]["per_class"] > 0.5
     # a folder with these names is a data set by itself
-    assert json.loads(jcmspl("info", own, "--json").stdout)["samples"]["test_unseen"] == 539
+    assert data_of("info", own)["samples"]["test_unseen"] == 539
     jcmspl("fit", *files, "--unseen", "0.3", "--seed", "1", "-o", tmp_path / "n.safetensors")
     assert len(load(tmp_path / "n.safetensors").unseen_classes_) == 3
 
@@ -194,7 +199,7 @@ def test_labels_in_text_files_are_those_of_a_model_with_numbers(tmp_path):
     as_text = [tmp_path / "X.npy", "--labels", tmp_path / "y.txt", "--classes", tmp_path / "classes.csv", *split]
     path = tmp_path / "m.safetensors"
     jcmspl("fit", *as_numbers, "-o", path)
-    one, two = (json.loads(jcmspl("evaluate", path, *files, "--json").stdout) for files in (as_numbers, as_text))
+    one, two = (data_of("evaluate", path, *files) for files in (as_numbers, as_text))
     assert one["results"] == two["results"]
     named = jcmspl("predict", path, tmp_path / "X.npy", "--classes", tmp_path / "classes.csv", "--candidates", "unseen")
     seen = {str(label) for label in load(path).classes_}
@@ -211,7 +216,7 @@ def test_a_model_of_some_of_the_seen_classes(tmp_path):
     """Test samples of seen classes that it was not trained on are neither seen nor unseen to it."""
     path = tmp_path / "m.safetensors"
     jcmspl("fit", "digits", "--part", "train", "-o", path)
-    data = json.loads(jcmspl("evaluate", path, "digits", "--json").stdout)
+    data = data_of("evaluate", path, "digits")
     assert data["dataset"]["samples"]["trainval"] == len(load_digits().rows("train"))
     assert data["dataset"]["samples"]["test_seen"] < len(load_digits().rows("test_seen"))
     digits, fitted = load_digits(), load(path)
@@ -225,11 +230,9 @@ def test_hold_out(tmp_path):
     digits = load_digits()
     parts = {name: rows for name, rows in digits.parts.items() if name != "test_seen"}
     save_npz(Dataset("few", digits.X, digits.y, digits.classes, parts), tmp_path / "few.npz")
-    data = json.loads(jcmspl("info", tmp_path / "few.npz", "--hold-out", "0.2", "--json").stdout)
+    data = data_of("info", tmp_path / "few.npz", "--hold-out", "0.2")
     assert data["samples"]["test_seen"] > 150
-    compared = json.loads(
-        jcmspl("compare", tmp_path / "few.npz", "--methods", "FPL", "--repeats", "0", "--json").stdout
-    )
+    compared = data_of("compare", tmp_path / "few.npz", "--methods", "FPL", "--repeats", "0")
     assert compared["rows"][0]["generalized"]["harmonic_mean"] > 0
 
 
@@ -251,22 +254,22 @@ def test_three_classes_give_json(tmp_path):
 
 
 def test_tuning_few_classes_is_prudent():
-    data = json.loads(jcmspl("tune", "digits", "--json", "--quiet").stdout)
+    data = data_of("tune", "digits", "--quiet")
     assert data["n_splits"] == 15
     assert data["best_params"]["visual_reconstruction"] < 100
-    assert json.loads(jcmspl("tune", "digits", "--json", "--folds", "3", "--choose", "best").stdout)["n_splits"] == 3
+    assert data_of("tune", "digits", "--folds", "3", "--choose", "best")["n_splits"] == 3
 
 
 def test_info(model):
     text = jcmspl("info", model).stdout
     assert "'two'" in text
     assert "JCMSPL" in text
-    assert json.loads(jcmspl("info", "digits", "--json").stdout)["n_attributes"] == 24
+    assert data_of("info", "digits")["n_attributes"] == 24
 
 
 def test_tune(tmp_path):
     out, grid = tmp_path / "m.safetensors", tmp_path / "grid.csv"
-    data = json.loads(jcmspl("tune", "digits", "-o", out, "--results", grid, "--json", "--halving").stdout)
+    data = data_of("tune", "digits", "-o", out, "--results", grid, "--halving")
     assert 0 < data["best_score"] <= 1
     assert load(out).get_params()["space"] == data["best_params"]["space"]
     with open(grid) as file:
@@ -281,13 +284,13 @@ def test_compare(tmp_path):
     assert " *" in text
     assert "random splits" in text
     assert "ESZSL" in out.read_text()
-    data = json.loads(jcmspl("compare", "digits", "--methods", "RPL", "--repeats", "0", "--json").stdout)
+    data = data_of("compare", "digits", "--methods", "RPL", "--repeats", "0")
     assert data["rows"][0]["repeats"] == []
 
 
 def test_bench():
     shape = ["--samples", "300", "--features", "20", "--attributes", "5", "--classes", "6", "--repeats", "1"]
-    data = json.loads(jcmspl("bench", *shape, "--json").stdout)
+    data = data_of("bench", *shape)
     assert data["ratio"] == pytest.approx(data["fit_seconds"] / data["gram_seconds"])
     assert "times NumPy's X.T @ X" in jcmspl("bench", *shape).stdout
     assert "a sample for each class" in jcmspl("bench", "--samples", "3", code=1).stderr
@@ -339,6 +342,6 @@ def test_on_real_files(data_folder, tmp_path):
     if not cub.is_dir():
         pytest.skip("no cub/ in the folder of benchmark data")
     jcmspl("fit", cub, "-o", tmp_path / "m.safetensors")
-    data = json.loads(jcmspl("evaluate", tmp_path / "m.safetensors", cub, "--json").stdout)
+    data = data_of("evaluate", tmp_path / "m.safetensors", cub)
     assert data["results"][0]["standard"]["per_class"] > 0.62
     assert len(load_dataset(cub).unseen) == data["dataset"]["n_unseen_classes"] == 50

@@ -5,7 +5,7 @@ import contextlib
 import io
 import json
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,13 +20,6 @@ from jcmspl.support.names import ABLATIONS
 ROOT = Path(__file__).parents[2]
 
 
-class Printed(NamedTuple):
-    """What a command printed."""
-
-    stdout: str
-    stderr: str
-
-
 def jcmspl(*arguments, code=0):
     """Run a command in this process, check its exit code, and return what it printed."""
     out, err = io.StringIO(), io.StringIO()
@@ -36,7 +29,12 @@ def jcmspl(*arguments, code=0):
         except SystemExit as end:
             ended = end.code
     assert ended == code, err.getvalue()
-    return Printed(out.getvalue(), err.getvalue())
+    return SimpleNamespace(stdout=out.getvalue(), stderr=err.getvalue())
+
+
+def data_of(*arguments):
+    """Return what a command gives as JSON."""
+    return json.loads(jcmspl(*arguments, "--json").stdout)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ class TestFit:
     @pytest.mark.parametrize("name", registry.names())
     def test_every_method(self, name, tmp_path):
         path = tmp_path / "m.safetensors"
-        data = json.loads(jcmspl("fit", "digits", "--model", name, "-o", path, "--json", "--quiet").stdout)
+        data = data_of("fit", "digits", "--model", name, "-o", path, "--quiet")
         assert data["model"] == type(load(path)).__name__ == name
         assert data["n_samples"] == len(load_digits().rows("trainval"))
         assert ("n_iter" in data) == hasattr(load(path), "n_iter_")
@@ -81,7 +79,7 @@ class TestFit:
 
 def test_defaults_that_the_help_tells_are_true():
     model = JCMSPL()
-    for name, _, _, _, default in _models.SHORTCUTS:
+    for name, (_, _, default) in _models.SHORTCUTS.items():
         assert getattr(model, name) == default
 
 
@@ -113,16 +111,14 @@ def test_no_settings(text):
 class TestTune:
     def test_a_method_with_its_own_grid(self, tmp_path):
         path = tmp_path / "m.safetensors"
-        data = json.loads(jcmspl("tune", "digits", "--model", "SAE", "--folds", "2", "--json", "-o", path).stdout)
+        data = data_of("tune", "digits", "--model", "SAE", "--folds", "2", "-o", path)
         assert set(data["best_params"]) == {"weight", "space"}
         assert load(path).weight == data["best_params"]["weight"]
 
     def test_values_to_try_and_to_keep(self, tmp_path):
         path = tmp_path / "m.safetensors"
         given = ["--set", "alpha=1,10", "--set", "alpha=100", "--set", "space=visual"]
-        data = json.loads(
-            jcmspl("tune", "digits", "--model", "RPL", *given, "--folds", "2", "--json", "-o", path).stdout
-        )
+        data = data_of("tune", "digits", "--model", "RPL", *given, "--folds", "2", "-o", path)
         assert list(data["best_params"]) == ["alpha"]
         assert load(path).space == "visual"
 
@@ -131,18 +127,15 @@ class TestTune:
         search = JCMSPLCV(cv=2, class_match=1.0, space=["semantic", "visual"], progress=False)
         search.fit(*digits.part("trainval"), class_vectors=digits.classes)
         given = ["--folds", "2", "--set", "class_match=1", "--space", "semantic", "visual"]
-        data = json.loads(jcmspl("tune", "digits", *given, "--json", "--quiet").stdout)
+        data = data_of("tune", "digits", *given, "--quiet")
         assert data["best_params"].items() <= search.best_params_.items()
         assert data["best_score"] == pytest.approx(search.best_score_)
 
 
 class TestAfterAFit:
     def test_evaluate(self, ridge):
-        options = ["--json", "--space", "semantic"]
-        plain, dot = (
-            json.loads(jcmspl("evaluate", ridge, "digits", *options, *more).stdout)
-            for more in ([], ["--set", "metric=dot", "--set", "seen_bias=0.25", "--model", "RidgeVS"])
-        )
+        settings = ["--set", "metric=dot", "--set", "seen_bias=0.25", "--model", "RidgeVS"]
+        plain, dot = (data_of("evaluate", ridge, "digits", "--space", "semantic", *more) for more in ([], settings))
         assert plain["results"][0]["standard"] != dot["results"][0]["standard"]
         assert dot["results"][0]["generalized"]["seen_bias"] == 0.25
 
@@ -177,9 +170,9 @@ class TestMistakes:
         ("arguments", "message"),
         [
             (["--set", "class_macth=1"], "JCMSPL has no parameter 'class_macth': did you mean class_match? There are"),
-            (["--model", "RidgeVS", "--max-iter", "3"], "--max-iter is not for RidgeVS, whose parameters are alpha,"),
-            (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a fit takes one: `jcmspl tune`"),
-            (["--set", "tol=1", "--tol", "2"], "tol is given twice"),
+            (["--model", "RidgeVS", "--max-iter", "3"], "RidgeVS has no parameter 'max_iter': There are alpha,"),
+            (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a model takes one: `jcmspl tune`"),
+            (["--set", "tol=1", "--tol", "2"], "2 values of tol, but a model takes one"),
             (["--model", "RidgeVS", "--set", "alpha=-1"], "alpha must be"),
             (["--model", "RidgeVS", "--set", "alpha=much"], "alpha must be a number, but is 'much'"),
             (["--set", "space=moon"], "space must be one of"),
@@ -212,7 +205,7 @@ class TestMistakes:
 
     def test_a_bias_twice(self, ridge, own):
         given = ["--seen-bias", "1", "--set", "seen_bias=2"]
-        assert "given twice" in jcmspl("predict", ridge, own / "features.npy", *given, code=1).stderr
+        assert "2 values of seen_bias" in jcmspl("predict", ridge, own / "features.npy", *given, code=1).stderr
 
 
 class TestMethods:
@@ -222,7 +215,7 @@ class TestMethods:
         assert "alpha=1.0" in text
 
     def test_some_as_json(self):
-        data = json.loads(jcmspl("methods", "SAE", "--json").stdout)
+        data = data_of("methods", "SAE")
         assert list(data) == ["SAE"]
         assert data["SAE"]["parameters"]["weight"] == 1
         assert data["SAE"]["summary"].startswith("Semantic autoencoder")
@@ -231,7 +224,7 @@ class TestMethods:
         assert "did you mean ESZSL?" in jcmspl("methods", "ESZLS", code=1).stderr
 
     def test_what_can_be_compared(self):
-        assert set(_models.MethodNames(*ABLATIONS)) == set(tunable_methods())
+        assert {*registry.names(), *ABLATIONS} == set(tunable_methods())
         assert "invalid choice" in jcmspl("compare", "digits", "--methods", "SEA", code=2).stderr
 
 

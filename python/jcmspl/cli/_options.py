@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jcmspl.io.json_text import dumps
 from jcmspl.support.names import LAYOUTS
 
 if TYPE_CHECKING:
@@ -35,47 +33,39 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
     """Read the data set that the options name."""
-    dataset = _read(arguments)
-    if arguments.hold_out is not None:
-        dataset = dataset.held_out(arguments.hold_out, arguments.seed)
-    return dataset
-
-
-def _read(arguments: argparse.Namespace) -> Dataset:
     from jcmspl.datasets import load_arrays, load_dataset
 
-    path = Path(arguments.data)
-    own = {"labels": arguments.labels, "class_vectors": arguments.classes, "split": arguments.split}
+    path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
+    own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
-    if arguments.unseen is not None:
-        given["unseen"] = arguments.unseen
-    if arguments.classes is not None and path.is_file() and arguments.layout in (None, "arrays"):
-        return load_arrays(arguments.data, random_state=arguments.seed, **given)
-    if given and not (path.is_dir() and arguments.layout == "arrays"):
-        hint = "" if arguments.classes is not None else ": give the class vectors with --classes FILE"
+    if classes is not None and path.is_file() and layout in (None, "arrays"):
+        dataset = load_arrays(arguments.data, random_state=arguments.seed, **given)
+    elif given and not (path.is_dir() and layout == "arrays"):
+        hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
             f"--labels, --classes, --split and --unseen are for own data, where DATA is a file of features{hint}"
         )
-    if path.is_file() and path.suffix in (".npy", ".csv", ".parquet"):
+    elif path.is_file() and path.suffix in (".npy", ".csv", ".parquet"):
         raise ValueError(f"{path} holds features alone: give the class vectors with --classes FILE (see --help)")
-    if arguments.attributes is not None:
-        given["attributes"] = arguments.attributes
-    try:
-        return load_dataset(arguments.data, arguments.layout, **given)
-    except TypeError as error:
-        if "attributes" in str(error):
-            raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
-        raise
+    else:
+        if arguments.attributes is not None:
+            given["attributes"] = arguments.attributes
+        try:
+            dataset = load_dataset(arguments.data, layout, **given)
+        except TypeError as error:
+            if "attributes" in str(error):
+                raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+            raise
+    return dataset if arguments.hold_out is None else dataset.held_out(arguments.hold_out, arguments.seed)
 
 
-def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = False) -> None:
-    """Add the output file and whether it may replace another."""
-    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=help_text)
-    parser.add_argument("--force", action="store_true", help="write over an existing file")
-
-
-def add_messages(parser: argparse.ArgumentParser) -> None:
-    """Add how much is said, and in which form."""
+def add_output(
+    parser: argparse.ArgumentParser, help_text: str | None = None, *, metavar: str = "FILE", required: bool = False
+) -> None:
+    """Add the output file, if there is one, and in which form results and how many messages are printed."""
+    if help_text is not None:
+        parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
+        parser.add_argument("--force", action="store_true", help="write over what is there")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
 
@@ -88,6 +78,8 @@ def say(arguments: argparse.Namespace, text: str) -> None:
 
 def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None:
     """Print a result: for machines or for people."""
+    from jcmspl.io.json_text import dumps
+
     print(dumps(data) if arguments.json else text)
 
 
@@ -103,19 +95,16 @@ def refuse_existing(path: str | None, force: bool) -> None:
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
 
 
+def refuse_full(folder: Path, force: bool) -> None:
+    """Refuse a folder for output that has something in it."""
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
+
+
 def refuse_report(path: str | None, force: bool) -> None:
     """Refuse a report that exists, or that cannot be written in this form, before any work is done."""
     from jcmspl.evaluation.report import Report
 
     refuse_existing(path, force)
-    if path is None:
-        return
-    Report.check_name(path)
-    if Path(path).suffix.lower() in (".html", ".htm"):
-        require_charts(path)
-
-
-def require_charts(what: str | Path) -> None:
-    """Refuse what has charts in it where they cannot be drawn."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ImportError(f"{what} has charts, which needs the package matplotlib: pip install 'jcmspl[plots]'")
+    if path is not None:
+        Report.check_name(path)

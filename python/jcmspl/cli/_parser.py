@@ -9,9 +9,9 @@ from typing import Any
 
 from jcmspl.support.version import __version__
 
-#: The commands, each a module of this name, in the order of the help. A module has DESCRIPTION and EXAMPLES, LOADS (the
-#: modules that take long to load, without which it cannot run), add_arguments(parser) and run(arguments); it imports
-#: nothing that takes long before it runs.
+#: The commands, each a module of this name, in the order of the help. A module has a docstring, which is its help,
+#: EXAMPLES, LOADS (the modules that take long to load, without which it cannot run), add_arguments(parser) and
+#: run(arguments); it imports nothing that takes long before it runs.
 COMMANDS = {
     "demo": "see it work: handwritten digits that were never seen in training",
     "fit": "learn from a data set and write the model",
@@ -31,16 +31,10 @@ COMMANDS = {
 class CommandParser(argparse.ArgumentParser):
     """The parser of one command, whose module is loaded when it is first asked."""
 
-    command = ""
-    _is_filled = False
-
     def fill(self) -> None:
         """Add the arguments of the command."""
-        if self._is_filled:
-            return
-        self._is_filled = True
-        module = importlib.import_module(f"jcmspl.cli.{self.command}")
-        self.description = textwrap.fill(module.DESCRIPTION, 79)
+        module = importlib.import_module(f"jcmspl.cli.{self.prog.split()[-1]}")
+        self.description = textwrap.fill(" ".join((module.__doc__ or "").split()), 79)
         self.epilog = f"examples:\n{module.EXAMPLES}"
         module.add_arguments(self)
         self.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -52,22 +46,15 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def parser(*, filled: bool = False) -> argparse.ArgumentParser:
-    """Return the parser of the whole command line; filled with all commands, or each when it is called."""
-    main_parser = argparse.ArgumentParser(
+def parser() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
+    """Return the parser of the whole command line, and those of the commands, each filled when it parses."""
+    whole = argparse.ArgumentParser(
         prog="jcmspl",
         description="Zero-shot recognition: name classes never seen in training, from vectors that describe them.",
         epilog="Start with `jcmspl demo`. Every command has examples: `jcmspl fit --help`.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    main_parser.add_argument("--version", action="version", version=f"jcmspl {__version__}")
-    commands = main_parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser
-    )
+    whole.add_argument("--version", action="version", version=f"jcmspl {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser)
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.command = name
-        if filled:
-            command.fill()
-            command.description = text  # shells have room for a line
-    return main_parser
+        commands.add_parser(name, help=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    return whole, commands.choices

@@ -21,10 +21,10 @@ def main(argv: Sequence[str] | None) -> int:
     """Run the command line and return its exit code; without arguments those of the process count."""
     own_process = argv is None
     with _ending_at_once(own_process):
-        main_parser = parser()
-        arguments = main_parser.parse_args(argv)
+        whole, _ = parser()
+        arguments = whole.parse_args(argv)
     if arguments.command is None:
-        main_parser.print_help()
+        whole.print_help()
         return USAGE
     warnings.showwarning = _shown_by(arguments)
     try:
@@ -42,10 +42,17 @@ def main(argv: Sequence[str] | None) -> int:
             raise
         sys.excepthook(*sys.exc_info())
         return INTERRUPTED
-    except _user_errors() as error:
-        if arguments.debug:
+    except Exception as error:
+        from numpy.linalg import LinAlgError
+
+        # what a user can do something about is told in a sentence, without a traceback
+        for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError)
+        if arguments.debug or not isinstance(error, for_users):
             raise
-        print(f"jcmspl {arguments.command}: {_sentence(error)}", file=sys.stderr)
+        sentence = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            sentence = f"{error.filename}: {error.strerror}"
+        print(f"jcmspl {arguments.command}: {sentence}", file=sys.stderr)
         return FAILED
     return OK
 
@@ -73,13 +80,6 @@ def _end(*_: Any) -> None:
     os._exit(INTERRUPTED)
 
 
-def _user_errors() -> tuple[type[Exception], ...]:
-    """Return what a user can do something about: told in a sentence, without a traceback."""
-    import numpy as np
-
-    return ValueError, TypeError, OSError, ImportError, np.linalg.LinAlgError
-
-
 def _shown_by(arguments: argparse.Namespace) -> Any:
     """Return what shows a warning: as a line, once, and not at all where quiet is wanted."""
     told: set[str] = set()
@@ -90,9 +90,3 @@ def _shown_by(arguments: argparse.Namespace) -> Any:
         told.add(str(message))
 
     return show
-
-
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__

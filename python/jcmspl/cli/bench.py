@@ -1,4 +1,7 @@
-"""``jcmspl bench``: how fast a fit is on this machine."""
+"""Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns.
+
+The benchmarks against other packages are in bench/ of the sources.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from jcmspl.cli._options import add_messages, show
+from jcmspl.cli._options import add_output, show
 
-#: Samples, features, attributes and training classes (as many as concepts) of the paper's data sets.
+#: Sizes of the paper's data sets; there are as many concepts as training classes.
+SIZES = ("samples", "features", "attributes", "classes")
 SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
 # NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.
 _PAUSE = 0.15
-DESCRIPTION = """\
-Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns. The
-benchmarks against other packages are in bench/ of the sources."""
 EXAMPLES = """\
   jcmspl bench                                             a data set of the size of AwA
   jcmspl bench --shape CUB --repeats 10
@@ -27,11 +28,11 @@ LOADS = ("jcmspl.core.solver",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--shape", choices=list(SHAPES), default="AwA", help="of a known data set (default: AwA)")
-    for name in ("samples", "features", "attributes", "classes"):
+    for name in SIZES:
         parser.add_argument(f"--{name}", metavar="N", type=int, help="in place of that of the shape")
     parser.add_argument("--iterations", metavar="N", type=int, default=35, help="(default: 35)")
     parser.add_argument("--repeats", metavar="N", type=int, default=5, help="turns of each (default: 5)")
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -41,8 +42,9 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.core.solver import Spectrum, solve
     from jcmspl.core.statistics import Statistics
 
-    given = (arguments.samples, arguments.features, arguments.attributes, arguments.classes)
-    n, m, d, c = (known if own is None else own for own, known in zip(given, SHAPES[arguments.shape], strict=True))
+    sizes = dict(zip(SIZES, SHAPES[arguments.shape], strict=True))
+    sizes |= {name: getattr(arguments, name) for name in SIZES if getattr(arguments, name) is not None}
+    n, m, d, c = sizes.values()
     if min(n, m, d, c, arguments.iterations, arguments.repeats) < 1 or n < c:
         raise ValueError("all numbers must be at least 1, and there must be a sample for each class")
     rng = np.random.default_rng(0)
@@ -55,21 +57,12 @@ def run(arguments: argparse.Namespace) -> None:
     if not np.allclose(Statistics.from_samples(X, labels, c).gram, X.T @ X):
         raise ArithmeticError("the two do not agree on X.T @ X")
     ours, gram = _best_of(arguments.repeats, fit, lambda: X.T @ X)
-    data = {
-        "samples": n,
-        "features": m,
-        "attributes": d,
-        "classes": c,
-        "iterations": arguments.iterations,
-        "fit_seconds": ours,
-        "gram_seconds": gram,
-        "ratio": ours / gram,
-    }
+    seconds = {"fit_seconds": ours, "gram_seconds": gram, "ratio": ours / gram}
     text = (
         f"{n:,} samples x {m:,} features, {c} classes x {d} attributes, {arguments.iterations} iterations:\n"
         f"a fit takes {ours:.3f} s, {ours / gram:.2f} times NumPy's X.T @ X ({gram:.3f} s)"
     )
-    show(arguments, data, text)
+    show(arguments, {**sizes, "iterations": arguments.iterations, **seconds}, text)
 
 
 def _best_of(repeats: int, *functions: Callable[[], Any]) -> list[float]:

@@ -1,17 +1,17 @@
-"""``jcmspl compare``: methods side by side, all tuned alike."""
+"""Tune every method on the training classes of a data set and test all on the same unseen classes.
+
+Then again on random splits of the classes, to tell a lead from noise.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._models import MethodNames
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say
+from jcmspl.models import registry
 from jcmspl.support.names import ABLATIONS
 
-DESCRIPTION = """\
-Tune every method on the training classes of a data set and test all on the same unseen classes; then again on random
-splits of the classes, to tell a lead from noise."""
 EXAMPLES = """\
   jcmspl compare digits
   jcmspl compare cub/ --methods JCMSPL ESZSL SAE --repeats 0    on the data's own split alone
@@ -27,12 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         metavar="NAME",
         nargs="+",
-        choices=MethodNames(*ABLATIONS),
+        choices=(*registry.names(), *ABLATIONS),
         help=f"those of `jcmspl methods`, and {', '.join(ABLATIONS)} (default: all)",
     )
     parser.add_argument("--repeats", metavar="N", type=int, default=3, help="random splits of the classes (default: 3)")
     add_output(parser, "also write the comparison: .md, .json or .txt")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -46,14 +45,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"a comparison is written as {', '.join(forms)}, but the output is {arguments.output}")
     if arguments.repeats < 0:
         raise ValueError(f"--repeats must be at least 0, but is {arguments.repeats}")
-    dataset = dataset_of(arguments)
-    result = compare(
-        dataset,
-        arguments.methods,
-        repeats=arguments.repeats,
-        random_state=arguments.seed,
-        progress=not arguments.quiet,
-    )
+    options = {"repeats": arguments.repeats, "random_state": arguments.seed, "progress": not arguments.quiet}
+    result = compare(dataset_of(arguments), arguments.methods, **options)
     if arguments.output is not None:
         text: str = getattr(result, forms[Path(arguments.output).suffix])()
         write_atomically(Path(arguments.output), text.encode(), overwrite=arguments.force)

@@ -1,13 +1,12 @@
-"""``jcmspl convert``: from one layout of data to another."""
+"""Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_full, show
 
-DESCRIPTION = "Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."
 EXAMPLES = """\
   jcmspl convert cub/ -o cub.npz                           one file that is read without a copy
   jcmspl convert features.npy --labels labels.txt --classes attributes.csv --split split.csv -o mine/ --to xlsa17
@@ -23,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--to", choices=("npz", "xlsa17"), help="the layout (default: npz for *.npz, else xlsa17)")
     add_output(parser, "an .npz file, or a folder for xlsa17", required=True)
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -36,8 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     layout = arguments.to or ("npz" if output.suffix == ".npz" else "xlsa17")
     if layout == "npz":
         refuse_existing(arguments.output, arguments.force)
-    elif output.is_dir() and any(output.iterdir()) and not arguments.force:
-        raise FileExistsError(f"{output} is not empty: choose another name, or add --force to write into it")
+    else:
+        refuse_full(output, arguments.force)
     dataset = dataset_of(arguments)
     (save_npz if layout == "npz" else save_xlsa17)(dataset, output, overwrite=arguments.force)
     data = {"output": str(output), "layout": layout, "samples": len(dataset.X)}

@@ -1,4 +1,4 @@
-"""``jcmspl demo``: the whole of it on data that comes with the package."""
+"""Train on images of seven handwritten digits and recognise three others by descriptions of their strokes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import argparse
 import warnings
 from typing import Any
 
-from jcmspl.cli._options import add_messages, add_output, refuse_report, say
-from jcmspl.io.json_text import dumps
+from jcmspl.cli._options import add_output, refuse_report, say, show
 
 _SHADES = " .:-=+*#%@"
-DESCRIPTION = """\
-Train on images of seven handwritten digits and recognise three others by descriptions of their strokes."""
 EXAMPLES = """\
   jcmspl demo
   jcmspl demo -o digits.html                               with plots, to be opened in a browser
@@ -22,7 +19,6 @@ LOADS = ("jcmspl.evaluation.evaluate",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_output(parser, "also write a report: .html, .md, .json or .txt")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -47,15 +43,12 @@ def run(arguments: argparse.Namespace) -> None:
     beside = evaluate(ridge.best_estimator_, digits, spaces=[ridge.best_estimator_.space], progress=False)
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
-    if arguments.json:
-        print(dumps({"jcmspl": report.data, "ridge": beside.data}))
-        return
-    print(_text(digits, report, beside))
-    print(_examples(model, digits))
+    text = f"{_text(digits, report, beside)}\n{_examples(model, digits)}"
+    if arguments.output is None:
+        text += "\nA page with plots: jcmspl demo -o digits.html. Your own data: jcmspl fit --help."
+    show(arguments, {"jcmspl": report.data, "ridge": beside.data}, text)
     if arguments.output is not None:
         say(arguments, f"wrote {arguments.output}")
-    else:
-        print("A page with plots: jcmspl demo -o digits.html. Your own data: jcmspl fit --help.")
 
 
 def _text(digits: Any, report: Any, beside: Any) -> str:
@@ -69,24 +62,12 @@ def _text(digits: Any, report: Any, beside: Any) -> str:
         ["chance", percent(1 / len(digits.unseen)), ""],
     ]
     header = ["method", "three unseen digits", "all ten digits (harmonic mean)"]
-    return "\n".join(
-        [
-            f"Trained on {len(digits.rows('trainval')):,} images of {seen}; never seen: {unseen}.",
-            f"A digit is described by {digits.classes.n_attributes} strokes, loops and openings, "
-            f"such as “{digits.classes.attribute_names[0]}”.",
-            "",
-            "Share recognised, mean over digits:",
-            aligned(header, rows),
-            "",
-        ]
+    return (
+        f"Trained on {len(digits.rows('trainval')):,} images of {seen}; never seen: {unseen}.\n"
+        f"A digit is described by {digits.classes.n_attributes} strokes, loops and openings, "
+        f"such as “{digits.classes.attribute_names[0]}”.\n\n"
+        f"Share recognised, mean over digits:\n{aligned(header, rows)}\n"
     )
-
-
-def _lines(explanation: Any) -> list[str]:
-    """Return an explanation with an attribute on each line, short enough to stand beside an image."""
-    head = str(explanation).splitlines()[0]
-    spoke = [f"{value:+.3f}  {name}" for name, value in [*explanation.top(2), *reversed(explanation.bottom(2))]]
-    return [head, *spoke]
 
 
 def _examples(model: Any, digits: Any) -> str:
@@ -96,10 +77,12 @@ def _examples(model: Any, digits: Any) -> str:
     for label in digits.unseen:
         row = int((y == label).argmax())
         explanation = model.explain(X[row : row + 1], candidates=list(digits.unseen))[0]
-        why = [f"{'right' if explanation.label == label else 'wrong'}: it is a {label}", *_lines(explanation)]
-        pixels = X[row].reshape(8, 8)
-        for line in range(8):
-            art = "".join(_SHADES[min(9, int(value / 16 * 9.99))] * 2 for value in pixels[line])
-            out.append(f"  {art}  {why[line - 1] if 0 <= line - 1 < len(why) else ''}".rstrip())
+        spoke = [*explanation.top(2), *reversed(explanation.bottom(2))]
+        beside = ["", f"{'right' if explanation.label == label else 'wrong'}: it is a {label}"]
+        beside += [str(explanation).splitlines()[0], *(f"{value:+.3f}  {name}" for name, value in spoke)]
+        beside += [""] * (8 - len(beside))
+        for pixels, words in zip(X[row].reshape(8, 8), beside, strict=True):
+            art = "".join(_SHADES[min(9, int(value / 16 * 9.99))] * 2 for value in pixels)
+            out.append(f"  {art}  {words}".rstrip())
         out.append("")
     return "\n".join(out)

@@ -1,16 +1,16 @@
-"""``jcmspl evaluate``: test a model on a data set."""
+"""Test a model on the test parts of a data set, in all spaces that the model can compare in.
+
+Standard and generalized recognition, per class and per sample.
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from jcmspl.cli._models import AFTER_A_FIT, add_method, add_set, loaded
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_report, say
+from jcmspl.cli._models import add_fitted, loaded
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_report, say
 from jcmspl.support.names import SPACES
 
-DESCRIPTION = """\
-Test a model on the test parts of a data set: standard and generalized recognition, per class and per sample, in all
-spaces that the model can compare in."""
 EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
   jcmspl evaluate cub.safetensors cub/ -o report.html      a page with plots (or .md, .json, .txt)
@@ -22,14 +22,11 @@ LOADS = ("jcmspl.evaluation.evaluate",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("model", metavar="MODEL", help="a file written by `jcmspl fit`")
+    add_fitted(parser)
     add_data(parser)
-    group = add_method(parser, "refuse MODEL if it holds another method than this")
-    add_set(group, f"change a parameter of the model: {', '.join(AFTER_A_FIT)} (may be repeated)")
     parser.add_argument("--space", choices=SPACES, action="append", help="only this space (may be repeated)")
     parser.add_argument("--hits", metavar="K", type=int, nargs="+", default=[1, 2, 5], help="the k of hit@k")
     add_output(parser, "also write a report: .html, .md, .json or .txt")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

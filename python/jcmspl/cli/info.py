@@ -1,4 +1,4 @@
-"""``jcmspl info``: what is in a model or data file."""
+"""Tell what is in a model or in a data set."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._options import add_data, add_messages, dataset_of, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, show
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
-DESCRIPTION = "Tell what is in a model or in a data set."
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
@@ -20,7 +19,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -51,17 +50,17 @@ def _about_model(model: Any) -> dict[str, Any]:
     about = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
-        "n_features": int(model.n_features_in_),
+        "n_features": model.n_features_in_,
         "n_attributes": model.class_table_.n_attributes,
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
-        "seen_bias": float(model.seen_bias_),
+        "seen_bias": model.seen_bias_,
         "statistics_included": model._collected is not None,
     }
     if hasattr(model, "visual_projection_"):
         about["n_concepts"] = len(model.visual_projection_)
     if hasattr(model, "n_iter_"):  # not all methods iterate
-        about |= {"iterations": int(model.n_iter_), "converged": bool(getattr(model, "converged_", True))}
+        about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
 
 
@@ -70,7 +69,7 @@ def _about_data(dataset: Any) -> dict[str, Any]:
         "data_set": dataset.name,
         "source": dataset.source,
         "n_samples": len(dataset.X),
-        "n_features": int(dataset.X.shape[1]),
+        "n_features": dataset.X.shape[1],
         "dtype": str(dataset.X.dtype),
         "n_attributes": dataset.classes.n_attributes,
         "attributes": list(dataset.classes.attributes or []),

@@ -1,4 +1,4 @@
-"""``jcmspl methods``: what there is to choose from with ``--model``."""
+"""List the methods that `--model` takes: what each is, the paper it comes from, and its parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import textwrap
 from typing import Any
 
 from jcmspl.cli._models import parameter_names
-from jcmspl.cli._options import add_messages, show
+from jcmspl.cli._options import add_output, show
 from jcmspl.models import registry
 from jcmspl.report.text import markdown_table
 
-DESCRIPTION = "List the methods that `--model` takes: what each is, the paper it comes from, and its parameters."
 EXAMPLES = """\
   jcmspl methods
   jcmspl methods SAE ESZSL                                 only these
@@ -25,28 +24,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("names", metavar="NAME", nargs="*", help="methods to tell of (default: all)")
     parser.add_argument("--markdown", action="store_true", help="print a table, as in docs/methods.md")
-    add_messages(parser)
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    names = arguments.names or registry.names()
-    about = {name: _about(registry.get(name)) for name in names}
+    about = {name: _about(registry.get(name)) for name in arguments.names or registry.names()}
     if arguments.markdown:
-        print("\n".join(_markdown(about)))
-        return
-    show(arguments, about, "\n\n".join(_text(name, facts) for name, facts in about.items()))
+        header = ["method", "what it is", "kind", "needs", "tuned by default", "paper"]
+        rows = [
+            [f"`{name}`", facts["summary"], facts["kind"], facts["needs"], ", ".join(facts["grid"]), facts["paper"]]
+            for name, facts in about.items()
+        ]
+        print("\n".join(markdown_table(header, rows)))
+    else:
+        show(arguments, about, "\n\n".join(_text(name, facts) for name, facts in about.items()))
 
 
 def _about(method: type[Any]) -> dict[str, Any]:
-    values = method().get_params(deep=False)
+    model = method()
     return {
         "summary": (inspect.getdoc(method) or "").partition("\n\n")[0].replace("\n", " ").replace("``", ""),
         "paper": method.PAPER,
         "kind": next(base.__name__ for base in method.__mro__[1:] if "_fit" in vars(base) or "_scorer" in vars(base)),
         "needs": method.NEEDS,
-        "parameters": {name: values[name] for name in parameter_names(method)},
-        "grid": {name: list(tried) for name, tried in method.GRID.items()},
+        "parameters": {name: getattr(model, name) for name in parameter_names(method)},
+        "grid": method.GRID,
     }
 
 
@@ -56,12 +59,3 @@ def _text(name: str, facts: dict[str, Any]) -> str:
     given = ", ".join(f"{parameter}={value}" for parameter, value in facts["parameters"].items())
     lines += textwrap.wrap(given, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
-
-
-def _markdown(about: dict[str, dict[str, Any]]) -> list[str]:
-    header = ["method", "what it is", "kind", "needs", "tuned by default", "paper"]
-    rows = [
-        [f"`{name}`", facts["summary"], facts["kind"], facts["needs"], ", ".join(facts["grid"]), facts["paper"]]
-        for name, facts in about.items()
-    ]
-    return markdown_table(header, rows)

@@ -1,15 +1,15 @@
-"""``jcmspl reproduce``: the experiments of the paper."""
+"""Run the experiments of the paper on a data set, and write an HTML report, CSV files and plots.
+
+Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_messages, dataset_of, require_charts
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full
 
-DESCRIPTION = """\
-Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence: an
-HTML report, CSV files and plots."""
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
   jcmspl reproduce cub/ -o cub-experiments                 then open cub-experiments/report.html
@@ -20,19 +20,17 @@ LOADS = ("jcmspl.evaluation.experiments",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write the results")
-    parser.add_argument("--force", action="store_true", help="write into a folder that is not empty")
-    add_messages(parser)
+    add_output(parser, "where to write the results", metavar="FOLDER", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.experiments import reproduce
+    from jcmspl.report.figures import require_matplotlib
 
     folder = Path(arguments.output)
-    if folder.is_dir() and any(folder.iterdir()) and not arguments.force:
-        raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
-    require_charts(folder / "report.html")
+    refuse_full(folder, arguments.force)
+    require_matplotlib()
     results = reproduce(dataset_of(arguments), random_state=arguments.seed, progress=not arguments.quiet)
     files = results.save(folder, plots=True, overwrite=arguments.force)
     if arguments.json:

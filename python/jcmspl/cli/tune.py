@@ -1,4 +1,7 @@
-"""``jcmspl tune``: choose the parameters by cross-validation over classes."""
+"""Choose weights, space and normalisation by cross-validation over the training classes of a data set.
+
+Nothing of the test parts is looked at.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,10 @@ import io
 from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._models import add_method, add_set, add_shortcuts, made, values_of
-from jcmspl.cli._options import add_data, add_messages, add_output, dataset_of, refuse_existing, say, show
+from jcmspl.cli._models import add_method, made, values_of
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, show
 from jcmspl.models import registry
 
-DESCRIPTION = """\
-Choose weights, space and normalisation by cross-validation over the training classes of a data set; nothing of the
-test parts is looked at."""
 EXAMPLES = """\
   jcmspl tune cub/                                         prints the best settings
   jcmspl tune cub/ -o cub.safetensors --results grid.csv   writes the model and all that was tried
@@ -23,15 +23,13 @@ EXAMPLES = """\
                                                            several values are tried, a single one is kept
 """
 LOADS = ("jcmspl.datasets", "jcmspl.model_selection.jcmspl_cv")
-_SHORTCUTS = ("space", "feature_normalisation", "class_normalisation")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    group = add_method(parser, "the method, one of those of `jcmspl methods` (default: JCMSPL)", default="JCMSPL")
-    add_set(group, "values of a parameter to try, with commas between; a single one is kept (may be repeated)")
-    add_shortcuts(group, _SHORTCUTS, nargs="+")
+    set_help = "values of a parameter to try, with commas between; a single one is kept (may be repeated)"
+    add_method(parser, set_help, ("space", "feature_normalisation", "class_normalisation"), nargs="+")
     parser.add_argument(
         "--folds", metavar="N", type=int, help="folds of classes (default: 5, or less with few classes)"
     )
@@ -49,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_output(parser, "the model with the best settings, a safetensors file")
-    add_messages(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -72,7 +69,16 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         search.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
-    data = _data(search, arguments)
+    data = {
+        "model": arguments.method,
+        "best_params": search.best_params_,
+        "best_score": search.best_score_,
+        "best_score_std": search.best_score_std_,
+        "highest_score": max(search.cv_results_.get("mean_test_score", [float("nan")])),
+        "n_settings": len(search.cv_results_["params"]),
+        "n_splits": search.n_splits_,
+        "interrupted": search.interrupted_,
+    }
     show(arguments, data, _text(data))
 
 
@@ -83,46 +89,23 @@ def _search(arguments: argparse.Namespace) -> Any:
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 
     method = registry.get(arguments.method)
-    given = values_of(arguments, method, _SHORTCUTS)
+    given = values_of(arguments, method)
     fixed = {name: values[0] for name, values in given.items() if len(values) == 1}
+    tried = {name: values for name, values in {**method.GRID, **given}.items() if name not in fixed}
     if arguments.method == "JCMSPL":
-        fixed = {"max_iter": JCMSPLCV().max_iter, **fixed}
-    tried = {name: values for name, values in given.items() if len(values) > 1}
-    default = {name: values for name, values in _grid(method).items() if name not in given}
+        fixed = {"max_iter": JCMSPLCV.max_iter, **fixed}
     cv: Any = arguments.folds
     if arguments.repeats is not None:
         cv = ClassKFold(arguments.folds or 5, n_repeats=arguments.repeats, random_state=arguments.seed)
     return ClassSearchCV(
         made(arguments, method, fixed),
-        {**default, **tried},
+        tried,
         cv=cv,
         halving=arguments.halving,
         choose=arguments.choose,
         random_state=arguments.seed,
         progress=not arguments.quiet,
     )
-
-
-def _grid(method: type[Any]) -> dict[str, Any]:
-    return dict(method.GRID)
-
-
-def _data(search: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "model": arguments.method,
-        "best_params": {name: _plain(value) for name, value in search.best_params_.items()},
-        "best_score": search.best_score_,
-        "best_score_std": search.best_score_std_,
-        "highest_score": float(max(search.cv_results_.get("mean_test_score", [float("nan")]))),
-        "n_settings": len(search.cv_results_["params"]),
-        "n_splits": search.n_splits_,
-        "interrupted": search.interrupted_,
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Return a Python number for one of NumPy's; anything else as it is."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from functools import cache
-from types import TracebackType
 from typing import Any
 
 _DELAY = 1.0  # seconds before anything is shown
@@ -39,11 +38,10 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._close()
+            if self._bar is not None:
+                self._bar.close()
 
     def update(self, done: int, note: str = "") -> None:
         """Tell that so many units are done; the note is shown behind them."""
@@ -61,7 +59,6 @@ class Progress:
         """Tell at once what is being done, for work that cannot report how far it is."""
         if self._enabled:
             with self._lock:
-                self._close()
                 self._bar = self._new(delay=0, bar_format=f"{self.what} ({self.total:,} {self.unit}) ...")
 
     def _new(self, **options: Any) -> Any:
@@ -79,11 +76,6 @@ class Progress:
         bar = _bar_class()(**{**settings, **_width(), **options})
         bar.start_t = self._started
         return bar
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
 
 
 @cache

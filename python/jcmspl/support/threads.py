@@ -15,11 +15,8 @@ def usable_cores() -> int:
 
 def blas_threads() -> int:
     """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
-    return min(_limits(), default=usable_cores())
-
-
-def _limits() -> list[int]:
-    return [count for count in (library.num_threads for library in _libraries().lib_controllers) if count]
+    counts = (library.num_threads for library in _libraries().lib_controllers)
+    return min(filter(None, counts), default=usable_cores())
 
 
 @cache  # looking for the libraries takes longer than a small search

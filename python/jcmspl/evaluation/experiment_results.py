@@ -14,7 +14,7 @@ from jcmspl.evaluation.results import space_name
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
-from jcmspl.report.figures import Display, require_matplotlib
+from jcmspl.report.figures import Display
 from jcmspl.report.pages import rendered
 from jcmspl.report.text import Table, percent
 
@@ -143,7 +143,6 @@ class Experiments:
 
     def to_html(self) -> str:
         """Return one HTML page with all results; its charts are drawn with matplotlib."""
-        require_matplotlib()
         return rendered(
             "experiments.html",
             title=f"JCMSPL on {self.dataset.name}",

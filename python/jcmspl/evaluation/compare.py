@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
-from jcmspl.evaluation.report import Report
-from jcmspl.io.json_text import dumps, plain
+from jcmspl.evaluation.results import Accuracies
+from jcmspl.io.json_text import as_data, dumps
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for
 from jcmspl.models import registry
@@ -33,12 +33,9 @@ def tunable_methods() -> dict[str, Callable[..., BaseClassSearch]]:
 
 
 @dataclass(frozen=True)
-class GeneralizedFigures:
+class GeneralizedFigures(Accuracies):
     """Recognition among all classes: accuracies with the bias of the model, and the area under the curve."""
 
-    acc_seen: float
-    acc_unseen: float
-    harmonic_mean: float
     ausuc: float
 
 
@@ -72,49 +69,47 @@ class Row:
     repeats: list[float]
 
 
+@dataclass(frozen=True)
 class Comparison:
     """The result of :func:`compare`.
 
     Attributes
     ----------
     dataset : str
+    n_unseen : int
+        How many classes are unseen.
     rows : list of Row
         The best on unseen classes first.
     failures : dict
         Why methods that are not among them could not be fitted.
     """
 
-    def __init__(
-        self, dataset: str, n_unseen: int, rows: Sequence[Row], failures: Mapping[str, str] | None = None
-    ) -> None:
-        self.dataset, self.n_unseen, self.failures = dataset, n_unseen, dict(failures or {})
-        self.rows = sorted(rows, key=lambda row: -row.unseen)
+    dataset: str
+    n_unseen: int
+    rows: list[Row]
+    failures: dict[str, str]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table; the best of each column is marked with a star."""
-        generalized = any(row.generalized for row in self.rows)
-        repeated = any(row.repeats for row in self.rows)
-        header = ["method", "held-out classes", "unseen, per class", "per sample"]
-        columns = [
-            [
-                "" if np.isnan(row.cv_score) else f"{percent(row.cv_score)} ± {100 * row.cv_error:.1f}"
+        columns = {
+            "method": [row.method for row in self.rows],
+            "held-out classes": [_with_error(row.cv_score, row.cv_error) for row in self.rows],
+            "unseen, per class": _marked([row.unseen for row in self.rows]),
+            "per sample": _marked([row.unseen_per_sample for row in self.rows]),
+        }
+        if found := [row.generalized for row in self.rows if row.generalized]:
+            columns |= {
+                "seen, of all": [percent(one.acc_seen) for one in found],
+                "unseen, of all": [percent(one.acc_unseen) for one in found],
+                "harmonic mean": _marked([one.harmonic_mean for one in found]),
+                "AUSUC": [f"{one.ausuc:.3f}" for one in found],
+            }
+        if self.rows[0].repeats:
+            columns["random splits"] = [
+                _with_error(float(np.mean(row.repeats)), float(np.std(row.repeats, ddof=len(row.repeats) > 1)))
                 for row in self.rows
-            ],
-            _marked([row.unseen for row in self.rows]),
-            _marked([row.unseen_per_sample for row in self.rows]),
-        ]
-        if generalized:
-            header += ["seen, of all", "unseen, of all", "harmonic mean", "AUSUC"]
-            found = [row.generalized or GeneralizedFigures(np.nan, np.nan, np.nan, np.nan) for row in self.rows]
-            columns += [[percent(one.acc_seen) for one in found], [percent(one.acc_unseen) for one in found]]
-            columns += [_marked([one.harmonic_mean for one in found])]
-            columns += [["" if np.isnan(one.ausuc) else f"{one.ausuc:.3f}" for one in found]]
-        if repeated:
-            header += ["random splits"]
-            columns += [
-                [f"{percent(float(np.mean(row.repeats)))} ± {100 * _spread(row.repeats):.1f}" for row in self.rows]
             ]
-        return header, [[row.method, *cells] for row, cells in zip(self.rows, zip(*columns, strict=True), strict=True)]
+        return list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)]
 
     def notes(self) -> list[str]:
         """Return what must be known to read the table."""
@@ -122,13 +117,12 @@ class Comparison:
             "Every method chose its parameters by cross-validation over the training classes (held-out classes: its "
             "accuracy there, ± standard error over folds). * marks the best of a column.",
         ]
-        if any(row.generalized for row in self.rows):
+        if self.rows[0].generalized:
             notes.append("Among all classes the bias on seen classes is calibrated on training classes.")
-        if any(row.repeats for row in self.rows):
-            n = max(len(row.repeats) for row in self.rows)
+        if self.rows[0].repeats:
             notes.append(
-                f"Random splits: unseen classes drawn {n} times from all classes, everything tuned anew; mean ± "
-                "standard deviation. A lead smaller than that is noise."
+                f"Random splits: unseen classes drawn {len(self.rows[0].repeats)} times from all classes, everything "
+                "tuned anew; mean ± standard deviation. A lead smaller than that is noise."
             )
         notes += [f"{name} could not be fitted: {reason}" for name, reason in self.failures.items()]
         return notes
@@ -144,12 +138,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""
-        data = {
-            "dataset": self.dataset,
-            "rows": self.rows,
-            "failures": self.failures,
-            "versions": versions(),
-        }
+        data = {"dataset": self.dataset, "rows": self.rows, "failures": self.failures, "versions": versions()}
         return dumps(data, indent=1) + "\n"
 
     def __str__(self) -> str:
@@ -193,24 +182,20 @@ def compare(
     splits = [_random_split(dataset, random_state + number) for number in range(repeats)]
     search = {"random_state": random_state, "progress": False, **search}
     rows, failures = [], {}
-    total = len(chosen) * (1 + len(splits))
-    with Progress("comparing", total, "fits", enabled=progress) as line:
+    with Progress("comparing", len(chosen) * (1 + repeats), "fits", enabled=progress) as line:
         for number, (name, make) in enumerate(chosen.items()):
-            done = number * (1 + len(splits))
-            accuracies: list[float] = []
+            found: list[Row] = []
             try:
-                model, report = _tuned(make(**search), dataset)
-                line.update(done + 1, name)
-                for split in splits:
-                    accuracies.append(_tuned(make(**search), split)[1].accuracy)
-                    line.update(done + 1 + len(accuracies), name)
+                for data in (dataset, *splits):
+                    found.append(_row(name, make(**search), data))
+                    line.update(number * (1 + repeats) + len(found), name)
             except (ValueError, np.linalg.LinAlgError) as error:
                 failures[name] = str(error)  # the others are still worth comparing
                 continue
-            rows.append(_row(name, model, report, accuracies))
+            rows.append(replace(found[0], repeats=[row.unseen for row in found[1:]]))
     if not rows:
         raise ValueError("; ".join(f"{name} failed: {reason}" for name, reason in failures.items()))
-    return Comparison(dataset.name, len(dataset.unseen), rows, failures)
+    return Comparison(dataset.name, len(dataset.unseen), sorted(rows, key=lambda row: -row.unseen), failures)
 
 
 def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -227,14 +212,28 @@ def _chosen(methods: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]
     return {name: known[name] for name in methods}
 
 
-def _tuned(model: Any, dataset: Dataset) -> tuple[Any, Report]:
+def _row(name: str, model: Any, dataset: Dataset) -> Row:
+    """Tune a method and test it."""
     X, y = dataset.part("trainval")
     fit_or_stop(model, X, y, dataset)
     if len(dataset.rows("test_seen")):
         with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.calibrate(X, y)
-    return model, evaluate(model, dataset, spaces=[model.best_estimator_.own_space], progress=False)
+    result = evaluate(model, dataset, spaces=[model.best_estimator_.own_space], progress=False).results[0]
+    figures = None
+    if found := result.generalized:
+        figures = GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc)
+    return Row(
+        method=name,
+        parameters=as_data(model.best_params_),
+        cv_score=model.best_score_,
+        cv_error=model.best_score_std_,
+        unseen=result.standard.per_class,
+        unseen_per_sample=result.standard.per_sample,
+        generalized=figures,
+        repeats=[],
+    )
 
 
 def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
@@ -245,22 +244,6 @@ def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
     if model.interrupted_:
         raise KeyboardInterrupt
     return model
-
-
-def _row(name: str, model: Any, report: Report, repeats: list[float]) -> Row:
-    standard, found = report.results[0].standard, report.results[0].generalized
-    return Row(
-        method=name,
-        parameters={key: plain(value) for key, value in model.best_params_.items()},
-        cv_score=float(model.best_score_),
-        cv_error=float(model.best_score_std_),
-        unseen=standard.per_class,
-        unseen_per_sample=standard.per_sample,
-        generalized=None
-        if found is None
-        else GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc),
-        repeats=repeats,
-    )
 
 
 def _random_split(dataset: Dataset, seed: int) -> Dataset:
@@ -275,9 +258,8 @@ def _random_split(dataset: Dataset, seed: int) -> Dataset:
 
 
 def _marked(shares: Sequence[float]) -> list[str]:
-    best = max((share for share in shares if not np.isnan(share)), default=np.nan)
-    return [percent(share) + (" *" if share == best else "  ") for share in shares]
+    return [percent(share) + (" *" if share == max(shares) else "  ") for share in shares]
 
 
-def _spread(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def _with_error(share: float, error: float) -> str:
+    return "" if np.isnan(share) else f"{percent(share)} ± {100 * error:.1f}"

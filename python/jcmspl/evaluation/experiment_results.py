@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from jcmspl.evaluation.results import space_name
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
-from jcmspl.report.figures import Display, require_matplotlib
+from jcmspl.report.figures import Display
 from jcmspl.report.pages import rendered
 from jcmspl.report.text import Table, percent
 
@@ -126,20 +126,7 @@ class ConvergenceRun:
 
 @dataclass(frozen=True)
 class Experiments:
-    """The results of :func:`reproduce`.
-
-    Attributes
-    ----------
-    dataset : ExperimentData
-    tuned : Tuned
-    standard : list of StandardRow
-    generalized : list of GeneralizedRow
-    ablations : list of AblationRow
-    sensitivity : dict of str to Sensitivity
-        By weight.
-    convergence : list of ConvergenceRun
-    versions : dict of str to str
-    """
+    """The results of :func:`reproduce`; sensitivity: by weight."""
 
     dataset: ExperimentData
     tuned: Tuned
@@ -156,7 +143,6 @@ class Experiments:
 
     def to_html(self) -> str:
         """Return one HTML page with all results; its charts are drawn with matplotlib."""
-        require_matplotlib()
         return rendered(
             "experiments.html",
             title=f"JCMSPL on {self.dataset.name}",
@@ -180,9 +166,9 @@ class Experiments:
             for i, value in enumerate(run.objective)
         ]
         return {
-            "standard": [asdict(row) for row in self.standard],
-            "generalized": [asdict(row) for row in self.generalized],
-            "ablations": [asdict(row) for row in self.ablations],
+            "standard": [vars(row) for row in self.standard],
+            "generalized": [vars(row) for row in self.generalized],
+            "ablations": [vars(row) for row in self.ablations],
             "sensitivity": sensitivity,
             "convergence": convergence,
         }
@@ -191,14 +177,11 @@ class Experiments:
         """Return the charts by the names of their files."""
         charts: dict[str, Display] = {}
         for name, curve in self.sensitivity.items():
-            shares: Any = {space_name(space): found for space, found in curve.accuracies.items()}
+            shares = {space_name(space): found for space, found in curve.accuracies.items()}
             charts[f"sensitivity-{name}"] = SensitivityDisplay(name, curve.values, shares, curve.chosen)
-        paper = self.dataset.paper
-        known = (
-            {row.method: getattr(row, paper) / 100 for row in published.ABLATIONS} if paper in ("AwA", "CUB") else {}
-        )
+        known = published.ABLATIONS.get(self.dataset.paper or "")
         methods = [row.method for row in self.ablations]
-        beside = [known.get(method) for method in methods] if known else None
+        beside = [known[method] / 100 for method in methods] if known else None
         charts["ablation"] = AblationDisplay(methods, [row.per_class for row in self.ablations], beside)
         charts |= {run.file_name: ConvergenceDisplay(run.objective, settled=run.settled) for run in self.convergence}
         return charts
@@ -227,62 +210,43 @@ class Experiments:
         return [folder / name for name in files]
 
     def _page_tables(self) -> dict[str, Table]:
-        tables = {
-            "standard": self._standard_table(),
-            "generalized": Table(
-                "",
-                ["setting", "space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"],
-                [
-                    [row.setting, space_name(row.space), f"{row.seen_bias:.3g}"]
-                    + [percent(share) for share in (row.acc_seen, row.acc_unseen, row.harmonic_mean)]
-                    + [f"{row.ausuc:.3f}"]
-                    for row in self.generalized
-                ],
-            ),
-            "ablations": Table(
-                "",
-                ["method", "space", "held-out classes", "unseen classes"],
-                [
-                    [row.method, space_name(row.space), percent(row.cv_score), percent(row.per_class)]
-                    for row in self.ablations
-                ],
-            ),
-        }
-        return tables | (_published_tables(self.dataset.paper) if self.dataset.paper else {})
-
-    def _standard_table(self) -> Table:
-        header = ["setting", "space", "weights", "per class", "per sample", "hit@5 per sample"]
-        rows = [
-            [row.setting, space_name(row.space), row.weights]
-            + [percent(share) for share in (row.per_class, row.per_sample, row.hit5)]
+        standard = ["setting", "space", "weights", "per class", "per sample", "hit@5 per sample"]
+        recognised = [
+            [row.setting, space_name(row.space), row.weights, *map(percent, (row.per_class, row.per_sample, row.hit5))]
             for row in self.standard
         ]
-        if not any(row[-1] for row in rows):  # less than five unseen classes
-            header, rows = header[:-1], [row[:-1] for row in rows]
-        return Table("", header, rows)
+        if not any(row[-1] for row in recognised):  # less than five unseen classes
+            standard, recognised = standard[:-1], [row[:-1] for row in recognised]
+        generalized = ["setting", "space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
+        among_all = [
+            [row.setting, space_name(row.space), f"{row.seen_bias:.3g}"]
+            + [percent(share) for share in (row.acc_seen, row.acc_unseen, row.harmonic_mean)]
+            + [f"{row.ausuc:.3f}"]
+            for row in self.generalized
+        ]
+        ablations = ["method", "space", "held-out classes", "unseen classes"]
+        reduced = [
+            [row.method, space_name(row.space), percent(row.cv_score), percent(row.per_class)] for row in self.ablations
+        ]
+        return {
+            "standard": Table("", standard, recognised),
+            "generalized": Table("", generalized, among_all),
+            "ablations": Table("", ablations, reduced),
+        } | (_published_tables(self.dataset.paper) if self.dataset.paper else {})
 
 
 def _published_tables(paper: str) -> dict[str, Table]:
     """Return the paper's figures for one of its data sets."""
-    known = [row for row in published.STANDARD if getattr(row, paper) is not None]
-    known.sort(key=lambda row: -getattr(row, paper))
+    known = [(row.method, row.features, getattr(row, paper)) for row in published.STANDARD]
+    known = sorted((row for row in known if row[2] is not None), key=lambda row: -row[2])
     what = "hit@5" if paper == "ImNet" else "accuracy"
-    tables = {
-        "published_standard": Table(
-            f"Published (Table 2 of the paper): {what} on {paper}",
-            ["method", "features", what],
-            [[row.method, row.features, f"{getattr(row, paper):.1f} %"] for row in known],
-        )
-    }
-    if paper in published.GENERALIZED:
-        tables["published_generalized"] = Table(
-            "Published (Table 3 of the paper)",
-            ["method", "seen", "unseen", "harmonic mean"],
-            [
-                [row.method, f"{row.acc_seen} %", f"{row.acc_unseen} %", f"{row.harmonic_mean} %"]
-                for row in published.GENERALIZED[paper]
-            ],
-        )
+    title = f"Published (Table 2 of the paper): {what} on {paper}"
+    rows = [[method, features, f"{share:.1f} %"] for method, features, share in known]
+    tables = {"published_standard": Table(title, ["method", "features", what], rows)}
+    if known_among_all := published.GENERALIZED.get(paper):
+        rows = [[method, *(f"{share} %" for share in shares)] for method, shares in known_among_all.items()]
+        header = ["method", "seen", "unseen", "harmonic mean"]
+        tables["published_generalized"] = Table("Published (Table 3 of the paper)", header, rows)
     return tables
 
 

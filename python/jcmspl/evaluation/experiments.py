@@ -31,7 +31,7 @@ from jcmspl.evaluation.experiment_results import (
 )
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
-from jcmspl.io.json_text import plain
+from jcmspl.io.json_text import as_data
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.support.exceptions import DivergenceError
@@ -78,8 +78,8 @@ def reproduce(
         line.update(1, "tuned")
         settings = {"tuned": best, "default": JCMSPL(max_iter=max_iter).fit(X, y, class_vectors=dataset.classes)}
         if paper is not None:
-            weights: dict[str, Any] = dict(published.SETTINGS[paper])
-            at_paper = JCMSPL(**weights, max_iter=max_iter, init="random", random_state=random_state)
+            at_paper = JCMSPL(max_iter=max_iter, init="random", random_state=random_state)
+            at_paper.set_params(**published.SETTINGS[paper])
             settings["paper's weights"] = at_paper.fit(X, y, class_vectors=dataset.classes)
         reports = {}
         for name, model in settings.items():
@@ -98,31 +98,23 @@ def reproduce(
         convergence = [_convergence(name, model, dataset, max_iter, random_state) for name, model in settings.items()]
         line.update(steps, "convergence")
     return Experiments(
-        dataset=_about(dataset, paper),
-        tuned=Tuned(
-            parameters={name: plain(value) for name, value in tuned.best_params_.items()},
-            cv_score=tuned.best_score_,
-            cv_error=tuned.best_score_std_,
+        dataset=ExperimentData(
+            name=dataset.name,
+            source=dataset.source,
+            paper=paper,
+            n_seen=len(dataset.seen),
+            n_unseen=len(dataset.unseen),
+            n_attributes=dataset.classes.n_attributes,
+            n_features=dataset.n_features,
+            samples={part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
         ),
+        tuned=Tuned(as_data(tuned.best_params_), tuned.best_score_, tuned.best_score_std_),
         standard=[row for name, model in settings.items() for row in _standard(name, model, reports[name])],
         generalized=[row for name, report in reports.items() for row in _generalized(name, report)],
         ablations=ablations,
         sensitivity=sensitivity,
         convergence=convergence,
         versions=versions(),
-    )
-
-
-def _about(dataset: Dataset, paper: str | None) -> ExperimentData:
-    return ExperimentData(
-        name=dataset.name,
-        source=dataset.source,
-        paper=paper,
-        n_seen=len(dataset.seen),
-        n_unseen=len(dataset.unseen),
-        n_attributes=dataset.classes.n_attributes,
-        n_features=dataset.n_features,
-        samples={part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
     )
 
 
@@ -150,30 +142,23 @@ def _ablation(method: str, tuned: JCMSPLCV, dataset: Dataset, X: Any, y: Any, se
     options = {key: value for key, value in search.items() if key != "max_iter"} if method == "FPL" else search
     model = tuned if method == "JCMSPL" else fit_or_stop(tunable_methods()[method](**options), X, y, dataset)
     best = model.best_estimator_
-    return AblationRow(
-        method=method,
-        space=best.space,
-        cv_score=model.best_score_,
-        per_class=_accuracy(best, best.space, dataset),
-        parameters={name: plain(value) for name, value in model.best_params_.items()},
-    )
+    per_class = _accuracy(best, best.own_space, dataset)
+    return AblationRow(method, best.own_space, model.best_score_, per_class, as_data(model.best_params_))
 
 
 def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> Sensitivity:
     """Vary a weight over the paper's range; all fits share the statistics of the tuned model."""
     low, high = published.RANGES[weight]
     values = [10.0**power for power in range(low, high + 1)]
-    accuracies: dict[str, list[float | None]] = {space: [] for space in SPACES}
+    found: list[dict[str, float | None]] = []
     for value in values:
         model = JCMSPL(**{**best.get_params(), weight: value, "progress": False})
         try:
             model.fit_from_statistics(best.statistics_, best.classes_, class_vectors=dataset.classes)
+            found.append({space: _accuracy(model, space, dataset) for space in SPACES})
         except DivergenceError:
-            for shares in accuracies.values():
-                shares.append(None)
-            continue
-        for space, shares in accuracies.items():
-            shares.append(_accuracy(model, space, dataset))
+            found.append(dict.fromkeys(SPACES))
+    accuracies = {space: [shares[space] for shares in found] for space in SPACES}
     return Sensitivity(values, accuracies, chosen=float(getattr(best, weight)))
 
 
@@ -184,17 +169,13 @@ def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, s
     objective = run.objective_
     moving = np.flatnonzero(-np.diff(objective) > _SETTLED * np.abs(objective[1:]))
     settled = int(moving[-1]) + 2 if len(moving) else 1
-    return ConvergenceRun(
-        setting=setting,
-        objective=objective.tolist(),
-        terms=run.objective_terms_.tolist(),
-        settled=settled if settled < len(objective) else None,
-    )
+    last = settled if settled < len(objective) else None
+    return ConvergenceRun(setting, objective.tolist(), run.objective_terms_.tolist(), last)
 
 
 def _accuracy(model: Any, space: str, dataset: Dataset) -> float:
     recogniser = model.recogniser(class_vectors=dataset.classes, candidates=list(dataset.unseen), space=space)
     tally = Tally(1)
     for X, y in dataset.chunks("test_unseen"):
-        tally.update(y, recogniser.labels[recogniser.top_k(X, 1)[0]].tolist())
+        tally.recognise(recogniser, X, y)
     return tally.per_class()

@@ -6,25 +6,18 @@ field reports) and per sample (the share of all samples).
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
-from jcmspl.support.arguments import Float64Array, IntArray, one_of
+from jcmspl.models.recogniser import Recogniser
+from jcmspl.support.arguments import IntArray, one_of
 
-__all__ = [
-    "SeenUnseenCurve",
-    "Tally",
-    "accuracy",
-    "confusion_matrix",
-    "generalized_curve",
-    "harmonic_mean",
-    "hit_at_k",
-]
+__all__ = ["SeenUnseenCurve", "Tally", "accuracy", "confusion_matrix", "generalized_curve", "harmonic_mean", "hit_at_k"]
 
 
 def harmonic_mean(acc_seen: float, acc_unseen: float) -> float:
@@ -68,7 +61,7 @@ def hit_at_k(y_true: Any, top_k: Any, *, average: str = "sample") -> float:
         raise ValueError(f"there are {len(truth)} labels in y_true but {len(named)} predictions")
     if not truth:
         raise ValueError("there are no samples to be right or wrong about")
-    tally = Tally(max((len(row) for row in named), default=1))
+    tally = Tally(max(len(row) for row in named))
     tally.update(truth, named)
     return tally.per_class(tally.k) if average == "class" else tally.per_sample(tally.k)
 
@@ -91,14 +84,14 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None) -> tuple[IntA
     truth, named = as_label_list(y_true, "y_true"), as_label_list(y_pred, "y_pred")
     if len(truth) != len(named):
         raise ValueError(f"there are {len(truth)} labels in y_true but {len(named)} in y_pred")
-    order = sorted_labels(dict.fromkeys([*truth, *named])) if labels is None else as_label_list(labels, "labels")
-    number = {label: i for i, label in enumerate(order)}
-    strangers = [label for label in dict.fromkeys([*truth, *named]) if label not in number]
-    if strangers:
+    found = dict.fromkeys([*truth, *named])
+    order = sorted_labels(found) if labels is None else as_label_list(labels, "labels")
+    known = set(order)
+    if strangers := [label for label in found if label not in known]:
         raise ValueError(f"labels lacks {some(strangers)}")
-    counts = np.zeros((len(order), len(order)), dtype=np.int64)
-    np.add.at(counts, ([number[label] for label in truth], [number[label] for label in named]), 1)
-    return counts, order
+    tally = Tally(1)
+    tally.update(truth, [[label] for label in named])
+    return tally.matrix(order), order
 
 
 class Tally:
@@ -112,17 +105,20 @@ class Tally:
 
     def __init__(self, k: int) -> None:
         self.k = k
-        self.confusions: dict[tuple[Label, Label], int] = {}  # (true, predicted) -> how often
-        self._hits: dict[Label, npt.NDArray[np.int64]] = {}  # by rank of the true label; the last: not named at all
+        self.confusions: Counter[tuple[Label, Label]] = Counter()  # (true, predicted)
+        # by rank of the true label; the last: not named at all
+        self._hits: defaultdict[Label, IntArray] = defaultdict(lambda: np.zeros(k + 1, dtype=np.int64))
 
     def update(self, y_true: Any, top_k: Any) -> None:
         """Count samples with the labels that were named for them, best first."""
         for label, row in zip(as_label_list(y_true), top_k, strict=True):
             named = list(row)
-            rank = named.index(label) if label in named else self.k
-            self._hits.setdefault(label, np.zeros(self.k + 1, dtype=np.int64))[rank] += 1
-            pair = (label, named[0])
-            self.confusions[pair] = self.confusions.get(pair, 0) + 1
+            self._hits[label][named.index(label) if label in named else self.k] += 1
+            self.confusions[label, named[0]] += 1
+
+    def recognise(self, recogniser: Recogniser, X: Any, y: Any) -> None:
+        """Count samples with what they are taken for."""
+        self.update(y, recogniser.labels[recogniser.top_k(X, self.k)[0]].tolist())
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -139,7 +135,7 @@ class Tally:
 
     def per_sample(self, k: int = 1) -> float:
         """Return hit@k over all samples; for k = 1 the per-sample accuracy."""
-        hits: Float64Array = np.sum(list(self._hits.values()), axis=0, dtype=np.float64) if self._hits else np.zeros(2)
+        hits = sum(self._hits.values(), np.zeros(self.k + 1))
         return float(hits[:k].sum() / max(hits.sum(), 1))
 
     def worst_confusions(self, most: int = 10) -> list[tuple[Label, Label, int]]:

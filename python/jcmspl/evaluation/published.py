@@ -7,7 +7,7 @@ Source: Q. Tang, A. Panahi, H. Krim, "Joint Concept Matching based Learning for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jcmspl.models.jcmspl import WEIGHTS
 
@@ -22,19 +22,15 @@ DATASETS = {
 }
 
 #: The weights λ1 to λ4 of the paper (Table 5), as parameters of JCMSPL.
-SETTINGS: dict[str, dict[str, float]] = {
-    name: dict(zip(WEIGHTS, values, strict=True))
-    for name, values in {
-        "AwA": (1e-3, 1e3, 1e7, 1e2),
-        "CUB": (1.0, 1e-3, 1e4, 1e-1),
-        "SUN": (1e-4, 1e-2, 1e-4, 1e-4),
-        "ImNet": (1e-5, 1e-5, 1e1, 1e-4),
-    }.items()
+SETTINGS = {
+    "AwA": dict(zip(WEIGHTS, (1e-3, 1e3, 1e7, 1e2), strict=True)),
+    "CUB": dict(zip(WEIGHTS, (1.0, 1e-3, 1e4, 1e-1), strict=True)),
+    "SUN": dict(zip(WEIGHTS, (1e-4, 1e-2, 1e-4, 1e-4), strict=True)),
+    "ImNet": dict(zip(WEIGHTS, (1e-5, 1e-5, 1e1, 1e-4), strict=True)),
 }
 
 
-@dataclass(frozen=True)
-class Standard:
+class Standard(NamedTuple):
     """A row of Table 2: accuracy on unseen classes."""
 
     method: str
@@ -43,25 +39,6 @@ class Standard:
     CUB: float | None = None
     SUN: float | None = None
     ImNet: float | None = None
-
-
-@dataclass(frozen=True)
-class Generalized:
-    """An entry of Table 3: accuracy on seen and unseen classes among all, and their harmonic mean."""
-
-    method: str
-    acc_seen: float
-    acc_unseen: float
-    harmonic_mean: float
-
-
-@dataclass(frozen=True)
-class Ablation:
-    """A row of Table 4: accuracy of reduced forms of the model."""
-
-    method: str
-    AwA: float
-    CUB: float
 
 
 #: Table 2.
@@ -91,44 +68,28 @@ STANDARD = (
     Standard("JCMSPL (S→V)", "G", 86.2, 62.6, 54.1, 27.5),
 )
 
-#: Table 3.
+#: Table 3: accuracy on seen and on unseen classes among all, and their harmonic mean, by method; on AwA and on CUB.
+_TABLE_3 = {
+    "DAP": ((77.9, 2.4, 4.7), (55.1, 4.0, 7.5)),
+    "IAP": ((76.8, 1.7, 3.3), (69.4, 1.0, 2.0)),
+    "ConSE": ((75.9, 9.5, 16.9), (69.9, 1.8, 2.5)),
+    "APD": ((43.2, 61.7, 50.8), (23.4, 39.9, 29.5)),
+    "GAN": ((81.3, 32.3, 46.2), (72.0, 26.9, 39.2)),
+    "SAE": ((67.6, 43.3, 52.8), (36.1, 28.0, 31.5)),
+    "JCMSPL": ((48.3, 56.4, 52.1), (54.2, 50.7, 52.4)),
+}
 GENERALIZED = {
-    "AwA": (
-        Generalized("DAP", 77.9, 2.4, 4.7),
-        Generalized("IAP", 76.8, 1.7, 3.3),
-        Generalized("ConSE", 75.9, 9.5, 16.9),
-        Generalized("APD", 43.2, 61.7, 50.8),
-        Generalized("GAN", 81.3, 32.3, 46.2),
-        Generalized("SAE", 67.6, 43.3, 52.8),
-        Generalized("JCMSPL", 48.3, 56.4, 52.1),
-    ),
-    "CUB": (
-        Generalized("DAP", 55.1, 4.0, 7.5),
-        Generalized("IAP", 69.4, 1.0, 2.0),
-        Generalized("ConSE", 69.9, 1.8, 2.5),
-        Generalized("APD", 23.4, 39.9, 29.5),
-        Generalized("GAN", 72.0, 26.9, 39.2),
-        Generalized("SAE", 36.1, 28.0, 31.5),
-        Generalized("JCMSPL", 54.2, 50.7, 52.4),
-    ),
+    data: {method: figures[i] for method, figures in _TABLE_3.items()} for i, data in enumerate(("AwA", "CUB"))
 }
 
-#: Table 4.
-ABLATIONS = (
-    Ablation("FPL", 72.7, 40.2),
-    Ablation("IPL", 77.1, 46.5),
-    Ablation("JCMSPL0", 82.4, 60.3),
-    Ablation("JCMSPL1", 84.7, 61.6),
-    Ablation("JCMSPL", 86.2, 62.6),
-)
+#: Table 4: accuracy of reduced forms of the model.
+ABLATIONS = {
+    "AwA": {"FPL": 72.7, "IPL": 77.1, "JCMSPL0": 82.4, "JCMSPL1": 84.7, "JCMSPL": 86.2},
+    "CUB": {"FPL": 40.2, "IPL": 46.5, "JCMSPL0": 60.3, "JCMSPL1": 61.6, "JCMSPL": 62.6},
+}
 
 #: The ranges over which the paper varies each weight, as far as its text tells: powers of ten, from and to.
-RANGES = {
-    "semantic_match": (-5, 1),
-    "class_match": (-5, 6),
-    "visual_reconstruction": (-5, 8),
-    "semantic_reconstruction": (-5, 3),
-}
+RANGES = dict(zip(WEIGHTS, ((-5, 1), (-5, 6), (-5, 8), (-5, 3)), strict=True))
 
 #: The paper: converged after at most so many iterations.
 ITERATIONS = 35
@@ -136,9 +97,8 @@ ITERATIONS = 35
 
 def data_set_like(name: str, n_seen: int, n_unseen: int, n_attributes: int) -> str | None:
     """Return which of the paper's data sets this is, by its name or its numbers of classes and attributes."""
+    counts = {"n_seen": n_seen, "n_unseen": n_unseen, "n_attributes": n_attributes}
     for known, about in DATASETS.items():
-        if known.lower() == name.lower():
-            return known
-        if (n_seen, n_unseen, n_attributes) == (about["n_seen"], about["n_unseen"], about["n_attributes"]):
+        if known.lower() == name.lower() or counts.items() <= about.items():
             return known
     return None

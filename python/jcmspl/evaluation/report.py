@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation.results import (
-    BestOnTestData,
     ClassRow,
     Confusion,
     ConfusionMatrix,
@@ -17,16 +16,10 @@ from jcmspl.evaluation.results import (
     ModelSummary,
     Objective,
     SpaceResult,
-    Uncalibrated,
 )
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
-from jcmspl.report.charts import (
-    ClassAccuracyDisplay,
-    ConfusionDisplay,
-    ConvergenceDisplay,
-    SeenUnseenDisplay,
-)
+from jcmspl.report.charts import ClassAccuracyDisplay, ConfusionDisplay, ConvergenceDisplay, SeenUnseenDisplay
 from jcmspl.report.figures import Display, require_matplotlib
 from jcmspl.report.notebook import table as html_table
 from jcmspl.report.pages import rendered
@@ -62,8 +55,6 @@ class Report:
     timings : dict of str to float
         Seconds per stage.
     versions : dict of str to str
-    data : dict
-        All of it, in types that JSON has.
     """
 
     dataset: DatasetSummary
@@ -87,7 +78,7 @@ class Report:
         """All of the report, in types that JSON has."""
         data: dict[str, Any] = as_data(self)
         for result in data["results"]:
-            if result["generalized"] is None:
+            if not result["generalized"]:
                 del result["generalized"]
         return data
 
@@ -100,7 +91,11 @@ class Report:
     def harmonic_mean(self) -> float | None:
         """The harmonic mean of generalized recognition in the model's own space, if there was a test of it."""
         generalized = self.results[0].generalized
-        return None if generalized is None else generalized.harmonic_mean
+        return generalized.harmonic_mean if generalized else None
+
+    @property
+    def _generalized(self) -> dict[str, Generalized]:
+        return {result.space_name: result.generalized for result in self.results if result.generalized}
 
     @property
     def title(self) -> str:
@@ -129,7 +124,7 @@ class Report:
 
     def to_text(self) -> str:
         """Return the report as plain text."""
-        parts = [self.title, *self._about()]
+        parts = [self.title, *self.about()]
         for title, header, rows in self.tables().values():
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
                 rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
@@ -139,14 +134,13 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown."""
-        parts = [markdown_heading(self.title), "", " ".join(self._about())]
+        parts = [markdown_heading(self.title), "", " ".join(self.about())]
         for title, header, rows in self.tables().values():
             parts += ["", f"## {title}", "", *markdown_table(header, rows)]
         return "\n".join([*parts, "", self._made()]) + "\n"
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs nothing else; its charts are drawn with matplotlib."""
-        require_matplotlib()
         results = self.data["results"]
         for result in results:
             result.get("generalized", {}).pop("curve", None)  # too many points to be read
@@ -156,7 +150,6 @@ class Report:
             report=self,
             tables=self.tables(),
             charts=self.charts(),
-            n_unseen=sum(row.kind == "unseen" for row in self.classes),
             json=dumps({"results": results}, indent=1),
         )
 
@@ -164,17 +157,31 @@ class Report:
         return self.to_text()
 
     def __repr__(self) -> str:
-        harmonic = self.harmonic_mean
-        rest = "" if harmonic is None else f", harmonic mean {percent(harmonic)}"
+        rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
         return f"<Report on {self.dataset.name}: {percent(self.accuracy)} per class on unseen classes{rest}>"
 
     def _repr_html_(self) -> str:
         return "".join(html_table(*table) for table in list(self.tables().values())[:2])
 
+    def about(self) -> list[str]:
+        """Return in two sentences what the model was trained and tested on, and what became of it."""
+        data, model, counts = self.dataset, self.model, self.dataset.samples
+        of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
+        lines = [
+            f"{counts['trainval']:,} training samples of {data.n_seen_classes} seen classes; "
+            f"{counts['test_unseen']:,} test samples of {data.n_unseen_classes} unseen classes{of_seen}; "
+            f"{data.n_features:,} features, {data.n_attributes} attributes."
+        ]
+        found = [] if model.n_concepts is None else [f"{model.n_concepts} concepts"]
+        if model.n_iter is not None:
+            stopped = "" if self.objective.converged else " (stopped before it converged)"
+            found.append(f"{model.n_iter} iterations{stopped}")
+        return [*lines, ", ".join(found) + "."] if found else lines
+
     def tables(self) -> dict[str, Table]:
         """Return the tables of the report: standard, generalized, classes, confusions, those that there are."""
         tables = {"standard": self._standard_table()}
-        if self.results[0].generalized is not None:
+        if self._generalized:
             tables["generalized"] = self._generalized_table()
         tables["classes"] = self._class_table()
         if self.confusions:
@@ -191,7 +198,7 @@ class Report:
         ``report.charts()["classes"].plot()`` draws one in a notebook.
         """
         charts: dict[str, Display] = {}
-        if self.results[0].generalized is not None:
+        if self._generalized:
             charts["generalized"] = self._curves()
         charts["classes"] = self._bars()
         if len(self.confusion_matrix.labels) <= _MOST_IN_MATRIX:
@@ -202,16 +209,12 @@ class Report:
         return charts
 
     def _standard_table(self) -> Table:
-        ks = [k for k in self.results[0].standard.hits if k != 1]
+        found = [(result.space_name, result.standard) for result in self.results]
+        ks = [k for k in found[0][1].hits if k != 1]
         header = ["space", "per class", "per sample", *(f"hit@{k} per sample" for k in ks)]
         rows = [
-            [
-                result.space_name,
-                percent(result.standard.per_class),
-                percent(result.standard.per_sample),
-                *(percent(result.standard.hits[k].per_sample) for k in ks),
-            ]
-            for result in self.results
+            [space, *map(percent, (one.per_class, one.per_sample, *(one.hits[k].per_sample for k in ks)))]
+            for space, one in found
         ]
         chance = percent(self.dataset.chance)
         rows.append(["chance", chance, chance, *[""] * len(ks)])
@@ -220,42 +223,29 @@ class Report:
     def _generalized_table(self) -> Table:
         header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
         rows = []
-        for result in self.results:
-            found = result.generalized
-            if found is None:
-                continue
-            best = found.best_on_test_data
-            lines: list[tuple[str, Generalized | Uncalibrated | BestOnTestData]] = [("none", found.uncalibrated)]
-            if found.seen_bias:
-                lines.append((f"{found.seen_bias:.3g} (the model's)", found))
-            lines.append((f"{best.seen_bias:.3g} (best on test data)", best))
-            for number, (bias, line) in enumerate(lines):
-                figures = [percent(share) for share in (line.acc_seen, line.acc_unseen, line.harmonic_mean)]
-                first, last = (result.space_name, f"{found.ausuc:.3f}") if number == 0 else ("", "")
-                rows.append([first, bias, *figures, last])
+        for space, found in self._generalized.items():
+            first, last = space, f"{found.ausuc:.3f}"
+            for bias, _, at in found.places:
+                rows.append([first, bias, *map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean)), last])
+                first = last = ""
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
         return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
 
     def _class_table(self) -> Table:
-        with_all = any(row.generalized is not None for row in self.classes)
-        header = ["class", "kind", "samples", "among unseen", *(["among all"] if with_all else [])]
+        header = ["class", "kind", "samples", "among unseen", "among all"]
         rows = [
-            [row.label, row.kind, str(row.samples), percent(row.standard)]
-            + ([percent(row.generalized)] if with_all else [])
+            [row.label, row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
             for row in self.classes
         ]
+        if not self._generalized:
+            header, rows = header[:-1], [row[:-1] for row in rows]
         return Table(f"Classes ({self.results[0].space_name})", header, rows)
 
     def _curves(self) -> SeenUnseenDisplay:
         """Return the curves of all spaces, with the marks of the model's own."""
-        found = {result.space_name: result.generalized for result in self.results if result.generalized is not None}
-        own = next(iter(found.values()))
-        places: dict[str, Generalized | Uncalibrated | BestOnTestData] = {"no bias": own.uncalibrated}
-        if own.seen_bias:
-            places["the model"] = own
-        places["best harmonic mean"] = own.best_on_test_data
-        curves = {f"{name}, AUSUC {one.ausuc:.3f}": one.curve for name, one in found.items()}
-        return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for name, at in places.items()})
+        curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
+        own = next(iter(self._generalized.values()))
+        return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places})
 
     def _bars(self) -> ClassAccuracyDisplay:
         """Return the accuracy of each unseen class; of the best and the worst if they are many."""
@@ -263,25 +253,9 @@ class Report:
         if len(rows) > _MOST_BARS:
             rows = [*rows[: _MOST_BARS // 2], *rows[-_MOST_BARS // 2 :]]
         shares = {"among unseen classes": [row.standard for row in rows]}
-        if any(row.generalized is not None for row in rows):
+        if self._generalized:
             shares["among all classes"] = [row.generalized for row in rows]
         return ClassAccuracyDisplay([row.label for row in rows], shares)
-
-    def _about(self) -> list[str]:
-        about, counts = self.dataset, self.dataset.samples
-        of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
-        lines = [
-            f"{counts['trainval']:,} training samples of {about.n_seen_classes} seen classes; "
-            f"{counts['test_unseen']:,} test samples of {about.n_unseen_classes} unseen classes{of_seen}; "
-            f"{about.n_features:,} features, {about.n_attributes} attributes."
-        ]
-        found = [] if self.model.n_concepts is None else [f"{self.model.n_concepts} concepts"]
-        if self.model.n_iter is not None:
-            found.append(
-                f"{self.model.n_iter} iterations"
-                + ("" if self.objective.converged else " (stopped before it converged)")
-            )
-        return [*lines, ", ".join(found) + "."] if found else lines
 
     def _made(self) -> str:
         fit = sum(seconds for name, seconds in self.timings.items() if name != "evaluation")

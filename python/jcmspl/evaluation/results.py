@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-#: How the three directions of recognition are called in print; the first two are the paper's.
-SPACE_NAMES = {
-    "semantic": "semantic (V→S)",
-    "visual": "visual (S→V)",
-    "concept": "concept",
-}
+#: The paper's two directions of recognition, as they are called in print.
+SPACE_NAMES = {"semantic": "semantic (V→S)", "visual": "visual (S→V)"}
 
 
 def space_name(space: str) -> str:
@@ -36,8 +32,8 @@ class Standard:
 
 
 @dataclass(frozen=True)
-class Uncalibrated:
-    """Generalized recognition without a bias on seen classes."""
+class Accuracies:
+    """Generalized recognition, per class."""
 
     acc_seen: float
     acc_unseen: float
@@ -55,16 +51,15 @@ class BestOnTestData:
 
 
 @dataclass(frozen=True)
-class Generalized:
-    """Recognition of seen and unseen samples among all classes, per class.
+class Generalized(Accuracies):
+    """Recognition of seen and unseen samples among all classes, per class; accuracies with the bias of the model.
 
     Attributes
     ----------
-    acc_seen, acc_unseen, harmonic_mean : float
-        With the bias of the model.
     seen_bias : float
         That bias.
-    uncalibrated : Uncalibrated
+    uncalibrated : Accuracies
+        Without a bias.
     best_on_test_data : BestOnTestData
     ausuc : float
         The area under the curve.
@@ -72,14 +67,21 @@ class Generalized:
         Points (accuracy on unseen classes, accuracy on seen classes).
     """
 
-    acc_seen: float
-    acc_unseen: float
-    harmonic_mean: float
     seen_bias: float
-    uncalibrated: Uncalibrated
+    uncalibrated: Accuracies
     best_on_test_data: BestOnTestData
     ausuc: float
     curve: list[list[float]]
+
+    @property
+    def places(self) -> list[tuple[str, str, Accuracies | BestOnTestData]]:
+        """What is told of the curve: each with its name in a table, its name in a plot, and its accuracies."""
+        best = self.best_on_test_data
+        return [
+            ("none", "no bias", self.uncalibrated),
+            *([(f"{self.seen_bias:.3g} (the model's)", "the model", self)] if self.seen_bias else []),
+            (f"{best.seen_bias:.3g} (best on test data)", "best harmonic mean", best),
+        ]
 
 
 @dataclass(frozen=True)

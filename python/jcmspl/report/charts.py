@@ -7,6 +7,7 @@ Each is defined once: pages, files and notebooks have the same. matplotlib is an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,16 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.solver import TERMS
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, legend, legend_above
 from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray
 
-_TERM_NAMES = {
-    "visual_projection": "½|AX-C|²",
-    "semantic_projection": "λ₁/2 |BY-C|²",
-    "class_codes": "λ₂/2 |C-H|²",
-    "visual_reconstruction": "λ₃/2 |X-A'C|²",
-    "semantic_reconstruction": "λ₄/2 |Y-B'C|²",
-}
-_SYMBOLS = {
-    "semantic_match": "λ₁ (semantic_match)",
-    "class_match": "λ₂ (class_match)",
-    "visual_reconstruction": "λ₃ (visual_reconstruction)",
-    "semantic_reconstruction": "λ₄ (semantic_reconstruction)",
-}
+_TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
+_SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
 _MARKERS = "oD*^s"
 
 
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """The objective after each iteration.
 
@@ -48,12 +38,9 @@ class ConvergenceDisplay(Display):
         The iteration that is marked as the last that mattered.
     """
 
-    def __init__(
-        self, objective: npt.ArrayLike, terms: npt.ArrayLike | None = None, settled: int | None = None
-    ) -> None:
-        self.objective: Float64Array = np.asarray(objective, dtype=np.float64)
-        self.terms = None if terms is None else np.asarray(terms, dtype=np.float64)
-        self.settled = settled
+    objective: npt.ArrayLike
+    terms: npt.ArrayLike | None = None
+    settled: int | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, terms: bool = False, ax: Any = None) -> ConvergenceDisplay:
@@ -65,11 +52,11 @@ class ConvergenceDisplay(Display):
     def plot(self, ax: Any = None, *, name: str = "objective") -> ConvergenceDisplay:
         """Draw on the given axes, or on new ones."""
         ax = self._start(ax)
-        steps = np.arange(1, len(self.objective) + 1)
+        steps = np.arange(1, len(np.asarray(self.objective)) + 1)
         ax.plot(steps, self.objective, marker="o", markersize=3, label=name)
         if self.terms is not None:
-            for term, values in zip(TERMS, self.terms.T, strict=True):
-                ax.plot(steps, values, linestyle="--", linewidth=1, label=_TERM_NAMES[term])
+            for term, values in zip(_TERM_NAMES, np.asarray(self.terms).T, strict=True):
+                ax.plot(steps, values, linestyle="--", linewidth=1, label=term)
         if self.settled is not None:
             ax.axvline(self.settled, color="0.5", linestyle=":", label=f"settles at iteration {self.settled}")
         ax.set(xlabel="iteration", ylabel="objective")
@@ -79,6 +66,7 @@ class ConvergenceDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class SensitivityDisplay(Display):
     """Accuracy on unseen classes as one weight varies and the others stay.
 
@@ -93,31 +81,26 @@ class SensitivityDisplay(Display):
         The value that is marked.
     """
 
-    def __init__(
-        self,
-        name: str,
-        values: npt.ArrayLike,
-        accuracies: Mapping[str, npt.ArrayLike],
-        chosen: float | None = None,
-    ) -> None:
-        self.name = name
-        self.values: Float64Array = np.asarray(values, dtype=np.float64)
-        self.accuracies = {space: np.asarray(shares, dtype=np.float64) for space, shares in accuracies.items()}
-        self.chosen = chosen
+    name: str
+    values: npt.ArrayLike
+    accuracies: Mapping[str, Any]
+    chosen: float | None = None
 
     def plot(self, ax: Any = None) -> SensitivityDisplay:
         """Draw on the given axes, or on new ones."""
         ax = self._start(ax)
         for space, shares in self.accuracies.items():
-            ax.plot(self.values, 100 * shares, marker="o", markersize=3, label=space)
+            ax.plot(self.values, 100 * _numbers(shares), marker="o", markersize=3, label=space)
         if self.chosen:
             ax.axvline(self.chosen, color="0.5", linestyle=":", label="chosen")
-        ax.set(xscale="log", xlabel=_SYMBOLS.get(self.name, self.name), ylabel="per-class accuracy, %")
+        weight = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else self.name
+        ax.set(xscale="log", xlabel=weight, ylabel="per-class accuracy, %")
         ax.set_ylim(bottom=0)
         legend(ax)
         return self
 
 
+@dataclass(eq=False, repr=False)
 class AblationDisplay(Display):
     """Accuracy of reduced forms of the model, beside published figures where there are any.
 
@@ -129,21 +112,17 @@ class AblationDisplay(Display):
         Shares as well.
     """
 
-    def __init__(
-        self, methods: Sequence[str], accuracies: npt.ArrayLike, published: Sequence[float | None] | None = None
-    ) -> None:
-        self.methods = list(methods)
-        self.accuracies: Float64Array = np.asarray(accuracies, dtype=np.float64)
-        self.published = None if published is None else np.array(published, dtype=np.float64)
+    methods: Sequence[str]
+    accuracies: npt.ArrayLike
+    published: Sequence[float | None] | None = None
 
     def plot(self, ax: Any = None) -> AblationDisplay:
         """Draw on the given axes, or on new ones."""
         ax = self._start(ax)
-        bars = {"here": self.accuracies}
+        bars = {"here": _numbers(self.accuracies)}
         if self.published is not None:
-            bars["published (other features)"] = self.published
-        places = np.arange(len(self.methods))
-        width = 0.78 / len(bars)
+            bars["published (other features)"] = _numbers(self.published)
+        places, width = np.arange(len(self.methods)), 0.78 / len(bars)
         for number, (label, values) in enumerate(bars.items()):
             at = places + (number - (len(bars) - 1) / 2) * width
             drawn = ax.bar(at, 100 * np.nan_to_num(values), width, label=label)
@@ -157,6 +136,7 @@ class AblationDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class SeenUnseenDisplay(Display):
     """Accuracy on seen against accuracy on unseen classes, as the bias on the former varies.
 
@@ -170,10 +150,9 @@ class SeenUnseenDisplay(Display):
         Further points to be marked.
     """
 
-    def __init__(
-        self, curve: Any, bias: float | None = None, *, marks: Mapping[str, tuple[float, float]] | None = None
-    ) -> None:
-        self.curve, self.bias, self.marks = curve, bias, dict(marks or {})
+    curve: Any
+    bias: float | None = None
+    marks: Mapping[str, tuple[float, float]] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -202,7 +181,7 @@ class SeenUnseenDisplay(Display):
 
     def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
         if isinstance(self.curve, Mapping):
-            return {label: np.asarray(points, dtype=np.float64).T for label, points in self.curve.items()}, self.marks
+            return {label: _numbers(points).T for label, points in self.curve.items()}, dict(self.marks)
         seen, unseen = self.curve.accuracies(self.curve.biases())
         area = f"AUSUC {self.curve.area():.3f}"
         biases = {} if self.bias is None else {f"bias {self.bias:.3g}": self.bias}
@@ -211,6 +190,7 @@ class SeenUnseenDisplay(Display):
         return {area if name is None else f"{name} ({area})": (unseen, seen)}, {**marks, **self.marks}
 
 
+@dataclass(eq=False, repr=False)
 class ClassAccuracyDisplay(Display):
     """The share of each class that is recognised, as bars; as readable with sixty classes as with three.
 
@@ -222,9 +202,8 @@ class ClassAccuracyDisplay(Display):
         For each kind of recognition the share within each class.
     """
 
-    def __init__(self, labels: Sequence[Any], accuracies: Mapping[str, Sequence[float | None]]) -> None:
-        self.labels = list(labels)
-        self.accuracies = {name: np.array(shares, dtype=np.float64) for name, shares in accuracies.items()}
+    labels: Sequence[Any]
+    accuracies: Mapping[str, Any]
 
     @classmethod
     def from_estimator(
@@ -241,7 +220,8 @@ class ClassAccuracyDisplay(Display):
         ax = self._start(ax)
         places = np.arange(len(self.labels))
         height = 0.8 / max(1, len(self.accuracies))
-        for number, (name, shares) in enumerate(self.accuracies.items()):
+        for number, (name, values) in enumerate(self.accuracies.items()):
+            shares = _numbers(values)
             at = places + (number - (len(self.accuracies) - 1) / 2) * height
             drawn = ax.barh(at, 100 * np.nan_to_num(shares), 0.92 * height, label=name)
             texts = ["" if np.isnan(share) else f"{100 * share:.0f}" for share in shares]
@@ -261,6 +241,7 @@ class ClassAccuracyDisplay(Display):
         return 7.0, 0.9 + len(self.labels) * (0.08 + 0.125 * len(self.accuracies))
 
 
+@dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
     """Which classes were taken for which: rows are true classes, columns what they were taken for.
 
@@ -271,9 +252,8 @@ class ConfusionDisplay(Display):
         The classes, in the order of rows and columns.
     """
 
-    def __init__(self, counts: npt.ArrayLike, labels: Sequence[Any]) -> None:
-        self.counts: IntArray = np.asarray(counts)
-        self.labels = list(labels)
+    counts: npt.ArrayLike
+    labels: Sequence[Any]
 
     @classmethod
     def from_estimator(
@@ -290,11 +270,12 @@ class ConfusionDisplay(Display):
         from matplotlib.patches import Rectangle
 
         shades = LinearSegmentedColormap.from_list("", ["#e3ebfd", COLOURS[0], "#172554"])
-        shares = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        counts = np.asarray(self.counts)
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         # per cell one shape and, where there is room, its number
-        number_size = min(9.0, 72 * 0.85 * self._cell() / (0.65 * max(2, len(str(self.counts.max(initial=0))))))
-        for i, j in np.argwhere(self.counts > 0):
-            share, count = shares[i, j], self.counts[i, j]
+        number_size = min(9.0, 72 * 0.85 * self._cell() / (0.65 * max(2, len(str(counts.max(initial=0))))))
+        for i, j in np.argwhere(counts > 0):
+            share, count = shares[i, j], counts[i, j]
             cell = Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=shades(share), edgecolor="white", linewidth=0.4)
             ax.add_patch(cell)
             self._hint(cell, f"{self.labels[i]} taken for {self.labels[j]}: {count} ({100 * share:.0f} %)")
@@ -327,6 +308,11 @@ class ConfusionDisplay(Display):
         names = 0.6 + longest * 0.6 * min(9.0, 72 * self._cell() - 1) / 72
         side = len(self.labels) * self._cell() + names
         return max(side + 0.9, 3.0), max(side, 2.0)
+
+
+def _numbers(values: Any) -> Float64Array:
+    """Return an array in which NaN stands for None."""
+    return np.array(values, dtype=np.float64)
 
 
 def _chosen(estimator: Any) -> Any:

@@ -127,13 +127,9 @@ def _same_everywhere(salt: str) -> Iterator[None]:
     import matplotlib
     from matplotlib import style
 
-    own = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": f"jcmspl {salt}",
-        "font.family": _FONTS,
-        "font.sans-serif": _FONTS[:1],
-    }
-    with style.context("default"), matplotlib.rc_context(own):
+    svg = {"svg.fonttype": "none", "svg.hashsalt": f"jcmspl {salt}"}
+    fonts = {"font.family": _FONTS, "font.sans-serif": _FONTS[:1]}
+    with style.context("default"), matplotlib.rc_context(svg | fonts):
         yield
 
 

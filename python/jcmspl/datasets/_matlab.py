@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_file
-from jcmspl.datasets.samples import Samples, runs
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.support.arguments import IntArray
 
 _KIND = "a MATLAB file"
@@ -42,7 +42,7 @@ class MatFile(Protocol):
         """Return the texts in a cell array, however deeply each is wrapped, or the rows of a character array."""
         ...
 
-    def columns(self, name: str) -> Samples:
+    def columns(self, name: str) -> RowSource:
         """Return the columns of a matrix as rows, read when needed if the file allows it."""
         ...
 
@@ -201,11 +201,12 @@ class Hdf5Rows:
         wanted, back = np.unique(numbers.astype(np.int64), return_inverse=True)
         result = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         with _opened(self.path) as file:
-            for start, end in runs(wanted, _LARGEST_GAP):
-                first, stop = int(wanted[start]), int(wanted[end - 1]) + 1
-                block = np.asarray(file[self.name][first:stop])
-                result[start:end] = block if stop - first == end - start else block[wanted[start:end] - first]
-                self.rows_read += stop - first
+            done, runs = 0, np.split(wanted, np.flatnonzero(np.diff(wanted) > _LARGEST_GAP) + 1)
+            for run in runs if len(wanted) else ():
+                block = np.asarray(file[self.name][int(run[0]) : int(run[-1]) + 1])
+                result[done : done + len(run)] = block if len(block) == len(run) else block[run - run[0]]
+                done += len(run)
+                self.rows_read += len(block)
         return result if np.array_equal(back, np.arange(len(wanted))) else result[back]
 
 

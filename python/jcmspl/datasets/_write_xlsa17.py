@@ -13,7 +13,7 @@ import numpy.typing as npt
 from jcmspl.data.labels import Label
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.datasets.samples import floats
+from jcmspl.datasets.row_source import floats
 from jcmspl.datasets.xlsa17 import SPLITS
 from jcmspl.io.atomic import open_atomically
 from jcmspl.support.arguments import IntArray

@@ -17,7 +17,7 @@ from jcmspl.datasets._numpy_files import NpzReader, open_npy
 from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file
-from jcmspl.datasets.samples import Samples
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
 from jcmspl.support.arguments import IntArray, as_real_array
 
@@ -96,7 +96,7 @@ def _blaming(file: Path | None) -> AbstractContextManager[Any]:
     return nullcontext() if file is None else about(file)
 
 
-def load_features(path: str | Path) -> Samples:
+def load_features(path: str | Path) -> RowSource:
     """Open a file of features without labels, or with labels that are passed over.
 
     Parameters
@@ -129,9 +129,9 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, (str, Path))
 
 
-def _features_and_labels(features: Any, labels: Any) -> tuple[Samples, Any]:
+def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
     if not _is_path(features):
-        X: Samples = features if hasattr(features, "dtype") else as_real_array(features, "features")
+        X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
         return X, _labels(labels, "labels must come with features in memory")
     path = Path(features)
     require_file(path)
@@ -150,7 +150,7 @@ def _is_label_file(labels: str) -> bool:
     return Path(labels).suffix in LABEL_SUFFIXES or Path(labels).is_file()
 
 
-def _from_npz(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
+def _from_npz(path: Path, labels: Any, column: str | None) -> tuple[RowSource, Any]:
     reader = NpzReader(path)
     there = reader.names()
     key = _feature_key(path, there)
@@ -169,7 +169,7 @@ def _feature_key(path: Path, there: list[str]) -> str:
     return key
 
 
-def _from_table(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
+def _from_table(path: Path, labels: Any, column: str | None) -> tuple[RowSource, Any]:
     read = read_csv if path.suffix == ".csv" else read_parquet
     if labels is not None and column is None:
         return read(path).numbers, _labels(labels, "")

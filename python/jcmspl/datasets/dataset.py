@@ -12,7 +12,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, label_array, some
 from jcmspl.datasets import _checks
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.datasets.samples import Samples, read_rows, row_chunks
+from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS
@@ -60,7 +60,7 @@ class Dataset:
     """
 
     name: str
-    X: Samples
+    X: RowSource
     y: LabelArray
     classes: ClassTable
     parts: Mapping[str, IntArray]
@@ -118,11 +118,8 @@ class Dataset:
     def chunks(self, name: str, size: int = 8192) -> Iterator[tuple[FloatArray, LabelArray]]:
         """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream."""
         rows, size = self.rows(name), as_count(size, "size")
-        starts = range(0, len(rows), size)
-        return (
-            (X, self.y[rows[first : first + size]])
-            for first, X in zip(starts, row_chunks(self.X, rows, size), strict=True)
-        )
+        blocks = (rows[first : first + size] for first in range(0, len(rows), size))
+        return ((read_rows(self.X, block), self.y[block]) for block in blocks)
 
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".

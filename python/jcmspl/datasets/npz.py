@@ -11,7 +11,7 @@ from jcmspl.datasets._classes import class_table
 from jcmspl.datasets._numpy_files import NpzReader, write_npz
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
-from jcmspl.datasets.samples import floats, row_chunks
+from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
 
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
@@ -58,7 +58,7 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     dtype = floats(dataset.X[:1]).dtype
     rows = max(1, _CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
     with open_atomically(Path(path), overwrite=overwrite) as file:
-        chunks = row_chunks(dataset.X, np.arange(dataset.n_samples), rows)
+        chunks = (floats(dataset.X[first : first + rows]) for first in range(0, dataset.n_samples, rows))
         write_npz(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
 
 

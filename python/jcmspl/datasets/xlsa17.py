@@ -11,7 +11,7 @@ from jcmspl.datasets._classes import class_table
 from jcmspl.datasets._matlab import MatFile, integers, open_mat
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
-from jcmspl.datasets.samples import Samples
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
@@ -114,7 +114,7 @@ def _class_table(splits: MatFile, attributes: str) -> ClassTable:
     return class_table(names, vectors.T, titles, attributes)
 
 
-def _require_columns(X: Samples, n_labels: int) -> None:
+def _require_columns(X: RowSource, n_labels: int) -> None:
     if len(X.shape) != 2 or X.shape[0] != n_labels:
         hint = ": transpose it" if len(X.shape) == 2 and X.shape[1] == n_labels else ""
         shape = " x ".join(map(str, reversed(X.shape)))

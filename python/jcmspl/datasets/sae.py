@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.datasets._classes import class_table
+from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets._matlab import MatFile, integers, open_mat
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
@@ -57,9 +57,7 @@ def load_sae(path: str | Path) -> Dataset:
         y_train = _train_labels(file, S, unseen)
         seen, first = np.unique(y_train, return_index=True)
         _require_one_vector_each(S, y_train, seen, first)
-        table = class_table(
-            np.concatenate([seen, unseen]), np.vstack([S[first], vectors]), None, f"S_tr or {vectors_name}"
-        )
+        table = ClassTable(np.concatenate([seen, unseen]), np.vstack([S[first], vectors]))
         parts = {"train": np.arange(len(S)), "test_unseen": np.arange(len(S), len(S) + len(y_test))}
         X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
         return Dataset(file.path.stem, X, y, table, parts, str(file.path))

@@ -10,8 +10,7 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.datasets._checks import class_numbers
-from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.support.arguments import IntArray, as_count, as_weight
 
 
@@ -57,7 +56,9 @@ def make_split(
     labels = as_label_list(y)
     present = sorted_labels(dict.fromkeys(labels))
     if classes is not None:
-        class_numbers(present, ClassTable.of(classes))
+        table = ClassTable.of(classes)
+        with about(None):
+            table.positions(present, "y")
     seed = as_count(random_state, "random_state", 0)
     shuffled = [present[i] for i in np.random.default_rng(seed).permutation(len(present))]
     tested = _chosen(unseen, shuffled, "unseen")

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
+from jcmspl.support.arguments import IntArray
+
 Label = Hashable
 LabelArray = npt.NDArray[Any]
 
@@ -107,6 +109,12 @@ def sorted_labels(labels: Iterable[Label]) -> list[Label]:
         except TypeError:
             pass
     return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
+
+
+def numbered(labels: Iterable[Label], classes: Iterable[Label]) -> IntArray:
+    """Return the number of each label's class, in the order of the classes."""
+    number = {label: i for i, label in enumerate(classes)}
+    return np.array([number[label] for label in labels], dtype=np.int64)
 
 
 def some(labels: Sequence[Label], most: int = 3) -> str:

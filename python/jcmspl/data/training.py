@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
-from jcmspl.data.labels import Label
+from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
@@ -41,9 +41,8 @@ class LabelledRows:
         cls, X: npt.NDArray[Any], y: Sequence[Label], labels: Sequence[Label], rows: IntArray | None = None
     ) -> LabelledRows:
         """Return some or all rows of an array, their classes numbered in the order of the labels."""
-        number = {label: i for i, label in enumerate(labels)}
         chosen = np.arange(len(y)) if rows is None else rows
-        return cls(X, chosen, np.array([number[y[row]] for row in chosen], dtype=np.int64))
+        return cls(X, chosen, numbered((y[row] for row in chosen), labels))
 
 
 @dataclass(frozen=True, eq=False)

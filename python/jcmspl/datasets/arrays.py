@@ -18,10 +18,13 @@ from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
 from jcmspl.support.arguments import IntArray, as_real_array
 
-FEATURE_SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
-LABEL_SUFFIXES = (".npy", ".txt", ".csv")
-CLASS_SUFFIXES = (".csv", ".npy", ".npz")
-SPLIT_SUFFIXES = (".csv", ".txt")
+#: The kinds of files that hold each part of a data set.
+SUFFIXES = {
+    "features": (".npy", ".npz", ".csv", ".parquet"),
+    "labels": (".npy", ".txt", ".csv"),
+    "classes": (".csv", ".npy", ".npz"),
+    "split": (".csv", ".txt"),
+}
 _LABEL_COLUMNS = ("label", "labels", "class", "y")
 _UNUSED = "unused"
 
@@ -113,7 +116,7 @@ def load_classes(value: Any) -> ClassTable:
             reader = NpzReader(path)
             require_keys(path, ("class_names", "class_vectors"), reader.names())
             return reader.classes()
-        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(CLASS_SUFFIXES)} files")
+        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(SUFFIXES['classes'])} files")
 
 
 def _is_path(value: Any) -> bool:
@@ -121,7 +124,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_label_file(labels: str | Path) -> bool:
-    return Path(labels).suffix in LABEL_SUFFIXES or Path(labels).is_file()
+    return Path(labels).suffix in SUFFIXES["labels"] or Path(labels).is_file()
 
 
 def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
@@ -152,7 +155,7 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
         read = read_csv if path.suffix == ".csv" else read_parquet
         table = read(path, None if apart else columns)
         return table.numbers, _read_labels(labels) if apart else table.texts
-    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(FEATURE_SUFFIXES)} files")
+    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
 
 
 def _feature_key(path: Path, there: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.data.labels import Label, as_label_list, numbered, some, sorted_labels
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.support.arguments import IntArray, as_count, as_weight
 
@@ -69,9 +69,8 @@ def make_split(
             f"of {len(present)} classes {len(tested)} are unseen and {len(validated)} for validation: none is left to "
             "train on"
         )
-    position = {label: number for number, label in enumerate(present)}
-    numbers = np.fromiter((position[label] for label in labels), dtype=np.int64, count=len(labels))
-    is_unseen, is_val = (np.isin(numbers, [position[label] for label in group]) for group in (tested, validated))
+    numbers = numbered(labels, present)
+    is_unseen, is_val = (np.isin(numbers, numbered(group, present)) for group in (tested, validated))
     held_out = draw_per_class(np.flatnonzero(~is_unseen), numbers, present, test_seen, seed)
     free = ~is_unseen
     free[held_out] = False

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import MatFile, integers, open_mat
+from jcmspl.datasets._matlab import MatFile, open_mat
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
 from jcmspl.datasets.row_source import floats
@@ -71,7 +71,7 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
         _require_columns(attributes, vectors.shape, len(names), "classes")
         titles = splits.texts("attribute_names") if "attribute_names" in splits.names() else None
         classes = ClassTable(names, vectors.T, titles)
-    numbers = integers(feature_file, "labels")
+    numbers = feature_file.integers("labels")
     _require_range(feature_file.path, "labels", numbers, classes.n_classes, f"the classes in {SPLITS}")
     X = feature_file.columns("features")
     with about(feature_file.path):
@@ -180,7 +180,7 @@ def _parts(splits: MatFile, n_samples: int) -> dict[str, IntArray]:
     def rows(name: str) -> IntArray:
         if name not in there:
             return np.empty(0, dtype=np.int64)
-        values = integers(splits, name)
+        values = splits.integers(name)
         _require_range(splits.path, name, values, n_samples, "samples")
         return values - 1
 

@@ -36,16 +36,6 @@ class Statistics:
     unit_rows : bool, default False
         Scale each sample to length one before it is counted; samples of zeros stay as they are.
 
-    Attributes
-    ----------
-    gram : ndarray of shape (n_features, n_features)
-        ``X.T @ X``; the paper's XX'. Like the others a copy, made when it is asked for.
-    class_sums : ndarray of shape (n_classes, n_features)
-        The sum of the samples of each class.
-    counts : ndarray of shape (n_classes,)
-        The number of samples of each class.
-    n_samples : int
-
     Examples
     --------
     >>> import numpy as np
@@ -100,7 +90,7 @@ class Statistics:
         return statistics
 
     def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
-        """Add samples; all of them or, if it raises an error, none.
+        """Add samples, all of them or, if it raises an error, none, and return self.
 
         Parameters
         ----------
@@ -110,10 +100,6 @@ class Statistics:
             The class number of each sample.
         first_row : int, default 0
             The number of the first sample in messages about bad values.
-
-        Returns
-        -------
-        self
         """
         X = as_real_array(X, "X")
         if X.shape[1] != self.n_features:
@@ -146,7 +132,7 @@ class Statistics:
 
     @property
     def gram(self) -> Float64Array:
-        """``X.T @ X``."""
+        """``X.T @ X``, the paper's XX'; like the other arrays a copy, made when it is asked for."""
         return self._core.gram
 
     @property

@@ -75,7 +75,5 @@ class ClassKFold:
                 yield np.sort(order[fold :: self.n_splits]).astype(np.int64)
 
     def __repr__(self) -> str:
-        return (
-            f"ClassKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats}, shuffle={self.shuffle}, "
-            f"random_state={self.random_state!r})"
-        )
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"ClassKFold({settings})"

@@ -14,9 +14,6 @@ from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
-# Rows that are read and normalised at a time.
-_BLOCK = 8192
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
@@ -89,7 +86,7 @@ class TrainingData:
         """The mean normalised sample of each class."""
         return self.statistics.class_sums / self.statistics.counts[:, None]
 
-    def samples(self, size: int = _BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
+    def samples(self, size: int = 8192) -> Iterator[tuple[FloatArray, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
 
         Only for methods that say ``NEEDS = "samples"``.

@@ -169,20 +169,8 @@ class Hdf5Rows:
     """The rows of a matrix in an HDF5 file, read when they are asked for.
 
     MATLAB writes matrices by columns and HDF5 numbers their axes the other way round: columns there are rows here. The
-    file is open only while it is read, so this can be copied, pickled and used by several processes.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        Of the matrix in the file.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    rows_read : int
-        How many rows were read so far.
+    file is open only while it is read, so this can be copied, pickled and used by several processes. ``rows_read`` is
+    how many rows were read so far.
     """
 
     def __init__(self, path: Path, name: str) -> None:

@@ -87,13 +87,7 @@ def load_arrays(
 
 
 def load_features(path: str | Path) -> RowSource:
-    """Open a file of features without labels, or with labels that are passed over.
-
-    Parameters
-    ----------
-    path : str or Path
-        As ``features`` of :func:`load_arrays`.
-    """
+    """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
     try:
         return _features_and_labels(path, None)[0]
     except DatasetError:  # it has no labels

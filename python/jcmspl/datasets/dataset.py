@@ -126,7 +126,7 @@ class Dataset:
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".
 
-        This is the generalized protocol for data that has no such part.
+        This is the generalized protocol for data that has no such part. The samples are not copied.
 
         Parameters
         ----------
@@ -135,11 +135,6 @@ class Dataset:
         random_state : int, default 0
             Which samples of a class are drawn depends on this, on the name of the class and on how many samples it
             has, not on the other classes.
-
-        Returns
-        -------
-        Dataset
-            On the same samples, which are not copied.
         """
         if len(self.parts["test_seen"]):
             raise ValueError(

@@ -91,7 +91,7 @@ def test_html_escapes_names():
         (lambda: ClassTable([1, True], np.eye(2)), ValueError, "two vectors for the class True"),
         (lambda: ClassTable(["a"], np.eye(2)), ValueError, "1 labels but 2 class_vectors"),
         (lambda: ClassTable([], np.empty((0, 3))), ValueError, "is empty"),
-        (lambda: ClassTable(["a"], [[np.nan]]), ValueError, r"NaN or infinity, first at index \(0, 0\)"),
+        (lambda: ClassTable(["a"], [[np.nan]]), ValueError, "NaN or infinity in the vectors of 1 classes: 'a'"),
         (lambda: ClassTable(["a"], [["x"]]), TypeError, "real numbers"),
         (lambda: ClassTable(["a"], [1.0]), ValueError, "2 dimension"),
         (lambda: ClassTable([None], [[1.0]]), ValueError, "missing label at position 0"),

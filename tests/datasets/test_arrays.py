@@ -149,7 +149,7 @@ def test_class_vectors_in_npz(tmp_path):
     np.savez(tmp_path / "c.npz", class_names=NAMES, class_vectors=VECTORS.vectors, attribute_names=VECTORS.attributes)
     assert load_arrays(X, Y, class_vectors=tmp_path / "c.npz").classes == VECTORS
     np.savez(tmp_path / "d.npz", class_names=NAMES, vectors=VECTORS.vectors)
-    with pytest.raises(DatasetError, match=r"d.npz: class_vectors missing: it holds class_names, vectors"):
+    with pytest.raises(DatasetError, match=r"d.npz lacks class_vectors: it holds class_names, vectors"):
         load_arrays(X, Y, class_vectors=tmp_path / "d.npz")
 
 

@@ -120,10 +120,7 @@ def test_nothing_is_written_over(tmp_path, made):
         ),
         ({"class_vectors": np.array([[1, 2], [np.nan, 1], [0, 0]])}, "a.npz: class_vectors holds NaN .* classes: 'b'"),
         ({"class_names": np.array(["a", "b"])}, "a.npz: there are 2 labels but 3 class_vectors"),
-        (
-            {"class_names": np.array(["a", "b", "d"])},
-            "a.npz: there are no class vectors for 1 of the 3 classes in y: 'c'",
-        ),
+        ({"class_names": np.array([*"abd"])}, "a.npz: there are no class vectors for 1 of the 3 classes in y: 'c'"),
         ({"train": np.array([0, 4])}, "a.npz: part 'train' holds the row 4, but rows are 0 to 3"),
         ({"test_unseen": np.array([2])}, "a.npz: seen and unseen classes overlap"),
         ({"features": np.ones((3, 2))}, "a.npz: there are 3 samples in X but 4 labels in y"),

@@ -59,10 +59,7 @@ NAN[1, 0] = np.nan
         ({"X_tr": np.ones((6, 10))}, "X_tr is 6 x 10, but S_tr says that there are 10 rows"),
         ({"S_te_pro": UNSEEN_VECTORS.T}, "S_te_pro is 3 x 2, but param.testclasses_id says that there are 2 rows"),
         ({"S_te_pro": NAN}, "NaN or infinity in the vectors of 1 classes: 2$"),
-        (
-            {"test_labels": np.array([[2], [5], [5], [2], [9]])},
-            "param.test_labels holds 9, which is not in param.testc",
-        ),
+        ({"test_labels": np.c_[[2, 5, 5, 2, 9]]}, "param.test_labels holds 9, which is not in param.testc"),
         ({"train_labels": np.arange(9)[:, None]}, "param.train_labels has 9 labels, but S_tr has 10 rows"),
         ({"train_labels": np.repeat([1, 5], 5)[:, None]}, "overlap: 5 is in both param.train_labels and param.testcl"),
         ({"train_labels": np.ones((10, 1))}, "rows of S_tr for the class 1 differ"),

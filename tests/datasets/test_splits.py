@@ -22,12 +22,8 @@ def test_shares():
     assert len(labels_in(parts, "val")) == 2  # of the 7 seen ones
     assert len(labels_in(parts, "train")) == 5
     assert len(labels_in(parts, "test_seen")) == 7
-    assert {name: len(rows) for name, rows in parts.items()} == {
-        "train": 40,
-        "val": 16,
-        "test_seen": 14,
-        "test_unseen": 30,
-    }
+    sizes = {name: len(rows) for name, rows in parts.items()}
+    assert sizes == {"train": 40, "val": 16, "test_seen": 14, "test_unseen": 30}
 
 
 def test_names():

@@ -141,7 +141,7 @@ NAN[2, 1] = np.nan
         ({"labels": np.ones((35, 1))}, r"a column for each of the 35 labels, but is 7 x 36"),
         ({"features": np.ones((36, 7))}, r"is 36 x 7: transpose it"),
         ({"att": np.ones((6, 4))}, r"att must have a column for each of the 6 classes, but is 6 x 4: transpose it"),
-        ({"att": NAN}, r"att_splits.mat: att holds NaN or infinity in the vectors of 1 classes: 'ant\+lion'"),
+        ({"att": NAN}, r"att_splits.mat: class_vectors holds NaN or infinity in the vectors of 1 classes: 'ant\+lion'"),
     ],
 )
 def test_bad_content(tmp_path, version, changes, message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -19,16 +19,13 @@ from jcmspl.support.arguments import (
     as_real_array,
     as_samples,
     one_of,
-    readable_in_place,
+    readable_blocks,
     require_finite,
     working_dtype,
 )
 from jcmspl.support.names import METRICS as METRICS
 from jcmspl.support.names import SPACES as SPACES
 from jcmspl.support.threads import blas_threads
-
-# Samples that the core cannot read in place are converted this many at a time.
-_CONVERSION_ROWS = 4096
 
 Space = Literal["visual", "semantic", "concept"]
 Metric = Literal["cosine", "euclidean", "dot"]
@@ -69,7 +66,13 @@ def nearest(
     >>> distances
     array([[1., 3.]])
     """
-    X, prototypes = _same_features(as_real_array(X, "X"), as_real_array(prototypes, "prototypes"), "prototypes")
+    X, prototypes = as_real_array(X, "X"), as_real_array(prototypes, "prototypes")
+    if X.shape[1] != prototypes.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but prototypes has {prototypes.shape[1]}")
+    if len(prototypes) == 0:
+        raise ValueError("prototypes is empty")
+    dtype = working_dtype(X, prototypes)
+    X, prototypes = as_samples(X.astype(dtype, copy=False)), as_matrix(prototypes, "prototypes", dtype)
     k = as_count(k, "k", maximum=len(prototypes))
     one_of(metric, "metric", METRICS)
     with _overflow_as_advice():
@@ -127,10 +130,6 @@ class AffineScorer:
             For euclidean it is minus half the squared distance, up to a term that is the same for all candidates.
         unit_rows : bool, default False
             Divide each sample by its length first.
-
-        Returns
-        -------
-        AffineScorer
         """
         folded = fold(visual_projection, semantic_projection, candidates, space=space, metric=metric)
         return cls(*folded, unit_rows=unit_rows)
@@ -138,36 +137,30 @@ class AffineScorer:
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
-        parts = []
-        for block in _readable_blocks(X):
-            X, weights, bias = self._prepare(block)
-            with _overflow_as_advice():
-                parts.append(_core.top_k(X, weights, bias, k, self.unit_rows, blas_threads()))
-        return (
-            parts[0]
-            if len(parts) == 1
-            else (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-        )
+        parts = self._by_blocks(X, _core.top_k, k, self.unit_rows, blas_threads())
+        indices, scores = zip(*parts, strict=True)
+        return _joined(indices), _joined(scores)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        parts = []
-        for block in _readable_blocks(X):
-            X, weights, bias = self._prepare(block)
-            with _overflow_as_advice():
-                parts.append(_core.affine_scores(X, weights, bias, self.unit_rows))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return _joined(self._by_blocks(X, _core.affine_scores, self.unit_rows))
 
-    def _prepare(self, X: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        # The samples decide the precision: there are more of them than of anything else.
-        X = as_samples(X)
-        if X.shape[1] != self.weights.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} features, but the candidates have {self.weights.shape[1]}")
-        with np.errstate(over="ignore"):
-            weights, bias = (np.ascontiguousarray(part, dtype=X.dtype) for part in (self.weights, self.bias))
-        if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
-            raise ValueError("the weights are too large for float32 samples: pass X as float64")
-        return X, weights, bias
+    def _by_blocks(self, X: npt.ArrayLike, search: Callable[..., Any], *options: Any) -> list[Any]:
+        """Return what the search makes of each block of samples, the weights and the bias."""
+        array = as_real_array(X, "X")
+        results = []
+        for rows in readable_blocks(array):
+            # The samples decide the precision: there are more of them than of anything else.
+            block = as_samples(array[rows])
+            if block.shape[1] != self.weights.shape[1]:
+                raise ValueError(f"X has {block.shape[1]} features, but the candidates have {self.weights.shape[1]}")
+            with np.errstate(over="ignore"):
+                weights, bias = (np.ascontiguousarray(part, dtype=block.dtype) for part in (self.weights, self.bias))
+            if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+                raise ValueError("the weights are too large for float32 samples: pass X as float64")
+            with _overflow_as_advice():
+                results.append(search(block, weights, bias, *options))
+        return results
 
 
 def fold(
@@ -181,14 +174,9 @@ def fold(
     """Return the weights and the bias of :meth:`AffineScorer.fold`."""
     one_of(space, "space", SPACES)
     one_of(metric, "metric", METRICS)
-    A, B, vectors = (
-        as_matrix(value, name)
-        for value, name in (
-            (visual_projection, "visual_projection"),
-            (semantic_projection, "semantic_projection"),
-            (candidates, "candidates"),
-        )
-    )
+    A = as_matrix(visual_projection, "visual_projection")
+    B = as_matrix(semantic_projection, "semantic_projection")
+    vectors = as_matrix(candidates, "candidates")
     if len(A) != len(B):
         raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
     if vectors.shape[1] != B.shape[1]:
@@ -196,12 +184,8 @@ def fold(
     return _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
 
 
-def _readable_blocks(X: npt.ArrayLike) -> Iterator[npt.NDArray[Any]]:
-    """Give the samples whole if the core can read them in place, else in blocks, so that only a block is converted."""
-    array = as_real_array(X, "X")
-    size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
-    for first in range(0, max(len(array), 1), size):
-        yield array[first : first + size]
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @contextmanager
@@ -210,16 +194,3 @@ def _overflow_as_advice() -> Iterator[None]:
         yield
     except OverflowError:
         raise ValueError("the scores overflow: scale the data down or use float64") from None
-
-
-def _same_features(
-    X: npt.NDArray[Any], other: npt.NDArray[Any], name: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    if X.shape[1] != other.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features, but {name} has {other.shape[1]}")
-    if len(other) == 0:
-        raise ValueError(f"{name} is empty")
-    dtype = working_dtype(X, other)
-    if X.dtype != dtype:
-        X = X.astype(dtype)
-    return as_samples(X), as_matrix(other, name, dtype)

@@ -14,13 +14,7 @@ from jcmspl.core.statistics import StartStatistics, Statistics
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
 
 #: The five terms of the objective, in the order of the paper's formula.
-TERMS = (
-    "visual_projection",
-    "semantic_projection",
-    "class_codes",
-    "visual_reconstruction",
-    "semantic_reconstruction",
-)
+TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reconstruction", "semantic_reconstruction")
 
 #: The three blocks whose gradients :attr:`Solution.stationarity` has.
 STATIONARITY = ("visual", "semantic", "concepts")
@@ -59,7 +53,7 @@ class Spectrum:
         vectors = as_matrix(class_vectors, "class_vectors")
         if len(vectors) != statistics.n_classes:
             raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
-        if len(vectors) == 0 or vectors.shape[1] == 0:
+        if vectors.size == 0:
             raise ValueError(f"class_vectors is empty (its shape is {vectors.shape})")
         empty = np.flatnonzero(statistics.counts == 0)
         if len(empty):
@@ -72,21 +66,9 @@ class Spectrum:
         self._core = _core.Spectrum(statistics._core, vectors)
         self.n_features, self.n_classes = statistics.n_features, statistics.n_classes
         self.n_attributes = vectors.shape[1]
-
-    @property
-    def visual_eigenvalues(self) -> Float64Array:
-        """Eigenvalues of XX' above rounding noise, ascending."""
-        return self._core.visual_eigenvalues
-
-    @property
-    def semantic_eigenvalues(self) -> Float64Array:
-        """Eigenvalues of YY' above rounding noise, ascending."""
-        return self._core.semantic_eigenvalues
-
-    @property
-    def timings(self) -> dict[str, float]:
-        """Seconds spent on each basis."""
-        return {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
+        self.visual_eigenvalues: Float64Array = self._core.visual_eigenvalues
+        self.semantic_eigenvalues: Float64Array = self._core.semantic_eigenvalues
+        self.timings = {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
 
 
 @dataclass(frozen=True)
@@ -174,10 +156,6 @@ def solve(
     on_iteration : callable, optional
         Called with the number and the objective of each iteration. What it raises stops the fit.
 
-    Returns
-    -------
-    Solution
-
     Raises
     ------
     DivergenceError
@@ -211,14 +189,24 @@ def solve(
     )
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
-    return _solution(_core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration))
+    results = _core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration)
+    info, terms = results.info, results.info.terms
+    return Solution(
+        visual_projection=results.visual_projection,
+        semantic_projection=results.semantic_projection,
+        objective=terms.sum(axis=1),
+        terms=terms,
+        n_iter=info.n_iter,
+        converged=info.converged,
+        stationarity={name: getattr(info.stationarity, name) for name in STATIONARITY},
+        timings={name: getattr(info.timings, name) for name in STAGES},
+        codes_of_samples=results.codes_of_samples,
+        codes_of_classes=results.codes_of_classes,
+    )
 
 
 def _start(
-    start: Start,
-    n_concepts: int,
-    spectrum: Spectrum,
-    random_state: int | np.random.Generator | None,
+    start: Start, n_concepts: int, spectrum: Spectrum, random_state: int | np.random.Generator | None
 ) -> Float64Array | _core.StartStatistics:
     shape = (n_concepts, spectrum.n_classes)
     if isinstance(start, StartStatistics):
@@ -239,20 +227,3 @@ def _start(
     if codes.shape != shape:
         raise ValueError(f"start must have shape (n_concepts, n_classes) = {shape}, but has {codes.shape}")
     return codes
-
-
-def _solution(results: _core.Results) -> Solution:
-    info, gradient, seconds = results.info, results.info.stationarity, results.info.timings
-    terms = info.terms
-    return Solution(
-        visual_projection=results.visual_projection,
-        semantic_projection=results.semantic_projection,
-        objective=terms.sum(axis=1),
-        terms=terms,
-        n_iter=info.n_iter,
-        converged=info.converged,
-        stationarity={name: getattr(gradient, name) for name in STATIONARITY},
-        timings={name: getattr(seconds, name) for name in STAGES},
-        codes_of_samples=results.codes_of_samples,
-        codes_of_classes=results.codes_of_classes,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,10 @@ from jcmspl.support.arguments import (
     as_labels,
     as_matrix,
     as_real_array,
+    readable_blocks,
     readable_in_place,
     require_finite,
 )
-
-# Samples that the core cannot read in place are converted this many at a time.
-_CONVERSION_ROWS = 4096
 
 
 class Statistics:
@@ -36,16 +35,6 @@ class Statistics:
         Labels are the class numbers 0..n_classes-1.
     unit_rows : bool, default False
         Scale each sample to length one before it is counted; samples of zeros stay as they are.
-
-    Attributes
-    ----------
-    gram : ndarray of shape (n_features, n_features)
-        ``X.T @ X``; the paper's XX'. Like the others a copy, made when it is asked for.
-    class_sums : ndarray of shape (n_classes, n_features)
-        The sum of the samples of each class.
-    counts : ndarray of shape (n_classes,)
-        The number of samples of each class.
-    n_samples : int
 
     Examples
     --------
@@ -66,12 +55,7 @@ class Statistics:
 
     @classmethod
     def from_samples(
-        cls,
-        X: npt.ArrayLike,
-        labels: npt.ArrayLike,
-        n_classes: int | None = None,
-        *,
-        unit_rows: bool = False,
+        cls, X: npt.ArrayLike, labels: npt.ArrayLike, n_classes: int | None = None, *, unit_rows: bool = False
     ) -> Statistics:
         """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
         X = as_real_array(X, "X")
@@ -106,7 +90,7 @@ class Statistics:
         return statistics
 
     def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
-        """Add samples; all of them or, if it raises an error, none.
+        """Add samples, all of them or, if it raises an error, none, and return self.
 
         Parameters
         ----------
@@ -116,10 +100,6 @@ class Statistics:
             The class number of each sample.
         first_row : int, default 0
             The number of the first sample in messages about bad values.
-
-        Returns
-        -------
-        self
         """
         X = as_real_array(X, "X")
         if X.shape[1] != self.n_features:
@@ -129,11 +109,9 @@ class Statistics:
             self._core.update(X, labels, self.unit_rows, first_row)
             return self
         part = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
-        for first in range(0, len(X), _CONVERSION_ROWS):
-            rows = slice(first, first + _CONVERSION_ROWS)
-            part._core.update(
-                np.array(X[rows], dtype=np.float64, order="C"), labels[rows], self.unit_rows, first_row + first
-            )
+        for rows in readable_blocks(X):
+            block = np.array(X[rows], dtype=np.float64, order="C")
+            part._core.update(block, labels[rows], self.unit_rows, first_row + rows.start)
         self._core.add(part._core)
         return self
 
@@ -154,7 +132,7 @@ class Statistics:
 
     @property
     def gram(self) -> Float64Array:
-        """``X.T @ X``."""
+        """``X.T @ X``, the paper's XX'; like the other arrays a copy, made when it is asked for."""
         return self._core.gram
 
     @property
@@ -169,7 +147,9 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """Return independent statistics with the same content."""
-        return self + Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        twin = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        twin._core.add(self._core)
+        return twin
 
     def select_classes(self, classes: npt.ArrayLike) -> Statistics:
         """Return the statistics with their classes renumbered: class i is what was ``classes[i]``.
@@ -184,82 +164,59 @@ class Statistics:
         kept = chosen[chosen >= 0]
         if len(np.unique(kept)) != len(kept) or np.any(kept >= self.n_classes) or np.any(chosen < -1):
             raise ValueError(f"classes must be different numbers 0..{self.n_classes - 1}, or -1 for a new class")
-        counts, class_sums = self.counts, self.class_sums
+        counts = self.counts
         lost = np.setdiff1d(np.flatnonzero(counts), kept)
         if len(lost):
             raise ValueError(
                 f"class {lost[0]} has {counts[lost[0]]} samples and cannot be left out: subtract their statistics first"
             )
-        new_counts = (
-            np.where(chosen >= 0, counts[np.maximum(chosen, 0)], 0) if self.n_classes else np.zeros_like(chosen)
-        )
-        new_sums = np.zeros((len(chosen), self.n_features))
-        new_sums[chosen >= 0] = class_sums[kept]
+        new_counts, new_sums = np.zeros_like(chosen), np.zeros((len(chosen), self.n_features))
+        new_counts[chosen >= 0], new_sums[chosen >= 0] = counts[kept], self.class_sums[kept]
         return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.unit_rows)
 
     def __iadd__(self, other: Statistics) -> Statistics:
-        if not isinstance(other, Statistics):
-            return NotImplemented
-        self._require_same_scaling(other)
-        self._core.add(other._core)
+        self._core.add(self._core_of(other))
         return self
 
     def __isub__(self, other: Statistics) -> Statistics:
-        if not isinstance(other, Statistics):
-            return NotImplemented
-        self._require_same_scaling(other)
-        self._core.subtract(other._core)
+        self._core.subtract(self._core_of(other))
         return self
 
     def __add__(self, other: Statistics) -> Statistics:
-        if not isinstance(other, Statistics):
-            return NotImplemented
-        total = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
-        total += self
+        total = self.copy()
         total += other
         return total
 
     def __sub__(self, other: Statistics) -> Statistics:
-        if not isinstance(other, Statistics):
-            return NotImplemented
         rest = self.copy()
         rest -= other
         return rest
 
-    def _require_same_scaling(self, other: Statistics) -> None:
+    def _core_of(self, other: Statistics) -> _core.Statistics:
+        if not isinstance(other, Statistics):
+            raise TypeError(f"statistics add up with statistics, but this is {other!r}")
         if self.unit_rows != other.unit_rows:
             raise ValueError("one of the statistics is of samples scaled to length one, the other is not")
+        return other._core
 
     def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
         """Whether the two are the same but for rounding: counts equal, sums within rtol of their largest value."""
-        shapes = [(s.n_features, s.n_classes, s.unit_rows) for s in (self, other)]
-        if shapes[0] != shapes[1]:
+        if (self.n_features, self.unit_rows) != (other.n_features, other.unit_rows):
             return False
-        if not np.array_equal(self.counts, other.counts):
+        if not np.array_equal(self.counts, other.counts):  # as many classes, too
             return False
         pairs = ((self.gram, other.gram), (self.class_sums, other.class_sums))
-        return all(
-            np.allclose(
-                one,
-                two,
-                rtol=0,
-                atol=rtol * max(np.abs(one).max(initial=0), np.abs(two).max(initial=0)),
-            )
-            for one, two in pairs
-        )
+        largest = [max(np.abs(one).max(initial=0), np.abs(two).max(initial=0)) for one, two in pairs]
+        return all(np.allclose(*pair, rtol=0, atol=rtol * most) for pair, most in zip(pairs, largest, strict=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.gram, self.class_sums, self.counts, self.unit_rows)
+        return partial(Statistics.from_arrays, unit_rows=self.unit_rows), (self.gram, self.class_sums, self.counts)
 
     def __repr__(self) -> str:
         scaling = ", unit_rows=True" if self.unit_rows else ""
         return (
             f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}{scaling}, n_samples={self.n_samples})"
         )
-
-
-def _restore(gram: Float64Array, class_sums: Float64Array, counts: IntArray, unit_rows: bool) -> Statistics:
-    return Statistics.from_arrays(gram, class_sums, counts, unit_rows=unit_rows)
 
 
 class StartStatistics:

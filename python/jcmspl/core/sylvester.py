@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,7 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
     a, b, q = _equation(a, b, q)
     results = _core.solve_sylvester(a, b, q)
     if results.singular_pair is not None:
-        of_a, of_b = (_readable(value) for value in results.singular_pair)
+        of_a, of_b = (z.real if np.isclose(z.imag, 0, atol=1e-300) else z for z in results.singular_pair)
         raise SingularEquationError(
             f"the Sylvester equation is singular: the eigenvalue {of_a:.6g} of a and the eigenvalue {of_b:.6g} of b "
             "add up to zero (to working precision), so that it has no solution or infinitely many",
@@ -110,7 +109,3 @@ def _equation(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Flo
     if q.shape != (len(a), len(b)):
         raise ValueError(f"q must have the shape {(len(a), len(b))} that a and b imply, but has {q.shape}")
     return a, b, q
-
-
-def _readable(value: complex) -> Any:
-    return value.real if np.isclose(value.imag, 0, atol=1e-300) else value

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl.data.labels import as_label_list, sorted_labels
+from jcmspl.data.labels import as_label_list, numbered, sorted_labels
 from jcmspl.support.arguments import IntArray, as_count, as_random_state
 
 
@@ -59,8 +59,7 @@ class ClassKFold:
             raise ValueError("ClassKFold splits classes, so it needs y")
         labels = as_label_list(y)
         classes = sorted_labels(dict.fromkeys(labels))
-        number = {label: i for i, label in enumerate(classes)}
-        codes = np.array([number[label] for label in labels], dtype=np.int64)
+        codes = numbered(labels, classes)
         for held_out in self.split_classes(len(classes)):
             test = np.isin(codes, held_out)
             yield np.flatnonzero(~test), np.flatnonzero(test)
@@ -76,7 +75,5 @@ class ClassKFold:
                 yield np.sort(order[fold :: self.n_splits]).astype(np.int64)
 
     def __repr__(self) -> str:
-        return (
-            f"ClassKFold(n_splits={self.n_splits}, n_repeats={self.n_repeats}, shuffle={self.shuffle}, "
-            f"random_state={self.random_state!r})"
-        )
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"ClassKFold({settings})"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.report.notebook import table as html_table
-from jcmspl.support.arguments import Float64Array, IntArray, as_matrix
+from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
 
 
 class ClassTable:
@@ -48,11 +48,14 @@ class ClassTable:
 
     def __init__(self, labels: Any, vectors: npt.ArrayLike, attributes: Iterable[str] | None = None) -> None:
         values = as_label_list(labels, "labels")
-        matrix = as_matrix(vectors, "class_vectors").copy()
+        matrix = np.array(as_real_array(vectors, "class_vectors"), dtype=np.float64, order="C")
         if len(matrix) != len(values):
             raise ValueError(f"there are {len(values)} labels but {len(matrix)} class_vectors")
         if matrix.size == 0:
             raise ValueError(f"class_vectors is empty (its shape is {matrix.shape})")
+        bad = [label for label, vector in zip(values, matrix, strict=True) if not np.isfinite(vector).all()]
+        if bad:
+            raise ValueError(f"class_vectors holds NaN or infinity in the vectors of {len(bad)} classes: {some(bad)}")
         self._position: dict[Label, int] = {}
         for position, label in enumerate(values):
             if self._position.setdefault(label, position) != position:
@@ -85,7 +88,7 @@ class ClassTable:
             return cls(value.index, _numbers_of(value), None if numbered else columns)
         if isinstance(value, (list, tuple)):
             return cls(range(len(value)), _stacked(dict(enumerate(value))))
-        matrix = as_matrix(value, "class_vectors")
+        matrix = as_real_array(value, "class_vectors")
         return cls(np.arange(len(matrix)), matrix)
 
     @classmethod
@@ -155,12 +158,9 @@ class ClassTable:
     def updated(self, other: ClassTable) -> ClassTable:
         """Return a table of the classes of both; where both have a class, the vector of the other table counts."""
         other = other.aligned_with(self)
-        rest = self.without(other)
-        if rest is None:
-            return ClassTable(list(other), other.vectors, self.attributes or other.attributes)
-        return ClassTable(
-            [*rest, *other], np.vstack([rest.vectors, other.vectors]), self.attributes or other.attributes
-        )
+        rest = self.others(other)
+        vectors = np.vstack([self.vectors[self.positions(rest)], other.vectors])
+        return ClassTable([*rest, *other], vectors, self.attributes or other.attributes)
 
     def aligned_with(self, other: ClassTable) -> ClassTable:
         """Return this table with its attributes in the order of the other's; other attributes are refused."""
@@ -184,11 +184,8 @@ class ClassTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassTable):
             return NotImplemented
-        return (
-            list(self) == list(other)
-            and np.array_equal(self.vectors, other.vectors)
-            and self.attributes == other.attributes
-        )
+        same_names = list(self) == list(other) and self.attributes == other.attributes
+        return same_names and np.array_equal(self.vectors, other.vectors)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -199,10 +196,8 @@ class ClassTable:
         return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
 
     def _repr_html_(self) -> str:
-        rows = [
-            [label, *(f"{value:.3g}" for value in vector[:8])]
-            for label, vector in zip(list(self)[:10], self.vectors[:10], strict=True)
-        ]
+        some_rows = zip(list(self)[:10], self.vectors[:10], strict=True)
+        rows = [[label, *(f"{value:.3g}" for value in vector[:8])] for label, vector in some_rows]
         caption = f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes"
         return html_table(caption, ["class", *self.attribute_names[:8]], rows)
 

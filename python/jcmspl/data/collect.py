@@ -50,7 +50,7 @@ class LabelledStatistics:
 
     def _renumbered(self, labels: list[Label]) -> Statistics:
         position = {label: number for number, label in enumerate(self.labels)}
-        return self.statistics.select_classes(np.array([position.get(label, -1) for label in labels], dtype=np.int64))
+        return self.statistics.select_classes([position.get(label, -1) for label in labels])
 
 
 class Collector:
@@ -127,9 +127,8 @@ class Collector:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)
         numbers = [self._numbers[label] for label in labels]
-        if numbers == list(range(self._statistics.n_classes)):
-            return LabelledStatistics(labels, self._statistics)
-        return LabelledStatistics(labels, self._statistics.select_classes(np.array(numbers, dtype=np.int64)))
+        in_order = numbers == list(range(self._statistics.n_classes))
+        return LabelledStatistics(labels, self._statistics if in_order else self._statistics.select_classes(numbers))
 
     def _number(self, labels: list[Label]) -> npt.NDArray[np.int64]:
         """Return the number of each label, a new one for those not met before."""
@@ -162,9 +161,7 @@ def gives_chunks(X: Any) -> bool:
     """Whether X is an iterable of (X, y) pairs rather than samples."""
     if isinstance(X, (list, tuple)):
         return bool(X) and all(_is_pair(chunk) for chunk in X)
-    return (
-        isinstance(X, Iterable) and not isinstance(X, str) and not hasattr(X, "shape") and not hasattr(X, "__array__")
-    )
+    return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
 
 
 def _is_pair(chunk: Any) -> bool:

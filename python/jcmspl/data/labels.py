@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
+from jcmspl.support.arguments import IntArray
+
 Label = Hashable
 LabelArray = npt.NDArray[Any]
 
@@ -85,11 +87,11 @@ def label_array(labels: Iterable[Label]) -> LabelArray:
     """Return an array that holds the labels unchanged: of their own type if they share one, else of objects."""
     values: list[Any] = list(labels)
     types = {type(value) for value in values}
-    if len(types) == 1:
-        kinds = _UNIFORM_KINDS.get(types.pop(), "")
-        array = np.array(values) if kinds else np.empty(0)
+    kinds = _UNIFORM_KINDS.get(types.pop()) if len(types) == 1 else None
+    if kinds:
+        array = np.array(values)
         # integers may be too long for any dtype, and strings may end with characters that NumPy drops
-        if kinds and array.dtype.kind in kinds and array.tolist() == values:
+        if array.dtype.kind in kinds and array.tolist() == values:
             return array
     objects: npt.NDArray[Any] = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
@@ -107,6 +109,12 @@ def sorted_labels(labels: Iterable[Label]) -> list[Label]:
         except TypeError:
             pass
     return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
+
+
+def numbered(labels: Iterable[Label], classes: Iterable[Label]) -> IntArray:
+    """Return the number of each label's class, in the order of the classes."""
+    number = {label: i for i, label in enumerate(classes)}
+    return np.array([number[label] for label in labels], dtype=np.int64)
 
 
 def some(labels: Sequence[Label], most: int = 3) -> str:

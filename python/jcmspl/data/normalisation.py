@@ -66,8 +66,7 @@ class Normalisation:
         """Fit to samples by way of their statistics, which were scaled as the name says."""
         unit_rows, step = parse_normalisation(name, "feature_normalisation")
         if unit_rows != statistics.unit_rows:
-            expected = "unit_rows=True" if unit_rows else "unit_rows=False"
-            raise ValueError(f"feature_normalisation={name!r} needs statistics made with {expected}")
+            raise ValueError(f"feature_normalisation={name!r} needs statistics made with unit_rows={unit_rows}")
         n = statistics.n_samples
         squares = statistics.gram.diagonal() / max(n, 1)
         mean = statistics.class_sums.sum(axis=0) / max(n, 1)

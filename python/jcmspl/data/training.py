@@ -10,12 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
-from jcmspl.data.labels import Label
+from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.support.arguments import Float64Array, IntArray
-
-# Rows that are read and normalised at a time.
-_BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +38,8 @@ class LabelledRows:
         cls, X: npt.NDArray[Any], y: Sequence[Label], labels: Sequence[Label], rows: IntArray | None = None
     ) -> LabelledRows:
         """Return some or all rows of an array, their classes numbered in the order of the labels."""
-        number = {label: i for i, label in enumerate(labels)}
         chosen = np.arange(len(y)) if rows is None else rows
-        return cls(X, chosen, np.array([number[y[row]] for row in chosen], dtype=np.int64))
+        return cls(X, chosen, numbered((y[row] for row in chosen), labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +86,7 @@ class TrainingData:
         """The mean normalised sample of each class."""
         return self.statistics.class_sums / self.statistics.counts[:, None]
 
-    def samples(self, size: int = _BLOCK) -> Iterator[tuple[Float64Array, IntArray]]:
+    def samples(self, size: int = 8192) -> Iterator[tuple[Float64Array, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
 
         Only for methods that say ``NEEDS = "samples"``.

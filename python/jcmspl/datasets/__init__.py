@@ -15,7 +15,6 @@
 =========================  =====================================================================
 """
 
-from jcmspl.datasets._write_xlsa17 import save_xlsa17
 from jcmspl.datasets.arrays import load_arrays
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.digits import load_digits
@@ -25,7 +24,7 @@ from jcmspl.datasets.npz import load_npz, save_npz
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.splits import make_split
 from jcmspl.datasets.synthetic import make_zsl
-from jcmspl.datasets.xlsa17 import load_xlsa17
+from jcmspl.datasets.xlsa17 import load_xlsa17, save_xlsa17
 
 __all__ = [
     "LAYOUTS",

@@ -6,16 +6,17 @@ Arrays have the shape that they have in MATLAB, and nothing is read before it is
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_file
-from jcmspl.datasets.samples import Samples, runs
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.support.arguments import IntArray
 
 _KIND = "a MATLAB file"
@@ -25,26 +26,43 @@ _LARGEST_GAP = 8
 _DEEPEST_CELL = 8  # in a damaged file, a cell may even refer to itself
 
 
-class MatFile(Protocol):
-    """The variables of a file."""
+class MatFile(ABC):
+    """The variables of a file; those in a structure have its name, a dot and their own."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
+    @abstractmethod
     def names(self) -> list[str]:
-        """Return the names of all variables; the fields of a structure follow its name and a dot."""
-        ...
+        """Return the names of all variables."""
+
+    @abstractmethod
+    def texts(self, name: str) -> list[str]:
+        """Return the texts in a cell array, however deeply each is wrapped, or the rows of a character array."""
+
+    @abstractmethod
+    def columns(self, name: str) -> RowSource:
+        """Return the columns of a matrix as rows, read when needed if the file allows it."""
+
+    @abstractmethod
+    def _value(self, name: str) -> npt.NDArray[Any]: ...
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """Return a numeric variable."""
-        ...
+        value = self._value(name)
+        if value.dtype.kind not in "iufb":
+            raise DatasetError(f"{self.path}: {name} must hold real numbers, but its type is {value.dtype}")
+        return value
 
-    def texts(self, name: str) -> list[str]:
-        """Return the texts in a cell array, however deeply each is wrapped, or the rows of a character array."""
-        ...
-
-    def columns(self, name: str) -> Samples:
-        """Return the columns of a matrix as rows, read when needed if the file allows it."""
-        ...
+    def integers(self, name: str) -> IntArray:
+        """Return a vector of whole numbers, of whatever type and orientation."""
+        values = self.array(name)
+        if values.size and max(values.shape) != values.size:
+            raise DatasetError(f"{self.path}: {name} must be a vector, but its shape is {values.shape}")
+        values = values.ravel()
+        if not np.all(np.isfinite(values) & (values == np.floor(values))):
+            raise DatasetError(f"{self.path}: {name} must hold whole numbers")
+        return values.astype(np.int64)
 
 
 def open_mat(path: Path) -> MatFile:
@@ -57,32 +75,19 @@ def open_mat(path: Path) -> MatFile:
     return _ClassicMat(path)
 
 
-def integers(file: MatFile, name: str) -> IntArray:
-    """Return a vector of whole numbers, of whatever type and orientation."""
-    values = file.array(name)
-    if values.size and max(values.shape) != values.size:
-        raise DatasetError(f"{file.path}: {name} must be a vector, but its shape is {values.shape}")
-    values = values.ravel()
-    if values.dtype.kind not in "iufb" or not np.all(np.isfinite(values) & (values == np.floor(values))):
-        raise DatasetError(f"{file.path}: {name} must hold whole numbers")
-    return values.astype(np.int64)
-
-
-class _ClassicMat:
+class _ClassicMat(MatFile):
     def __init__(self, path: Path) -> None:
         from scipy.io import whosmat
 
-        self.path = path
+        super().__init__(path)
         with decoding(path, _KIND):
             _require_whole(path)
             self._kinds = {str(name): str(kind) for name, _, kind in whosmat(path)}
         self._structures: dict[str, dict[str, Any]] = {}
 
     def names(self) -> list[str]:
-        fields = [
-            f"{name}.{field}" for name, kind in self._kinds.items() if kind == "struct" for field in self._fields(name)
-        ]
-        return [*self._kinds, *fields]
+        structures = [name for name, kind in self._kinds.items() if kind == "struct"]
+        return [*self._kinds, *(f"{name}.{field}" for name in structures for field in self._fields(name))]
 
     def _fields(self, name: str) -> dict[str, Any]:
         if name not in self._structures:
@@ -98,15 +103,12 @@ class _ClassicMat:
             value = loadmat(self.path, variable_names=[name])[name]
         return value if isinstance(value, np.ndarray) else np.asarray(value.toarray())  # sparse in MATLAB
 
-    def _value(self, name: str) -> Any:
+    def _value(self, name: str) -> npt.NDArray[Any]:
         structure, dot, field = name.partition(".")
-        return self._fields(structure)[field] if dot else self._load(name)
-
-    def array(self, name: str) -> npt.NDArray[Any]:
-        return _numeric(self.path, name, np.asarray(self._value(name)))
+        return np.asarray(self._fields(structure)[field] if dot else self._load(name))
 
     def texts(self, name: str) -> list[str]:
-        value = np.asarray(self._value(name))
+        value = self._value(name)
         if value.dtype.kind == "U":  # a character array: its rows are padded with blanks
             return [str(row).rstrip() for row in value.ravel()]
         return [_innermost(cell, self.path, name) for cell in value.ravel()]
@@ -115,9 +117,9 @@ class _ClassicMat:
         return self.array(name).T  # MATLAB stores columns one after the other: no copy
 
 
-class _Hdf5Mat:
+class _Hdf5Mat(MatFile):
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._h5py = import_h5py(path)
 
     def names(self) -> list[str]:
@@ -127,13 +129,13 @@ class _Hdf5Mat:
             fields = [f"{group}.{field}" for group in groups for field in file[group]]
         return [*names, *fields]
 
-    def array(self, name: str) -> npt.NDArray[Any]:
+    def _value(self, name: str) -> npt.NDArray[Any]:
         with _opened(self.path) as file:
             dataset = file[name.replace(".", "/")]
             value = np.asarray(dataset[()]).T
             if dataset.attrs.get("MATLAB_empty", 0):  # then the content is the shape
                 value = np.empty(tuple(int(size) for size in value))
-        return _numeric(self.path, name, value)
+        return value
 
     def texts(self, name: str) -> list[str]:
         with _opened(self.path) as file:
@@ -167,20 +169,8 @@ class Hdf5Rows:
     """The rows of a matrix in an HDF5 file, read when they are asked for.
 
     MATLAB writes matrices by columns and HDF5 numbers their axes the other way round: columns there are rows here. The
-    file is open only while it is read, so this can be copied, pickled and used by several processes.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        Of the matrix in the file.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    rows_read : int
-        How many rows were read so far.
+    file is open only while it is read, so this can be copied, pickled and used by several processes. ``rows_read`` is
+    how many rows were read so far.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -201,11 +191,12 @@ class Hdf5Rows:
         wanted, back = np.unique(numbers.astype(np.int64), return_inverse=True)
         result = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         with _opened(self.path) as file:
-            for start, end in runs(wanted, _LARGEST_GAP):
-                first, stop = int(wanted[start]), int(wanted[end - 1]) + 1
-                block = np.asarray(file[self.name][first:stop])
-                result[start:end] = block if stop - first == end - start else block[wanted[start:end] - first]
-                self.rows_read += stop - first
+            done, runs = 0, np.split(wanted, np.flatnonzero(np.diff(wanted) > _LARGEST_GAP) + 1)
+            for run in runs if len(wanted) else ():
+                block = np.asarray(file[self.name][int(run[0]) : int(run[-1]) + 1])
+                result[done : done + len(run)] = block if len(block) == len(run) else block[run - run[0]]
+                done += len(run)
+                self.rows_read += len(block)
         return result if np.array_equal(back, np.arange(len(wanted))) else result[back]
 
 
@@ -233,12 +224,6 @@ def _require_whole(path: Path) -> None:
             position += 8 + length
     if position > size:
         raise DatasetError(f"{path} is cut short: it ends within a variable")
-
-
-def _numeric(path: Path, name: str, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if value.dtype.kind not in "iufb":
-        raise DatasetError(f"{path}: {name} must hold real numbers, but its type is {value.dtype}")
-    return value
 
 
 def _innermost(cell: Any, path: Path, name: str) -> str:

@@ -45,9 +45,7 @@ def read_csv(path: Path, text_column: Column | None = None) -> Table:
             raise DatasetError(f"{path} is empty")
         columns = [cell.strip() for cell in first] if _is_header(first, text_column) else None
         position = _position(path, columns, len(first), text_column)
-        rest: Iterator[tuple[int, list[str]]] = lines
-        if columns is None:
-            rest = itertools.chain([(first_number, first)], lines)
+        rest = itertools.chain([(first_number, first)] if columns is None else [], lines)
         while block := list(itertools.islice(rest, _BLOCK)):
             for number, cells in block:
                 if len(cells) != len(first):

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_label_list
-from jcmspl.datasets import _checks
-from jcmspl.datasets._classes import class_table, same_labels
-from jcmspl.datasets._numpy_files import NpzReader, open_npy
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_file
-from jcmspl.datasets.samples import Samples
+from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
+from jcmspl.datasets.npz import NpzReader, open_npy
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
 from jcmspl.support.arguments import IntArray, as_real_array
 
-FEATURE_SUFFIXES = (".npy", ".npz", ".csv", ".parquet")
-LABEL_SUFFIXES = (".npy", ".txt", ".csv")
-CLASS_SUFFIXES = (".csv", ".npy", ".npz")
-SPLIT_SUFFIXES = (".csv", ".txt")
+#: The kinds of files that hold each part of a data set.
+SUFFIXES = {
+    "features": (".npy", ".npz", ".csv", ".parquet"),
+    "labels": (".npy", ".txt", ".csv"),
+    "classes": (".csv", ".npy", ".npz"),
+    "split": (".csv", ".txt"),
+}
 _LABEL_COLUMNS = ("label", "labels", "class", "y")
 _UNUSED = "unused"
 
@@ -62,10 +62,6 @@ def load_arrays(
         How a split is made: see :func:`make_split`. Without effect if there is one.
     name : str, optional
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> import numpy as np
@@ -75,91 +71,85 @@ def load_arrays(
     Dataset 'animals': 40 samples x 5 features, 3 seen and 1 unseen classes
     """
     X, y = _features_and_labels(features, labels)
-    classes = _classes(class_vectors)
+    classes = load_classes(class_vectors)
     path = Path(features) if _is_path(features) else None
-    labels_file = Path(labels) if _is_path(labels) and _is_label_file(str(labels)) else path
-    with _blaming(labels_file):
-        y = same_labels(y, classes)
+    with about(Path(labels) if _is_path(labels) and _is_label_file(labels) else path):
+        y = _same_labels(y, classes)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
-        _checks.class_numbers(as_label_list(y), classes)
+        classes.positions(y.tolist(), "y")  # if it is these that are wrong, it is not the split
         if split is None:
-            split = make_split(y, classes, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
-    parts = split if isinstance(split, Mapping) else read_split(Path(split), len(X))
-    with _blaming(path if isinstance(split, Mapping) else Path(split)):
+            split = make_split(y, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
+    parts = split if isinstance(split, Mapping) else _read_split(Path(split), len(X))
+    with about(path if isinstance(split, Mapping) else Path(split)):
         title = name or ("arrays" if path is None else path.stem)
         return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
 
 
-def _blaming(file: Path | None) -> AbstractContextManager[Any]:
-    """Name the file in errors, if it was a file."""
-    return nullcontext() if file is None else about(file)
-
-
-def load_features(path: str | Path) -> Samples:
-    """Open a file of features without labels, or with labels that are passed over.
-
-    Parameters
-    ----------
-    path : str or Path
-        As ``features`` of :func:`load_arrays`.
-    """
-    path = Path(path)
-    require_file(path)
-    if path.suffix == ".npy":
-        return open_npy(path)
-    if path.suffix == ".npz":
-        reader = NpzReader(path)
-        return reader.mapped(_feature_key(path, reader.names()))
-    if path.suffix not in (".csv", ".parquet"):
-        raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(FEATURE_SUFFIXES)} files")
-    read = read_csv if path.suffix == ".csv" else read_parquet
+def load_features(path: str | Path) -> RowSource:
+    """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
     try:
-        return read(path, _LABEL_COLUMNS).numbers
-    except DatasetError:
-        return read(path).numbers  # no column of labels
+        return _features_and_labels(path, None)[0]
+    except DatasetError:  # it has no labels
+        return _features_and_labels(path, ())[0]
 
 
 def load_classes(value: Any) -> ClassTable:
     """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
-    return _classes(value)
+    if not _is_path(value):
+        return ClassTable.of(value)
+    path = Path(value)
+    require_file(path)
+    with about(path):
+        if path.suffix == ".csv":
+            table = read_csv(path, 0)
+            return ClassTable(table.texts, table.numbers, table.columns)
+        if path.suffix == ".npy":
+            return ClassTable.of(open_npy(path))
+        if path.suffix == ".npz":
+            reader = NpzReader(path)
+            require_keys(path, ("class_names", "class_vectors"), reader.names())
+            return reader.classes()
+        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(SUFFIXES['classes'])} files")
 
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, (str, Path))
 
 
-def _features_and_labels(features: Any, labels: Any) -> tuple[Samples, Any]:
+def _is_label_file(labels: str | Path) -> bool:
+    return Path(labels).suffix in SUFFIXES["labels"] or Path(labels).is_file()
+
+
+def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
     if not _is_path(features):
-        X: Samples = features if hasattr(features, "dtype") else as_real_array(features, "features")
-        return X, _labels(labels, "labels must come with features in memory")
+        X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
+        return X, _read_labels(labels, "labels must come with features in memory")
     path = Path(features)
     require_file(path)
     # a file of labels, or a column of the features?
     column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
+    columns = _LABEL_COLUMNS if column is None else (column,)
+    apart = labels is not None and column is None
     if path.suffix == ".npy":
-        return open_npy(path), _labels(None if column else labels, f"{path} has no labels: name the file that has them")
+        return open_npy(path), _read_labels(
+            labels if apart else None, f"{path} has no labels: name the file that has them"
+        )
     if path.suffix == ".npz":
-        return _from_npz(path, labels, column)
+        reader = NpzReader(path)
+        there = reader.names()
+        X = reader.mapped(_feature_key(path, there))
+        if apart:
+            return X, _read_labels(labels)
+        key = next((key for key in columns if key in there), None)
+        if key is None:
+            raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
+        return X, reader.array(key)
     if path.suffix in (".csv", ".parquet"):
-        return _from_table(path, labels, column)
-    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(FEATURE_SUFFIXES)} files")
-
-
-def _is_label_file(labels: str) -> bool:
-    return Path(labels).suffix in LABEL_SUFFIXES or Path(labels).is_file()
-
-
-def _from_npz(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
-    reader = NpzReader(path)
-    there = reader.names()
-    key = _feature_key(path, there)
-    if labels is not None and column is None:
-        return reader.mapped(key), _labels(labels, "")
-    column = column or next((key for key in _LABEL_COLUMNS if key in there), None)
-    if column not in there:
-        raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
-    return reader.mapped(key), reader.array(column)
+        read = read_csv if path.suffix == ".csv" else read_parquet
+        table = read(path, None if apart else columns)
+        return table.numbers, _read_labels(labels) if apart else table.texts
+    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
 
 
 def _feature_key(path: Path, there: list[str]) -> str:
@@ -169,15 +159,7 @@ def _feature_key(path: Path, there: list[str]) -> str:
     return key
 
 
-def _from_table(path: Path, labels: Any, column: str | None) -> tuple[Samples, Any]:
-    read = read_csv if path.suffix == ".csv" else read_parquet
-    if labels is not None and column is None:
-        return read(path).numbers, _labels(labels, "")
-    table = read(path, _LABEL_COLUMNS if column is None else (column,))
-    return table.numbers, table.texts
-
-
-def _labels(labels: Any, otherwise: str) -> Any:
+def _read_labels(labels: Any, otherwise: str = "") -> Any:
     if labels is None:
         raise DatasetError(otherwise)
     if not _is_path(labels):
@@ -185,7 +167,6 @@ def _labels(labels: Any, otherwise: str) -> Any:
     path = Path(labels)
     if path.suffix == ".npy":
         return np.array(open_npy(path))
-    require_file(path)
     rows = read_text_rows(path)
     wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)
     if wide is not None:
@@ -194,29 +175,21 @@ def _labels(labels: Any, otherwise: str) -> Any:
     return texts[1:] if texts and texts[0].lower() in _LABEL_COLUMNS else texts
 
 
-def _classes(value: Any) -> ClassTable:
-    if not _is_path(value):
-        return ClassTable.of(value)
-    path = Path(value)
-    require_file(path)
-    with about(path):
-        if path.suffix == ".csv":
-            table = read_csv(path, 0)
-            return class_table(table.texts, table.numbers, table.columns, "the table")
-        if path.suffix == ".npy":
-            vectors = np.array(open_npy(path))
-            return class_table(np.arange(len(vectors)), vectors, None, "the array")
-        if path.suffix == ".npz":
-            reader = NpzReader(path)
-            missing = [key for key in ("class_names", "class_vectors") if key not in reader.names()]
-            if missing:
-                raise DatasetError(f"{' and '.join(missing)} missing: it holds {', '.join(reader.names())}")
-            attributes = reader.array("attribute_names").tolist() if "attribute_names" in reader.names() else None
-            return class_table(reader.array("class_names"), reader.array("class_vectors"), attributes, "class_vectors")
-        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(CLASS_SUFFIXES)} files")
+def _same_labels(labels: Any, classes: ClassTable) -> LabelArray:
+    """Return labels in the type that the classes have, where text and numbers stand for the same names.
+
+    A CSV file knows only text, an array of labels may hold numbers.
+    """
+    values = as_label_list(labels)
+    different = list(dict.fromkeys(values))
+    if not all(label in classes for label in different):
+        names = {str(label): label for label in classes}
+        known_as = {label: names.get(str(label), label) for label in different}
+        values = [known_as[label] for label in values]
+    return label_array(values)
 
 
-def read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
+def _read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
     """Read the part of each sample from a CSV or text file."""
     rows = read_text_rows(path)
     if not rows:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, LabelArray, label_array, some
-from jcmspl.datasets import _checks
-from jcmspl.datasets.errors import DatasetError
-from jcmspl.datasets.samples import Samples, read_rows, row_chunks
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.datasets.errors import DatasetError, about
+from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS
@@ -60,7 +61,7 @@ class Dataset:
     """
 
     name: str
-    X: Samples
+    X: RowSource
     y: LabelArray
     classes: ClassTable
     parts: Mapping[str, IntArray]
@@ -68,19 +69,20 @@ class Dataset:
     class_numbers: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        _checks.check_samples(self.X)
+        _check_features(self.X)
         if not isinstance(self.classes, ClassTable):
             raise DatasetError(f"classes must be a ClassTable, but is a {type(self.classes).__name__}")
-        labels = _checks.labels_of(self.y, len(self.X))
-        numbers = _checks.class_numbers(labels, self.classes)
-        parts = _checks.checked_parts(self.parts, len(self.X), PARTS)
-        _checks.check_protocol(parts, numbers, self.classes)
+        with about(None):
+            labels = as_label_list(self.y)
+            if len(labels) != len(self.X):
+                raise DatasetError(f"there are {len(self.X)} samples in X but {len(labels)} labels in y")
+            numbers = self.classes.positions(labels, "y")
         # frozen means that nobody changes it later
-        object.__setattr__(
-            self, "y", self.y if isinstance(self.y, np.ndarray) and self.y.ndim == 1 else label_array(labels)
-        )
-        object.__setattr__(self, "parts", parts)
+        if not (isinstance(self.y, np.ndarray) and self.y.ndim == 1):
+            object.__setattr__(self, "y", label_array(labels))
+        object.__setattr__(self, "parts", _checked_parts(self.parts, len(self.X)))
         object.__setattr__(self, "class_numbers", numbers)
+        self._check_protocol()
 
     @property
     def n_samples(self) -> int:
@@ -118,16 +120,13 @@ class Dataset:
     def chunks(self, name: str, size: int = 8192) -> Iterator[tuple[FloatArray, LabelArray]]:
         """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream."""
         rows, size = self.rows(name), as_count(size, "size")
-        starts = range(0, len(rows), size)
-        return (
-            (X, self.y[rows[first : first + size]])
-            for first, X in zip(starts, row_chunks(self.X, rows, size), strict=True)
-        )
+        blocks = (rows[first : first + size] for first in range(0, len(rows), size))
+        return ((read_rows(self.X, block), self.y[block]) for block in blocks)
 
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".
 
-        This is the generalized protocol for data that has no such part.
+        This is the generalized protocol for data that has no such part. The samples are not copied.
 
         Parameters
         ----------
@@ -136,11 +135,6 @@ class Dataset:
         random_state : int, default 0
             Which samples of a class are drawn depends on this, on the name of the class and on how many samples it
             has, not on the other classes.
-
-        Returns
-        -------
-        Dataset
-            On the same samples, which are not copied.
         """
         if len(self.parts["test_seen"]):
             raise ValueError(
@@ -198,3 +192,70 @@ class Dataset:
     def _labels_in(self, part: str) -> list[Label]:
         labels = list(self.classes)
         return [labels[number] for number in np.unique(self.class_numbers[self.rows(part)])]
+
+    def _check_protocol(self) -> None:
+        """Refuse parts that do not make a zero-shot problem."""
+        if not len(self.parts["train"]):
+            raise DatasetError("there are no training samples: the part 'train' is empty")
+        seen = set(self.seen)
+        both = [label for label in self.unseen if label in seen]
+        if both:
+            raise DatasetError(
+                "seen and unseen classes overlap: 'test_unseen' and the training data both have samples of "
+                f"{len(both)} classes: {some(both)}"
+            )
+        untrained = [label for label in self._labels_in("test_seen") if label not in seen]
+        if untrained:
+            raise DatasetError(
+                f"'test_seen' has samples of {len(untrained)} classes without training samples: {some(untrained)}"
+            )
+
+
+def _check_features(X: Any) -> None:
+    """Refuse what cannot be rows of real numbers, without reading any."""
+    shape, dtype = getattr(X, "shape", None), getattr(X, "dtype", None)
+    if shape is None or dtype is None:
+        raise DatasetError(f"X must be an array with shape and dtype, but is a {type(X).__name__}")
+    if len(shape) != 2:
+        raise DatasetError(f"X must have rows and columns, but its shape is {tuple(shape)}")
+    if np.dtype(dtype).kind not in "fiub":
+        raise DatasetError(f"X must hold real numbers, but its dtype is {dtype}")
+    if 0 in shape:
+        raise DatasetError(f"X is empty (its shape is {tuple(shape)})")
+
+
+def _checked_parts(parts: Mapping[str, Any], n_samples: int) -> dict[str, IntArray]:
+    """Return all parts, those that were not given empty; rows are sorted and in no two parts."""
+    unknown = [name for name in parts if name not in PARTS]
+    if unknown:
+        raise DatasetError(f"there is no part named {some(unknown)}: parts are {', '.join(PARTS)}")
+    checked = {name: _checked_rows(np.asarray(parts.get(name, ())), name, n_samples) for name in PARTS}
+    owner = np.full(n_samples, -1, dtype=np.int8)
+    for number, (name, rows) in enumerate(checked.items()):
+        taken = rows[owner[rows] >= 0]
+        if len(taken):
+            raise DatasetError(
+                f"the parts {PARTS[owner[taken[0]]]!r} and {name!r} overlap: row {taken[0]} is in both "
+                f"({len(taken)} such rows in all)"
+            )
+        owner[rows] = number
+    return checked
+
+
+def _checked_rows(rows: npt.NDArray[Any], name: str, n_samples: int) -> IntArray:
+    if rows.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise DatasetError(f"part {name!r} must be a list of row numbers, but is {rows.dtype} of shape {rows.shape}")
+    for extreme in (rows.min(), rows.max()):
+        if not 0 <= extreme < n_samples:
+            raise DatasetError(
+                f"part {name!r} holds the row {extreme}, but rows are 0 to {n_samples - 1} "
+                "(files of this field count from 1, Python from 0)"
+            )
+    rows = np.sort(rows.astype(np.int64))
+    twice = rows[1:][rows[1:] == rows[:-1]]
+    if len(twice):
+        raise DatasetError(f"part {name!r} holds the row {twice[0]} more than once")
+    rows.flags.writeable = False
+    return rows

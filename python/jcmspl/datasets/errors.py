@@ -12,13 +12,14 @@ class DatasetError(ValueError):
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
-    """Name the file in what is found wrong with its content."""
+def about(path: Path | None) -> Iterator[None]:
+    """Name the file, if there is one, in what is found wrong with its content."""
     try:
         yield
     except (ValueError, TypeError) as error:
         message = str(error)
-        raise DatasetError(message if message.startswith(str(path)) else f"{path}: {message}") from error
+        named = path is None or message.startswith(str(path))
+        raise DatasetError(message if named else f"{path}: {message}") from error
 
 
 @contextmanager

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jcmspl.datasets._matlab import open_mat
-from jcmspl.datasets.arrays import CLASS_SUFFIXES, FEATURE_SUFFIXES, LABEL_SUFFIXES, SPLIT_SUFFIXES, load_arrays
+from jcmspl.datasets.arrays import SUFFIXES, load_arrays
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError
@@ -36,10 +37,6 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     **options
         For the loader of that layout, for example ``attributes="original_att"`` for xlsa17.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> from jcmspl.datasets import load_dataset
@@ -61,25 +58,18 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
         raise FileNotFoundError(f"{place} does not exist")
     layout = layout or _layout_of(place)
     if layout == "xlsa17" and place.is_file():
-        return load_xlsa17(place.parent, **_without_splits(place), **options)
-    if layout == "xlsa17":
-        return load_xlsa17(place, **options)
-    if layout == "sae":
-        return load_sae(place, **options)
-    if layout == "npz":
-        return load_npz(place, **options)
-    return _load_folder(place, **options)
-
-
-def _without_splits(file: Path) -> dict[str, str]:
-    return {} if file.name == SPLITS else {"features": file.name}
+        features = {} if place.name == SPLITS else {"features": place.name}
+        return load_xlsa17(place.parent, **features, **options)
+    loaders: dict[str, Callable[..., Dataset]]
+    loaders = {"xlsa17": load_xlsa17, "sae": load_sae, "npz": load_npz, "arrays": _load_folder}
+    return loaders[layout](place, **options)
 
 
 def _layout_of(place: Path) -> str:
     if place.is_dir():
         if (place / SPLITS).exists():
             return "xlsa17"
-        if _find(place, "features", FEATURE_SUFFIXES) and _find(place, "classes", CLASS_SUFFIXES):
+        if all(_find(place, stem, SUFFIXES[stem]) for stem in ("features", "classes")):
             return "arrays"
         found = sorted(item.name for item in place.iterdir())
         listed = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
@@ -107,15 +97,9 @@ def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
 def _load_folder(folder: Path, **options: Any) -> Dataset:
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file: the layout 'arrays' is a folder, or use load_arrays")
-    features = _find(folder, "features", FEATURE_SUFFIXES)
-    classes = _find(folder, "classes", CLASS_SUFFIXES)
-    for stem, file, suffixes in (("features", features, FEATURE_SUFFIXES), ("classes", classes, CLASS_SUFFIXES)):
-        if file is None:
-            raise FileNotFoundError(f"{folder} has no file {stem} ({', '.join(suffixes)})")
-    files = {
-        "labels": _find(folder, "labels", LABEL_SUFFIXES),
-        "class_vectors": classes,
-        "split": _find(folder, "split", SPLIT_SUFFIXES),
-        "name": folder.resolve().name,
-    }
-    return load_arrays(features, **{**files, **options})
+    files = {stem: _find(folder, stem, suffixes) for stem, suffixes in SUFFIXES.items()}
+    for stem in ("features", "classes"):
+        if files[stem] is None:
+            raise FileNotFoundError(f"{folder} has no file {stem} ({', '.join(SUFFIXES[stem])})")
+    defaults = {"class_vectors": files["classes"], "split": files["split"], "name": folder.resolve().name}
+    return load_arrays(files["features"], **{"labels": files["labels"], **defaults, **options})

@@ -1,21 +1,32 @@
-"""The project's own file of a data set: one .npz of plain arrays, nothing pickled."""
+"""The project's own file of a data set: one .npz of plain arrays, mapped into memory where it is not compressed.
+
+NumPy's files are read and written without pickles.
+"""
 
 from __future__ import annotations
 
+import struct
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
 
+from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
-from jcmspl.datasets._classes import class_table
-from jcmspl.datasets._numpy_files import NpzReader, write_npz
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_keys
-from jcmspl.datasets.samples import floats, row_chunks
+from jcmspl.datasets.errors import DatasetError, about, decoding, require_file, require_keys
+from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
 
+_KIND = "a NumPy .npz file"
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
 _CHUNK_BYTES = 2**25
+_ALIGNMENT = 64  # bytes, so that the core can read a mapped array in place
+_PADDING_ID = 0xD935  # the extra field that zipalign uses for the same purpose
 
 
 def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> None:
@@ -58,8 +69,8 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     dtype = floats(dataset.X[:1]).dtype
     rows = max(1, _CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
     with open_atomically(Path(path), overwrite=overwrite) as file:
-        chunks = row_chunks(dataset.X, np.arange(dataset.n_samples), rows)
-        write_npz(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
+        chunks = (floats(dataset.X[first : first + rows]) for first in range(0, dataset.n_samples, rows))
+        _write(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
 
 
 def load_npz(path: str | Path) -> Dataset:
@@ -78,12 +89,12 @@ def load_npz(path: str | Path) -> Dataset:
     there = reader.names()
     require_keys(reader.path, _WANTED, there)
     with about(reader.path):
-        attributes = reader.array("attribute_names").tolist() if "attribute_names" in there else None
-        table = class_table(reader.array("class_names"), reader.array("class_vectors"), attributes, "class_vectors")
         parts = {part: reader.array(part) for part in PARTS if part in there}
         name, source = (str(reader.array(key)) if key in there else "" for key in ("name", "source"))
         X = reader.mapped("features")
-        return Dataset(name or reader.path.stem, X, reader.array("labels"), table, parts, source or str(reader.path))
+        return Dataset(
+            name or reader.path.stem, X, reader.array("labels"), reader.classes(), parts, source or str(reader.path)
+        )
 
 
 def _plain(labels: LabelArray) -> LabelArray:
@@ -92,3 +103,73 @@ def _plain(labels: LabelArray) -> LabelArray:
     if plain.dtype.kind not in "Uiufb":
         raise DatasetError("labels can be saved if they are all text or all numbers, but these are of different kinds")
     return plain
+
+
+def open_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the array in a .npy file as a memory map."""
+    require_file(path)
+    with decoding(path, "a NumPy .npy file"):
+        array: npt.NDArray[Any] = npy.open_memmap(str(path), mode="r")
+    return array
+
+
+class NpzReader:
+    """The arrays in a .npz file, each read or mapped when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        require_file(path)
+        self.path = path
+        with decoding(path, _KIND), zipfile.ZipFile(path) as archive:
+            self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+
+    def names(self) -> list[str]:
+        """Return the names of the arrays."""
+        return list(self._members)
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """Read an array."""
+        with decoding(self.path, _KIND), zipfile.ZipFile(self.path) as file, file.open(self._members[name]) as member:
+            array: npt.NDArray[Any] = npy.read_array(member, allow_pickle=False)
+        return array
+
+    def mapped(self, name: str) -> npt.NDArray[Any]:
+        """Map an array into memory; read it if it is compressed."""
+        info = self._members[name]
+        if info.compress_type != zipfile.ZIP_STORED:
+            return self.array(name)
+        with decoding(self.path, _KIND), self.path.open("rb") as file:
+            file.seek(info.header_offset)
+            name_size, extra_size = struct.unpack("<HH", file.read(30)[26:])
+            file.seek(info.header_offset + 30 + name_size + extra_size)
+            read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+            shape, by_columns, dtype = read(file)
+            if dtype.hasobject:
+                raise DatasetError(f"{self.path}: {name} holds Python objects, which are never read from files")
+            order: Literal["F", "C"] = "F" if by_columns else "C"
+            array: npt.NDArray[Any] = np.memmap(self.path, dtype, "r", file.tell(), shape, order)
+        return array
+
+    def classes(self) -> ClassTable:
+        """Read the arrays of class vectors, their names and those of the attributes."""
+        attributes = self.array("attribute_names").tolist() if "attribute_names" in self.names() else None
+        return ClassTable(self.array("class_names"), self.array("class_vectors"), attributes)
+
+
+def _write(
+    file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: Iterable[npt.NDArray[Any]], **arrays: Any
+) -> None:
+    """Write "features", which come in chunks of rows, and other arrays; nothing but a chunk is held in memory."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        name = "features.npy"
+        info = zipfile.ZipInfo(name)
+        # The local header has 30 bytes, the name, this field, and 20 bytes of 64-bit sizes.
+        padding = -(30 + len(name) + 4 + 20) % _ALIGNMENT
+        info.extra = struct.pack("<HH", _PADDING_ID, padding) + bytes(padding)
+        with archive.open(info, "w", force_zip64=True) as member:
+            header = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+            npy.write_array_header_1_0(member, header)
+            for chunk in chunks:
+                member.write(np.ascontiguousarray(chunk, dtype=dtype).data.cast("B"))
+        for key, value in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+                npy.write_array(member, np.asanyarray(value), allow_pickle=False)

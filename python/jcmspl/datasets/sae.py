@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.datasets._classes import class_table
-from jcmspl.datasets._matlab import MatFile, integers, open_mat
+from jcmspl.data.class_table import ClassTable
+from jcmspl.datasets._matlab import MatFile, open_mat
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.support.arguments import IntArray
@@ -40,8 +40,8 @@ def load_sae(path: str | Path) -> Dataset:
     vectors_name = "S_te_gt" if "S_te_gt" in there and "S_te_pro" not in there else "S_te_pro"
     require_keys(file.path, (*_WANTED, vectors_name), there)
     with about(file.path):
-        unseen = integers(file, "param.testclasses_id")
-        y_test = integers(file, "param.test_labels")
+        unseen = file.integers("param.testclasses_id")
+        y_test = file.integers("param.test_labels")
         vectors = _matrix(file, vectors_name, len(unseen), "param.testclasses_id")
         X_test = _matrix(file, "X_te", len(y_test), "param.test_labels")
         stray = np.setdiff1d(y_test, unseen)
@@ -57,9 +57,7 @@ def load_sae(path: str | Path) -> Dataset:
         y_train = _train_labels(file, S, unseen)
         seen, first = np.unique(y_train, return_index=True)
         _require_one_vector_each(S, y_train, seen, first)
-        table = class_table(
-            np.concatenate([seen, unseen]), np.vstack([S[first], vectors]), None, f"S_tr or {vectors_name}"
-        )
+        table = ClassTable(np.concatenate([seen, unseen]), np.vstack([S[first], vectors]))
         parts = {"train": np.arange(len(S)), "test_unseen": np.arange(len(S), len(S) + len(y_test))}
         X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
         return Dataset(file.path.stem, X, y, table, parts, str(file.path))
@@ -79,7 +77,7 @@ def _shape(matrix: npt.NDArray[np.generic]) -> str:
 def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -> IntArray:
     given = next((name for name in _TRAIN_LABELS if name in file.names()), None)
     if given is not None:
-        labels = integers(file, given)
+        labels = file.integers(given)
         if len(labels) != len(S):
             raise DatasetError(f"{given} has {len(labels)} labels, but S_tr has {len(S)} rows")
         both = np.intersect1d(labels, unseen)

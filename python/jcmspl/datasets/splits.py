@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.datasets._checks import class_numbers
-from jcmspl.datasets.errors import DatasetError
+from jcmspl.data.labels import Label, as_label_list, numbered, some, sorted_labels
+from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.support.arguments import IntArray, as_count, as_weight
 
 
@@ -57,7 +56,9 @@ def make_split(
     labels = as_label_list(y)
     present = sorted_labels(dict.fromkeys(labels))
     if classes is not None:
-        class_numbers(present, ClassTable.of(classes))
+        table = ClassTable.of(classes)
+        with about(None):
+            table.positions(present, "y")
     seed = as_count(random_state, "random_state", 0)
     shuffled = [present[i] for i in np.random.default_rng(seed).permutation(len(present))]
     tested = _chosen(unseen, shuffled, "unseen")
@@ -68,9 +69,8 @@ def make_split(
             f"of {len(present)} classes {len(tested)} are unseen and {len(validated)} for validation: none is left to "
             "train on"
         )
-    position = {label: number for number, label in enumerate(present)}
-    numbers = np.fromiter((position[label] for label in labels), dtype=np.int64, count=len(labels))
-    is_unseen, is_val = (np.isin(numbers, [position[label] for label in group]) for group in (tested, validated))
+    numbers = numbered(labels, present)
+    is_unseen, is_val = (np.isin(numbers, numbered(group, present)) for group in (tested, validated))
     held_out = draw_per_class(np.flatnonzero(~is_unseen), numbers, present, test_seen, seed)
     free = ~is_unseen
     free[held_out] = False

@@ -60,10 +60,6 @@ def make_zsl(
     dtype : {float32, float64}, default float32
     random_state : int, default 0
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> from jcmspl import JCMSPL

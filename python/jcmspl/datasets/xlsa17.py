@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._classes import class_table
-from jcmspl.datasets._matlab import MatFile, integers, open_mat
-from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets._matlab import MatFile, open_mat
+from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
-from jcmspl.datasets.samples import Samples
+from jcmspl.datasets.row_source import floats
+from jcmspl.io.atomic import open_atomically
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
 ATTRIBUTES = ("att", "original_att")
 _NAMES = "allclasses_names"
 _FEATURE_KEYS = ("features", "labels")
+_LARGEST = 2**32 - 2**16  # bytes: the size of a variable in MATLAB 5 has 32 bits
 
 
 def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | None = None) -> Dataset:
@@ -62,16 +67,68 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     require_keys(feature_file.path, _FEATURE_KEYS, feature_file.names())
 
     with about(splits.path):
-        classes = _class_table(splits, attributes)
-    numbers = integers(feature_file, "labels")
+        names, vectors = splits.texts(_NAMES), splits.array(attributes)
+        _require_columns(attributes, vectors.shape, len(names), "classes")
+        titles = splits.texts("attribute_names") if "attribute_names" in splits.names() else None
+        classes = ClassTable(names, vectors.T, titles)
+    numbers = feature_file.integers("labels")
     _require_range(feature_file.path, "labels", numbers, classes.n_classes, f"the classes in {SPLITS}")
     X = feature_file.columns("features")
     with about(feature_file.path):
-        _require_columns(X, len(numbers))
+        _require_columns("features", X.shape[::-1], len(numbers), "labels")
     with about(splits.path):
         parts = _parts(splits, len(numbers))
         y = classes.labels[numbers - 1]
         return Dataset(folder.resolve().name, X, y, classes, parts, f"{feature_file.path} ({attributes})")
+
+
+def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -> None:
+    """Write a data set in the layout of the "xlsa17" benchmark files, for MATLAB and the scripts of the field.
+
+    ``features.mat`` gets ``features`` (a column for each sample) and ``labels``; ``att_splits.mat`` gets ``att`` (class
+    vectors scaled to length one, a column each), ``original_att`` (as they are), ``allclasses_names``, the
+    ``*_loc`` vectors, which count from 1, and ``attribute_names`` if there are any. Both files are complete before
+    either is moved to its place.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its features are read into memory: MATLAB 5 files hold at most 4 GB of them. Use :func:`save_npz` for more.
+        Labels that are not text become text.
+    folder : str or Path
+        Made if it does not exist.
+    overwrite : bool, default False
+        Whether existing files of these names may be replaced.
+
+    See Also
+    --------
+    load_xlsa17 : reads it back; ``attributes="original_att"`` gives the very class vectors.
+    """
+    from scipy.io import savemat
+
+    folder = Path(folder)
+    size = dataset.n_samples * dataset.n_features * max(dataset.X.dtype.itemsize, 4)
+    if size > _LARGEST:
+        raise DatasetError(
+            f"{dataset.name} has {size / 2**30:.1f} GB of features, but MATLAB 5 files hold at most 4 GB of them: "
+            "use save_npz"
+        )
+    splits = _splits(dataset)
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with (
+            open_atomically(folder / "features.mat", overwrite=overwrite) as feature_file,
+            open_atomically(folder / SPLITS, overwrite=overwrite) as split_file,
+        ):
+            labels = (dataset.class_numbers + 1)[:, None].astype(np.float64)
+            savemat(feature_file, {"features": floats(dataset.X[:]).T, "labels": labels})
+            savemat(split_file, splits, do_compression=True)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _feature_file(folder: Path, wanted: str | None) -> MatFile:
@@ -101,24 +158,11 @@ def _opened(path: Path) -> MatFile | None:
         return None
 
 
-def _class_table(splits: MatFile, attributes: str) -> ClassTable:
-    names = splits.texts(_NAMES)
-    vectors = splits.array(attributes)
-    if vectors.ndim != 2 or vectors.shape[1] != len(names):
-        hint = ": transpose it" if vectors.ndim == 2 and vectors.shape[0] == len(names) else ""
-        shape = " x ".join(map(str, vectors.shape))
-        raise DatasetError(
-            f"{attributes} must have a column for each of the {len(names)} classes, but is {shape}{hint}"
-        )
-    titles = splits.texts("attribute_names") if "attribute_names" in splits.names() else None
-    return class_table(names, vectors.T, titles, attributes)
-
-
-def _require_columns(X: Samples, n_labels: int) -> None:
-    if len(X.shape) != 2 or X.shape[0] != n_labels:
-        hint = ": transpose it" if len(X.shape) == 2 and X.shape[1] == n_labels else ""
-        shape = " x ".join(map(str, reversed(X.shape)))
-        raise DatasetError(f"features must have a column for each of the {n_labels} labels, but is {shape}{hint}")
+def _require_columns(name: str, shape: tuple[int, ...], count: int, what: str) -> None:
+    if len(shape) != 2 or shape[1] != count:
+        hint = ": transpose it" if len(shape) == 2 and shape[0] == count else ""
+        size = " x ".join(map(str, shape))
+        raise DatasetError(f"{name} must have a column for each of the {count} {what}, but is {size}{hint}")
 
 
 def _require_range(path: Path, name: str, values: IntArray, largest: int, what: str) -> None:
@@ -136,7 +180,7 @@ def _parts(splits: MatFile, n_samples: int) -> dict[str, IntArray]:
     def rows(name: str) -> IntArray:
         if name not in there:
             return np.empty(0, dtype=np.int64)
-        values = integers(splits, name)
+        values = splits.integers(name)
         _require_range(splits.path, name, values, n_samples, "samples")
         return values - 1
 
@@ -150,3 +194,29 @@ def _parts(splits: MatFile, n_samples: int) -> dict[str, IntArray]:
         "test_seen": rows("test_seen_loc"),
         "test_unseen": rows("test_unseen_loc"),
     }
+
+
+def _splits(dataset: Dataset) -> dict[str, Any]:
+    names = [str(label) for label in dataset.classes]
+    if len(set(names)) != len(names):
+        raise DatasetError("two labels, such as 1 and '1', are the same as text: the xlsa17 layout knows only names")
+    if "" in names:
+        raise DatasetError("a class has no name (its label is an empty text), which MATLAB files cannot hold")
+    vectors = dataset.classes.vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    content = {
+        "att": (vectors / np.where(lengths > 0, lengths, 1)).T,
+        "original_att": vectors.T,
+        _NAMES: _cells(names),
+        # MATLAB's own type of number, in which nothing overflows
+        **{f"{part}_loc": (dataset.rows(part)[:, None] + 1).astype(np.float64) for part in ("trainval", *PARTS)},
+    }
+    if dataset.classes.attributes is not None:
+        content["attribute_names"] = _cells(dataset.classes.attributes)
+    return content
+
+
+def _cells(texts: Sequence[str]) -> npt.NDArray[Any]:
+    cells = np.empty((len(texts), 1), dtype=object)
+    cells[:, 0] = texts
+    return cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from sklearn.utils import check_random_state
 FloatArray = npt.NDArray[np.floating[Any]]
 Float64Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+# Samples that the core cannot read in place are converted this many at a time.
+_CONVERSION_ROWS = 4096
 
 
 def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) -> None:
@@ -53,6 +57,13 @@ def readable_in_place(array: npt.NDArray[Any]) -> bool:
         and array.flags.aligned
         and all(stride % array.dtype.itemsize == 0 for stride in array.strides)
     )
+
+
+def readable_blocks(array: npt.NDArray[Any]) -> Iterator[slice]:
+    """Give all rows at once if the core can read them in place, else in blocks, so that only a block is converted."""
+    size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
+    for first in range(0, max(len(array), 1), size):
+        yield slice(first, first + size)
 
 
 def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:

@@ -170,7 +170,7 @@ class TestMistakes:
         ("arguments", "message"),
         [
             (["--set", "class_macth=1"], "JCMSPL has no parameter 'class_macth': did you mean class_match? There are"),
-            (["--model", "RidgeVS", "--max-iter", "3"], "RidgeVS has no parameter 'max_iter': There are alpha,"),
+            (["--model", "RidgeVS", "--max-iter", "3"], "RidgeVS has no parameter 'max_iter': there are alpha,"),
             (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a model takes one: `jcmspl tune`"),
             (["--set", "tol=1", "--tol", "2"], "2 values of tol, but a model takes one"),
             (["--model", "RidgeVS", "--set", "alpha=-1"], "alpha must be"),

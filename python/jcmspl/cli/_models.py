@@ -125,7 +125,7 @@ def loaded(arguments: argparse.Namespace) -> Any:
 
 def _hint(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, 1)
-    return (f"did you mean {close[0]}? " if close else "") + f"There are {', '.join(known)}"
+    return (f"did you mean {close[0]}? There are " if close else "there are ") + ", ".join(known)
 
 
 def _method(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ def make_zsl(
     rng = np.random.default_rng(seed)
 
     vectors = _class_vectors(rng, n_classes, n_attributes)
-    spread = _Spread.drawn(rng, n_features, as_weight(decay, "decay"))
+    spread = _Spread(rng, n_features, as_weight(decay, "decay"))
     maps = [spread.of(rng.standard_normal((n_attributes, n_features))) for _ in range(2)]
     shifted = (maps[0] + shift * maps[1]) / np.hypot(1, shift)
     centred = vectors - vectors.mean(axis=0)
@@ -105,7 +104,6 @@ def make_zsl(
     return Dataset("made-up data", X, y, table, parts, f"make_zsl(random_state={seed})")
 
 
-@dataclass(frozen=True)
 class _Spread:
     """Gives independent unit noise a covariance with power-law eigenvalues of mean one.
 
@@ -113,14 +111,10 @@ class _Spread:
     cost of a product with one.
     """
 
-    scale: Float64Array
-    signs: Float64Array
-
-    @classmethod
-    def drawn(cls, rng: np.random.Generator, size: int, decay: float) -> _Spread:
+    def __init__(self, rng: np.random.Generator, size: int, decay: float) -> None:
         eigenvalues = np.arange(1, size + 1, dtype=np.float64) ** -decay
-        scale = np.sqrt(eigenvalues / eigenvalues.mean())
-        return cls(rng.permutation(scale), rng.choice([-1.0, 1.0], size))
+        self.scale = rng.permutation(np.sqrt(eigenvalues / eigenvalues.mean()))
+        self.signs = rng.choice([-1.0, 1.0], size)
 
     def of(self, z: npt.NDArray[Any]) -> npt.NDArray[Any]:
         from scipy.fft import dct

@@ -8,8 +8,6 @@ import math
 import types
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 
 def dumps(data: Any, indent: int | None = None) -> str:
     """Return data as JSON; numbers that JSON does not have (NaN, infinity) become null."""
@@ -18,7 +16,8 @@ def dumps(data: Any, indent: int | None = None) -> str:
 
 def plain(value: Any) -> Any:
     """Return a Python number for one of NumPy's; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    # NumPy itself is not loaded: the help of a command takes no longer than it must
+    return value.item() if hasattr(value, "dtype") and value.shape == () else value
 
 
 def as_data(value: Any) -> Any:
@@ -26,6 +25,7 @@ def as_data(value: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> as_data({1: (np.float64(0.5), np.nan)})
     {'1': [0.5, None]}
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-import reference
+from support import reference
 
 __all__ = ["Samples", "assert_equal", "labelled_samples", "reference"]
 

@@ -153,3 +153,8 @@ def test_the_wheel_is_portable():
 @pytest.mark.parametrize("name", [module.name for module in pkgutil.walk_packages(jcmspl.__path__, "jcmspl.")])
 def test_examples_of_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.skipif(not (ROOT / "bench").is_dir(), reason="not run from a source tree")
+def test_the_benchmarks_load():
+    subprocess.run([sys.executable, ROOT / "bench" / "table.py", "--help"], check=True, capture_output=True)

@@ -15,6 +15,7 @@ from jcmspl.models.bilinear import METRIC
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.scorers import Distances, FunctionScorer, Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, one_of, require_finite
+from jcmspl.support.state import reads
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,6 +34,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         """Return where classes with the given normalised vectors lie, a row for each."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes lie")
 
+    @reads
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         check_is_fitted(self)

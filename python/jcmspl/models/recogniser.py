@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,19 +61,17 @@ class LinearRecogniser:
     labels: LabelArray
     unit_rows: bool
 
-    def __post_init__(self) -> None:
-        scorer = AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
-        object.__setattr__(self, "_scorer", scorer)
+    @cached_property
+    def _scorer(self) -> AffineScorer:
+        return AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        scorer: AffineScorer = self._scorer  # type: ignore[attr-defined]
-        return scorer.scores(X)
+        return self._scorer.scores(X)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates, best first."""
-        scorer: AffineScorer = self._scorer  # type: ignore[attr-defined]
-        return scorer.top_k(X, k)
+        return self._scorer.top_k(X, k)
 
     def predict(self, X: npt.ArrayLike) -> LabelArray:
         """Return the label of the best candidate of each sample."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,8 +60,8 @@ class DistanceScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what maps raw samples and calls the distance, a block at a time."""
-        project = affine_map(self.projection, normalisation)
-        return BlockRecogniser(Distances(self.distance, project.scores, self.prototypes), bias, labels)
+        place = affine_map(self.projection, normalisation).scores
+        return BlockRecogniser(partial(minus_distances, self.distance, place, self.prototypes), bias, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,32 +72,7 @@ class FunctionScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what normalises raw samples and calls the function, a block at a time."""
-        return BlockRecogniser(_OfRaw(self.function, normalisation), bias, labels)
-
-
-# Objects and not functions within functions, so that recognisers can be pickled.
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Minus the distances of what lies somewhere from prototypes."""
-
-    distance: Distance
-    place: Callable[[npt.NDArray[Any]], FloatArray]
-    prototypes: Float64Array
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the scores of a block of samples."""
-        return -checked_distances(self.distance, self.place(X), self.prototypes)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfRaw:
-    function: Callable[[FloatArray], FloatArray]
-    normalisation: Normalisation
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        floats = as_samples(X)
-        require_finite(floats, "X")
-        return self.function(self.normalisation.of_rows(floats))
+        return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels)
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
@@ -105,8 +81,19 @@ def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineSco
     return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
 
 
-def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Array) -> FloatArray:
-    """Return the distances that a function of the user's own gives, if they can be distances."""
+def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:
+    """Return raw samples as a method sees them."""
+    floats = as_samples(X)
+    require_finite(floats, "X")
+    return normalisation.of_rows(floats)
+
+
+# Functions for functools.partial, and not functions within functions, so that recognisers can be pickled.
+def minus_distances(
+    distance: Distance, place: Callable[[npt.NDArray[Any]], FloatArray], prototypes: Float64Array, X: npt.NDArray[Any]
+) -> FloatArray:
+    """Return scores: minus what a function of the user's own gives, if it can be distances."""
+    Z = place(X)
     distances = np.asarray(distance(Z, prototypes))
     expected = (len(Z), len(prototypes))
     if distances.shape != expected:
@@ -116,4 +103,10 @@ def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Arra
         )
     if not np.isfinite(distances).all():
         raise ValueError("the metric returned NaN or infinity")
-    return distances
+    return -distances
+
+
+def _of_raw(
+    function: Callable[[FloatArray], FloatArray], normalisation: Normalisation, X: npt.NDArray[Any]
+) -> FloatArray:
+    return function(normalised(normalisation, X))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation import published
-from jcmspl.evaluation.results import space_name
+from jcmspl.evaluation.findings import space_name
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay

@@ -23,11 +23,9 @@ class HitRate:
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standard(HitRate):
     """Recognition of unseen samples among unseen classes; hits: hit@k by k."""
 
-    per_class: float
-    per_sample: float
     hits: dict[int, HitRate]
 
 

@@ -2,36 +2,23 @@
 
 Source: Q. Tang, A. Panahi, H. Krim, "Joint Concept Matching based Learning for Zero-Shot Recognition": Tables 2 to 5
 (standard recognition, generalized recognition, ablations, settings). Accuracies are in per cent; features are GoogLeNet
-(G), VGG19 (V) or ResNet101 (R). ImNet: hit@5. A missing figure is None. They are stored in published.json.
+(G), VGG19 (V) or ResNet101 (R). ImNet: hit@5. They are stored in published.json.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from jcmspl.models.jcmspl import WEIGHTS
 
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-
-
-class Standard(NamedTuple):
-    """A row of Table 2: accuracy on unseen classes."""
-
-    method: str
-    features: str
-    AwA: float | None
-    CUB: float | None
-    SUN: float | None
-    ImNet: float | None
-
-
 SOURCE: str = _TABLES["source"]
 #: The data sets of the paper (Table 1): images, kind and dimension of the class vectors, seen and unseen classes.
 DATASETS: dict[str, dict[str, int | str]] = _TABLES["datasets"]
-#: Table 2.
-STANDARD = tuple(Standard(*row) for row in _TABLES["standard"])
+#: Table 2: accuracy on unseen classes, a row for each method and kind of features, with those data sets that it has.
+STANDARD: list[dict[str, Any]] = _TABLES["standard"]
 #: Table 3: accuracy on seen and on unseen classes among all, and their harmonic mean, by data set and method.
 GENERALIZED: dict[str, dict[str, list[float]]] = _TABLES["generalized"]
 #: Table 4: accuracy of reduced forms of the model, by data set.

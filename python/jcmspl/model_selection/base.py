@@ -70,6 +70,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     get_feature_names_out = handed_on_if_there(Bilinear.get_feature_names_out)
     reconstruct_semantic = handed_on_if_there(Bilinear.reconstruct_semantic)
     reconstruct_visual = handed_on_if_there(Bilinear.reconstruct_visual)
+    save = handed_on(ZeroShotClassifier.save)  # as a file of the chosen model, without the search that led to it
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
@@ -174,18 +175,6 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             f"{type(self).__name__} recognises samples of held-out classes, so statistics are not enough: use fit, or "
             "fit_from_statistics of best_estimator_"
         )
-
-    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
-        """Write the model with its chosen parameters; without the search that led to it.
-
-        The file is that of best_estimator_, and loads as such.
-
-        Parameters
-        ----------
-        path, statistics, overwrite
-            As for :class:`jcmspl.JCMSPL`.
-        """
-        self._fitted_model().save(path, statistics=statistics, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

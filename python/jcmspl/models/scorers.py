@@ -4,7 +4,6 @@ A method returns one of these from ``_scorer``; which one says how much of the w
 
 ===================  =======================================================================================
 LinearScorer         scores are linear in the sample: one matrix product, ONNX, the fastest
-DistanceScorer       a distance of the user's own between mapped samples and prototypes
 FunctionScorer       anything else: a function of a block of samples
 ===================  =======================================================================================
 """
@@ -51,20 +50,6 @@ class LinearScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceScorer:
-    """The score is minus a distance, ``D(z @ projection.T, prototypes)``."""
-
-    distance: Distance
-    projection: Float64Array
-    prototypes: Float64Array
-
-    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
-        """Return what maps raw samples and calls the distance, a block at a time."""
-        place = affine_map(self.projection, normalisation).scores
-        return BlockRecogniser(partial(minus_distances, self.distance, place, self.prototypes), bias, labels)
-
-
-@dataclass(frozen=True, eq=False)
 class FunctionScorer:
     """The scores, (len(Z), n_candidates), are a function of a block of normalised samples."""
 
@@ -90,11 +75,10 @@ def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:
 
 # Functions for functools.partial, and not functions within functions, so that recognisers can be pickled.
 def minus_distances(
-    distance: Distance, place: Callable[[npt.NDArray[Any]], FloatArray], prototypes: Float64Array, X: npt.NDArray[Any]
+    distance: Distance, place: Callable[[FloatArray], FloatArray], prototypes: Float64Array, Z: FloatArray
 ) -> FloatArray:
-    """Return scores: minus what a function of the user's own gives, if it can be distances."""
-    Z = place(X)
-    distances = np.asarray(distance(Z, prototypes))
+    """Return scores of samples where they lie: minus what a function of the user's own gives, if that is distances."""
+    distances = np.asarray(distance(place(Z), prototypes))
     expected = (len(Z), len(prototypes))
     if distances.shape != expected:
         raise ValueError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +20,27 @@ from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_coun
 _BLOCK = 1024
 
 
-class Recogniser(Protocol):
+class Recogniser:
     """What names samples: scores for candidate classes, the higher the better."""
 
-    @property
-    def labels(self) -> LabelArray:
-        """The labels of the candidates."""
-        ...
+    #: The labels of the candidates.
+    labels: LabelArray
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        ...
+        raise NotImplementedError
 
-    def top_k(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
+    def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
-        ...
+        raise NotImplementedError
 
-    def predict(self, X: npt.NDArray[Any]) -> LabelArray:
+    def predict(self, X: Any) -> LabelArray:
         """Return the label of the best candidate of each sample."""
-        ...
+        return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRecogniser:
+class LinearRecogniser(Recogniser):
     """A plain linear layer that recognises: the score of a candidate c is ``x @ weights[c] + bias[c]``.
 
     All of a model is in it: normalisation, projections, metric, candidates and calibration.
@@ -60,23 +59,17 @@ class LinearRecogniser:
     labels: LabelArray
     unit_rows: bool
 
-    def __post_init__(self) -> None:
-        scorer = AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
-        object.__setattr__(self, "_scorer", scorer)
+    @cached_property
+    def _scorer(self) -> AffineScorer:
+        return AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        scorer: AffineScorer = self._scorer  # type: ignore[attr-defined]
-        return scorer.scores(X)
+        return self._scorer.scores(X)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates, best first."""
-        scorer: AffineScorer = self._scorer  # type: ignore[attr-defined]
-        return scorer.top_k(X, k)
-
-    def predict(self, X: npt.ArrayLike) -> LabelArray:
-        """Return the label of the best candidate of each sample."""
-        return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
+        return self._scorer.top_k(X, k)
 
     def to_onnx(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the layer as an ONNX model; needs ``pip install 'jcmspl[onnx]'``.
@@ -89,7 +82,7 @@ class LinearRecogniser:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockRecogniser:
+class BlockRecogniser(Recogniser):
     """Recognition by any function of samples, called with a block of them at a time.
 
     Attributes
@@ -118,10 +111,6 @@ class BlockRecogniser:
             indices.append(best)
             values.append(np.take_along_axis(scores, best, axis=1))
         return np.concatenate(indices).astype(np.int64), np.concatenate(values)
-
-    def predict(self, X: npt.NDArray[Any]) -> LabelArray:
-        """Return the label of the best candidate of each sample."""
-        return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
 
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
         for first in range(0, len(X), _BLOCK):

@@ -4,7 +4,6 @@ A method returns one of these from ``_scorer``; which one says how much of the w
 
 ===================  =======================================================================================
 LinearScorer         scores are linear in the sample: one matrix product, ONNX, the fastest
-DistanceScorer       a distance of the user's own between mapped samples and prototypes
 FunctionScorer       anything else: a function of a block of samples
 ===================  =======================================================================================
 """
@@ -13,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,20 +50,6 @@ class LinearScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceScorer:
-    """The score is minus a distance, ``D(z @ projection.T, prototypes)``."""
-
-    distance: Distance
-    projection: Float64Array
-    prototypes: Float64Array
-
-    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
-        """Return what maps raw samples and calls the distance, a block at a time."""
-        project = affine_map(self.projection, normalisation)
-        return BlockRecogniser(Distances(self.distance, project.scores, self.prototypes), bias, labels)
-
-
-@dataclass(frozen=True, eq=False)
 class FunctionScorer:
     """The scores, (len(Z), n_candidates), are a function of a block of normalised samples."""
 
@@ -71,32 +57,7 @@ class FunctionScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what normalises raw samples and calls the function, a block at a time."""
-        return BlockRecogniser(_OfRaw(self.function, normalisation), bias, labels)
-
-
-# Objects and not functions within functions, so that recognisers can be pickled.
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Minus the distances of what lies somewhere from prototypes."""
-
-    distance: Distance
-    place: Callable[[npt.NDArray[Any]], FloatArray]
-    prototypes: Float64Array
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the scores of a block of samples."""
-        return -checked_distances(self.distance, self.place(X), self.prototypes)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfRaw:
-    function: Callable[[FloatArray], FloatArray]
-    normalisation: Normalisation
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        floats = as_samples(X)
-        require_finite(floats, "X")
-        return self.function(self.normalisation.of_rows(floats))
+        return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels)
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
@@ -105,9 +66,19 @@ def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineSco
     return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
 
 
-def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Array) -> FloatArray:
-    """Return the distances that a function of the user's own gives, if they can be distances."""
-    distances = np.asarray(distance(Z, prototypes))
+def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:
+    """Return raw samples as a method sees them."""
+    floats = as_samples(X)
+    require_finite(floats, "X")
+    return normalisation.of_rows(floats)
+
+
+# Functions for functools.partial, and not functions within functions, so that recognisers can be pickled.
+def minus_distances(
+    distance: Distance, place: Callable[[FloatArray], FloatArray], prototypes: Float64Array, Z: FloatArray
+) -> FloatArray:
+    """Return scores of samples where they lie: minus what a function of the user's own gives, if that is distances."""
+    distances = np.asarray(distance(place(Z), prototypes))
     expected = (len(Z), len(prototypes))
     if distances.shape != expected:
         raise ValueError(
@@ -116,4 +87,10 @@ def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Arra
         )
     if not np.isfinite(distances).all():
         raise ValueError("the metric returned NaN or infinity")
-    return distances
+    return -distances
+
+
+def _of_raw(
+    function: Callable[[FloatArray], FloatArray], normalisation: Normalisation, X: npt.NDArray[Any]
+) -> FloatArray:
+    return function(normalised(normalisation, X))

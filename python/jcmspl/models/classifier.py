@@ -22,6 +22,7 @@ from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softma
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
+from jcmspl.support.state import changes, reads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -72,6 +73,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
         return {}
 
+    @reads
     def recogniser(
         self,
         *,
@@ -99,6 +101,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
         return self._recogniser_of(table, bias, space)
 
+    @reads
     def predict(
         self,
         X: Any,
@@ -130,6 +133,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         return recogniser.predict(samples)
 
+    @reads
     def predict_topk(
         self,
         X: Any,
@@ -165,6 +169,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         labels = recogniser.labels[indices]
         return (labels, scores) if return_scores else labels
 
+    @reads
     def decision_function(
         self,
         X: Any,
@@ -198,6 +203,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
+    @reads
     def predict_proba(
         self,
         X: Any,
@@ -228,6 +234,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         return softmax(recogniser.scores(samples), self._temperature(temperature))
 
+    @reads
     def score(
         self,
         X: Any,
@@ -284,6 +291,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         codes = np.array([numbers[label] for label in labels])
         return float(np.mean(np.bincount(codes, right) / np.bincount(codes, weights)))
 
+    @changes
     def calibrate(
         self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
     ) -> Self:
@@ -319,6 +327,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
         return self
 
+    @reads
     def generalized_curve(
         self, X: Any, y: Any, *, class_vectors: Any = None, space: str | None = None
     ) -> SeenUnseenCurve:
@@ -337,6 +346,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
         return generalized_curve(seen, unseen, [(self._checked(X), y)])
 
+    @reads
     def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
         """Write the fitted model to a safetensors file, whole or not at all.
 
@@ -360,6 +370,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         return model
 
     @property
+    @reads
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
         return self._bias_in(self.own_space)
@@ -400,6 +411,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         mixed = is_seen.any() and not is_seen.all()
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
+    @reads
     def _recogniser_of(
         self, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
     ) -> Recogniser:
@@ -408,10 +420,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         normalisation = self.feature_normalisation_
         if scaled_already:
             normalisation = replace(normalisation, unit_rows=False)
-        # of the model as it is now: what is done to it later must not change a recogniser
-        frozen = object.__new__(type(self))
-        frozen.__dict__.update(vars(self))
-        return frozen._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
+        return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:
         chosen = as_temperature(self.temperature if temperature is None else temperature)

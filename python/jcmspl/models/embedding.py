@@ -16,6 +16,7 @@ from jcmspl.models.bilinear import METRIC
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.scorers import FunctionScorer, Scorer, minus_distances, normalised
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.state import reads
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,6 +35,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         """Return where classes with the given normalised vectors lie, a row for each."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes lie")
 
+    @reads
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         check_is_fitted(self)

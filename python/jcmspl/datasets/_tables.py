@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import some
-from jcmspl.datasets.errors import DatasetError, decoding, require_file
+from jcmspl.datasets.errors import DatasetError, decoding
+from jcmspl.io.regular import require_file
 
 _BLOCK = 4096  # lines
 

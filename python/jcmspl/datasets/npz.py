@@ -18,9 +18,10 @@ from numpy.lib import format as npy
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, decoding, require_file, require_keys
+from jcmspl.datasets.errors import DatasetError, about, decoding, require_keys
 from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
+from jcmspl.io.regular import require_file
 
 _KIND = "a NumPy .npz file"
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")

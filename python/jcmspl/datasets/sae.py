@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import MatFile, open_mat
+from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.support.arguments import IntArray

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import MatFile, open_mat
+from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
+from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
+from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jcmspl.cli import main
+from jcmspl.datasets import make_zsl, save_npz
 from support.command import jcmspl
 from support.processes import interruptible
 
@@ -121,6 +122,20 @@ class TestMistakes:
         (tmp_path / "labels.txt").write_text("martian\n" * 1797)
         files[2] = tmp_path / "labels.txt"
         assert "labels.txt" in self.fails(tmp_path, "info", *files)
+
+    def test_checksums_are_compared_where_that_is_wanted(self, tmp_path, capsys):
+        path = tmp_path / "made.npz"
+        save_npz(make_zsl(50, 40, 3, 3, 2), path)
+        assert main(["info", str(path), "--verify"]) == 0
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3] ^= 1  # within the features
+        path.write_bytes(data)
+        capsys.readouterr()
+        assert main(["info", str(path)]) == 0
+        assert main(["info", str(path), "--verify"]) == 1
+        assert "made.npz" in capsys.readouterr().err
+        assert main(["info", "digits", "--verify"]) == 1
+        assert "--verify is for .npz files" in capsys.readouterr().err
 
     def test_debug_shows_the_traceback(self, tmp_path):
         result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)

@@ -145,7 +145,7 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
         key = next((key for key in columns if key in there), None)
         if key is None:
             raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
-        return X, reader.array(key)
+        return X, reader.array(key, len(X))
     if path.suffix in (".csv", ".parquet"):
         read = read_csv if path.suffix == ".csv" else read_parquet
         table = read(path, None if apart else columns)

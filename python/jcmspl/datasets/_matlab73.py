@@ -101,7 +101,7 @@ class Hdf5Rows:
             raise IndexError(f"rows must be 0 to {len(self) - 1}")
         wanted, back = np.unique(numbers.astype(np.int64), return_inverse=True)
         row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
-        require_memory(self.path, f"{len(wanted):,} columns of {self.name}", len(wanted) * row_bytes)
+        require_memory(self.path, f"a block of {len(wanted):,} columns of {self.name}", len(wanted) * row_bytes)
         result = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         with _opened(self.path) as file:
             dataset = file.dataset(self.name)

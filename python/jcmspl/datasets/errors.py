@@ -36,9 +36,8 @@ def decoding(path: Path, kind: str) -> Iterator[None]:
     except (DatasetError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError):
         raise
     except MemoryError as error:
-        raise MemoryError(
-            f"there is not enough memory to read {path} ({str(error) or 'its parts are large'})"
-        ) from None
+        detail = f" ({error})" if str(error) else ""
+        raise MemoryError(f"there is not enough memory to read {path}{detail}") from None
     except Exception as error:
         detail = (str(error) or type(error).__name__).splitlines()[0]
         raise DatasetError(f"{path} is not {kind}, or it is damaged or cut short ({detail})") from error

@@ -19,7 +19,7 @@ from jcmspl.models.explanation import Explanation, attribute_parts, explained
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import checked_by, one_of_names
-from jcmspl.models.scorers import FunctionScorer, LinearScorer, Scorer, affine_map, minus_distances
+from jcmspl.models.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.state import reads
 
@@ -156,12 +156,20 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         A, B = self.visual_projection_, self.semantic_projection_
-        if not callable(self.metric):
-            return LinearScorer(*fold(A, B, class_vectors, space=space, metric=self.metric))
+        layer = None if callable(self.metric) else fold(A, B, class_vectors, space=space, metric=self.metric)
+        if layer is not None and self.metric != "euclidean":
+            return LinearScorer(*layer)
+        place: Any = np.asarray
+        norm, prototypes = 1.0, class_vectors
         if space == "visual":
-            return FunctionScorer(partial(minus_distances, self.metric, np.asarray, self._expected(class_vectors)))
-        projection, prototypes = (A, class_vectors @ B.T) if space == "concept" else (self._readout(), class_vectors)
-        return FunctionScorer(partial(minus_distances, self.metric, partial(_projected, projection), prototypes))
+            prototypes = self._expected(class_vectors)
+        else:
+            projection = A if space == "concept" else self._readout()
+            place, norm = partial(_projected, projection), float(np.linalg.norm(projection))
+            prototypes = class_vectors @ B.T if space == "concept" else class_vectors
+        if layer is not None:
+            return NearestScorer(*layer, place, norm, prototypes)
+        return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
 
     def _readout(self) -> Float64Array:
         """B'A: what reads a class vector out of a sample."""

@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
 
+from jcmspl import datasets
 from jcmspl.cli import main
+from jcmspl.datasets import make_zsl, save_npz
 from support.command import jcmspl
 from support.processes import interruptible
 
@@ -122,6 +125,56 @@ class TestMistakes:
         files[2] = tmp_path / "labels.txt"
         assert "labels.txt" in self.fails(tmp_path, "info", *files)
 
+    def test_checksums_are_compared_where_that_is_wanted(self, tmp_path, capsys):
+        path = tmp_path / "made.npz"
+        save_npz(make_zsl(50, 40, 3, 3, 2), path)
+        assert main(["info", str(path), "--verify"]) == 0
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3] ^= 1  # within the features
+        path.write_bytes(data)
+        capsys.readouterr()
+        assert main(["info", str(path)]) == 0
+        assert main(["info", str(path), "--verify"]) == 1
+        assert "made.npz" in capsys.readouterr().err
+        assert main(["info", "digits", "--verify"]) == 1
+        assert "--verify is for .npz files" in capsys.readouterr().err
+
+    @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+    def test_no_room_for_the_output(self, tmp_path):
+        import resource
+
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+        result = jcmspl("convert", "digits", "-o", tmp_path / "digits.npz", code=1, **limit)
+        assert result.stderr == f"jcmspl convert: {tmp_path / 'digits.npz'} cannot be written: File too large\n"
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+    def test_no_room_for_what_is_printed(self):
+        command = [sys.executable, "-m", "jcmspl", "methods"]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert result.stderr == "jcmspl methods: the output cannot be written: No space left on device\n"
+        assert result.returncode == 1
+
+    @pytest.mark.parametrize("text", ["Unable to allocate 1 TiB", ""])
+    def test_no_memory(self, monkeypatch, capsys, text):
+        def too_large(*_, **__):
+            raise MemoryError(text)
+
+        monkeypatch.setattr(datasets, "load_dataset", too_large)
+        assert main(["info", "digits"]) == 1
+        expected = "jcmspl info: there is not enough memory for digits" + f" ({text})" * bool(text)
+        assert capsys.readouterr().err == expected + "\n"
+
+    def test_no_memory_to_read_a_file(self, tmp_path, monkeypatch, capsys):
+        def too_large(*_, **__):
+            raise MemoryError
+
+        save_npz(make_zsl(50, 40, 3, 3, 2), tmp_path / "made.npz")
+        monkeypatch.setattr(zipfile.ZipFile, "open", too_large)
+        assert main(["info", str(tmp_path / "made.npz")]) == 1
+        assert capsys.readouterr().err == f"jcmspl info: there is not enough memory to read {tmp_path / 'made.npz'}\n"
+
     def test_debug_shows_the_traceback(self, tmp_path):
         result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)
         assert "Traceback" in result.stderr
@@ -157,3 +210,27 @@ def test_ctrl_c_writes_nothing(tmp_path):
     assert process.returncode == 130
     assert messages == "jcmspl: interrupted; nothing was written\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npz", "classes.npy"]
+
+
+# The command line, which says when its output is complete, but not yet in its place, and waits there.
+WAITING = """
+import sys, time
+from jcmspl import cli
+from jcmspl.io import atomic
+def wait(_):
+    print("writing", flush=True)
+    time.sleep(3600)
+atomic.os.fsync = wait
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_sigterm_leaves_nothing_behind(tmp_path):
+    with interruptible("-c", WAITING, "convert", "digits", "-o", tmp_path / "zoo", stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "writing\n"
+        assert [path.suffix for path in (tmp_path / "zoo").iterdir()] == [".part"] * 2
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=300)
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,13 @@
 """Own data: every kind of file, columns of labels, class tables, split files."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -207,6 +209,49 @@ def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
         load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS)
 
 
+def test_parquet_that_claims_more_or_fewer_rows(tmp_path):
+    """Each number of rows in the footer in turn: what is loaded has the very rows that were written."""
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, compression=None, index=False)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    refused = 0
+    for claim in (10, 40):
+        for place in range(footer, len(data) - 8):
+            if data[place] == 2 * 20:  # as the format writes the number 20
+                changed = bytearray(data)
+                changed[place] = 2 * claim
+                path.write_bytes(changed)
+                try:
+                    assert_array_equal(load_arrays(path, class_vectors=VECTORS).X, X)
+                except DatasetError as error:
+                    refused += "rows" in str(error)
+    assert refused >= 2 * (2 + 4)  # in all, in the group of rows, and in each column
+
+
+def test_parquet_that_lacks_rows(tmp_path, monkeypatch):
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, index=False)
+    batches = pyarrow.parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pyarrow.parquet.ParquetFile, "iter_batches", lambda file, **options: (b[:-1] for b in batches(file, **options))
+    )
+    with pytest.raises(DatasetError, match=r"x.parquet is damaged: it claims 20 rows, but 19 are there"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
+def test_parquet_checksums(tmp_path):
+    if "page_checksum_verification" not in inspect.signature(pyarrow.parquet.ParquetFile).parameters:
+        pytest.skip("this pyarrow compares no checksums")
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, index=False, compression=None, use_dictionary=False, write_page_checksum=True)
+    data = bytearray(path.read_bytes())
+    data[data.index(np.float64(0.75).tobytes())] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"x.parquet is not a parquet file, or it is damaged .*CRC"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     path, _ = write_features(tmp_path, ".parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -297,7 +342,7 @@ def test_bad_files_of_other_kinds(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"labels.txt does not exist"):
         load_arrays(X, "labels.txt", class_vectors=VECTORS)
     np.save(tmp_path / "o.npy", np.array([1, "a"], dtype=object))
-    with pytest.raises(DatasetError, match=r"o.npy is not a NumPy .npy file"):
+    with pytest.raises(DatasetError, match=r"o.npy: the array holds Python objects"):
         load_arrays(tmp_path / "o.npy", Y, class_vectors=VECTORS)
     np.save(tmp_path / "cut.npy", X)
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-1])

@@ -16,8 +16,8 @@ from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
+from jcmspl.evaluation.findings import Generalized, Standard
 from jcmspl.evaluation.report import Report
-from jcmspl.evaluation.results import Generalized, Standard
 from jcmspl.report.notebook import table as html_table
 
 SPACES = ("semantic", "visual", "concept")

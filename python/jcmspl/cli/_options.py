@@ -50,6 +50,8 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     else:
         if arguments.attributes is not None:
             given["attributes"] = arguments.attributes
+        if getattr(arguments, "verify", False):
+            given["verify"] = True
         try:
             dataset = load_dataset(arguments.data, layout, **given)
         except TypeError as error:

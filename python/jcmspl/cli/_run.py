@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jcmspl.cli import FAILED, INTERRUPTED, OK, USAGE
+from jcmspl.cli import FAILED, INTERRUPTED, OK, TERMINATED, USAGE
 from jcmspl.cli._parser import parser
 
 
@@ -31,11 +31,11 @@ def main(argv: Sequence[str] | None) -> int:
         with _ending_at_once(own_process):
             for name in arguments.loads:
                 importlib.import_module(name)
-        arguments.run(arguments)
+        with _ending_in_order(own_process):
+            arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # whoever reads our output has had enough; what is left must not be flushed at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()  # whoever reads it has had enough
         return FAILED
     except KeyboardInterrupt:
         if not arguments.debug:
@@ -46,13 +46,10 @@ def main(argv: Sequence[str] | None) -> int:
         from numpy.linalg import LinAlgError
 
         # what a user can do something about is told in a sentence, without a traceback
-        for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError)
+        for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError, MemoryError)
         if arguments.debug or not isinstance(error, for_users):
             raise
-        sentence = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror and error.filename:
-            sentence = f"{error.filename}: {error.strerror}"
-        print(f"jcmspl {arguments.command}: {sentence}", file=sys.stderr)
+        print(f"jcmspl {arguments.command}: {_sentence(error, arguments)}", file=sys.stderr)
         return FAILED
     return OK
 
@@ -72,6 +69,44 @@ def _ending_at_once(own_process: bool) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def _ending_in_order(own_process: bool) -> Iterator[None]:
+    """Let SIGTERM end a command as an error does: what is half written goes."""
+    is_main = own_process and threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _leave(*_: Any) -> None:
+    raise SystemExit(TERMINATED)
+
+
+def _give_up_output() -> None:
+    """See to it that what is left of the output is not flushed at exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _sentence(error: Exception, arguments: argparse.Namespace) -> str:
+    from jcmspl.io.atomic import is_full
+
+    text = str(error)
+    if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # else it names the file
+        files = [getattr(arguments, name) for name in ("data", "samples") if hasattr(arguments, name)]
+        return "there is not enough memory" + f" for {files[0]}" * bool(files) + f" ({text})" * bool(text)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror and is_full(error):  # files have names: it is what we print
+        _give_up_output()
+        return f"the output cannot be written: {error.strerror}"
+    return text or type(error).__name__
 
 
 def _end(*_: Any) -> None:

@@ -12,6 +12,7 @@ _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file 
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
+  jcmspl info cub.npz --verify                  compare all of its content with its checksums
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 
@@ -19,6 +20,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
+    parser.add_argument("--verify", action="store_true", help="read all of an .npz file and compare its checksums")
     add_output(parser)
 
 
@@ -27,6 +29,8 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.models.persistence import load
 
     path = Path(arguments.data)
+    if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
+        raise ValueError(f"--verify is for .npz files of whole data sets, which have checksums, but DATA is {path}")
     if path.is_file() and path.suffix not in _DATA_SUFFIXES:
         data = _about_model(load(arguments.data))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import some
-from jcmspl.datasets.errors import DatasetError, decoding, require_file
+from jcmspl.datasets.errors import DatasetError, decoding, require_memory
+from jcmspl.io.regular import require_file
 
 _BLOCK = 4096  # lines
 
@@ -38,6 +40,7 @@ def read_csv(path: Path, text_column: Column | None = None) -> Table:
     """
     blocks: list[npt.NDArray[np.float64]] = []
     texts: list[str] = []
+    require_file(path)
     with decoding(path, "a CSV file"):
         lines = (line for line in _lines(path) if any(cell.strip() for cell in line[1]))
         first_number, first = next(lines, (1, []))
@@ -62,6 +65,7 @@ def read_csv(path: Path, text_column: Column | None = None) -> Table:
 
 def read_text_rows(path: Path) -> list[list[str]]:
     """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out."""
+    require_file(path)
     with decoding(path, "a text file"):
         rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
     while rows and rows[-1] == [""]:
@@ -77,7 +81,9 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
     except ImportError:
         raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
     with decoding(path, "a parquet file"):
-        file = parquet.ParquetFile(path)
+        # the option came with pyarrow 15
+        can_verify = "page_checksum_verification" in inspect.signature(parquet.ParquetFile).parameters
+        file = parquet.ParquetFile(path, **({"page_checksum_verification": True} if can_verify else {}))
         columns = [str(name) for name in file.schema_arrow.names]
         position = _position(path, columns, len(columns), text_column)
         texts: list[Any] = []
@@ -88,7 +94,9 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
         if not_numbers:
             raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
         single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
-        numbers = np.empty((file.metadata.num_rows, len(kept)), dtype=np.float32 if single else np.float64)
+        n_rows, dtype = _n_rows(path, file.metadata), np.dtype(np.float32 if single else np.float64)
+        require_memory(path, "the table", n_rows * (len(kept) + (position is not None)) * dtype.itemsize)
+        numbers = np.empty((n_rows, len(kept)), dtype)
         done = 0
         for batch in file.iter_batches(batch_size=_BLOCK):
             for i, name in enumerate(kept):
@@ -96,7 +104,19 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
             if position is not None:
                 texts += batch.column(columns[position]).to_pylist()
             done += batch.num_rows
+        if done != n_rows or (position is not None and len(texts) != n_rows):
+            raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but {done:,} are there")
     return Table(kept, numbers, None if position is None else texts)
+
+
+def _n_rows(path: Path, metadata: Any) -> int:
+    """Return the number of rows, on which all that is said of it must agree."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    agree = all(group.column(i).num_values == group.num_rows for group in groups for i in range(group.num_columns))
+    n_rows = int(metadata.num_rows)
+    if not agree or sum(group.num_rows for group in groups) != n_rows:
+        raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but its columns have other lengths")
+    return n_rows
 
 
 def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
@@ -109,7 +129,6 @@ def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Give the number and the cells of each line."""
-    require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as file:  # Excel starts files with a byte order mark
         reader = csv.reader(file)
         for cells in reader:

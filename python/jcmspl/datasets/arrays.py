@@ -12,10 +12,11 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
+from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
+from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array
 
 #: The kinds of files that hold each part of a data set.
@@ -144,7 +145,7 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
         key = next((key for key in columns if key in there), None)
         if key is None:
             raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
-        return X, reader.array(key)
+        return X, reader.array(key, len(X))
     if path.suffix in (".csv", ".parquet"):
         read = read_csv if path.suffix == ".csv" else read_parquet
         table = read(path, None if apart else columns)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+# Only who writes meets these; they come without the name of a file.
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
@@ -19,30 +23,44 @@ def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
 @contextlib.contextmanager
 def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a file beside its place for writing; it is moved there when the block ends without an error."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
-    if os.path.lexists(path) and not overwrite:
-        raise FileExistsError(f"{path} exists already: choose another name or allow it to be overwritten")
-    path = path.resolve()  # what a link points to is replaced, not the link
+    wanted = Path(path)
+    if wanted.is_dir():
+        raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
+    if os.path.lexists(wanted) and not overwrite:
+        raise FileExistsError(f"{wanted} exists already: choose another name or allow it to be overwritten")
+    path = wanted.resolve()  # what a link points to is replaced, not the link
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
+    if path.exists() and not path.is_file():
+        raise OSError(f"{wanted} is a device or a pipe, which a file cannot replace: choose another name")
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    # The name is known before there is such a file: whatever happens from then on, it can be removed.
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(
+            part, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else 0o600)
+        ) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, mode)  # mkstemp makes files that only their owner can read
-        os.replace(name, path)
-    except BaseException:
+        if mode is not None:
+            os.chmod(part, mode)
+        os.replace(part, path)
+    except BaseException as error:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            part.unlink()
+        if isinstance(error, OSError) and (error.filename == str(part) or is_full(error)):
+            raise _about(wanted, error) from error
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def is_full(error: OSError) -> bool:
+    """Whether there is no room for what is written."""
+    return error.filename is None and error.errno in _FULL
+
+
+def _about(wanted: Path, error: OSError) -> OSError:
+    """Return the error as a sentence about the file that was asked for."""
+    named = type(error)(f"{wanted} cannot be written: {error.strerror}")
+    named.errno = error.errno
+    return named

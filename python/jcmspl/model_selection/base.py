@@ -26,8 +26,7 @@ from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
-from jcmspl.model_selection.results import results_table
-from jcmspl.model_selection.search import Search
+from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.classifier import ZeroShotClassifier
@@ -49,17 +48,8 @@ _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseClassSearch(ClassifierMixin, BaseEstimator):
+class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
-
-    cv: Any = None
-    extend: int = 4
-    halving: bool = False
-    choose: str = "auto"
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: Any = 0
-    progress: bool = True
 
     # With metadata routing enabled, as for the models themselves.
     __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
@@ -81,6 +71,7 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
     get_feature_names_out = handed_on_if_there(Bilinear.get_feature_names_out)
     reconstruct_semantic = handed_on_if_there(Bilinear.reconstruct_semantic)
     reconstruct_visual = handed_on_if_there(Bilinear.reconstruct_visual)
+    save = handed_on(ZeroShotClassifier.save)  # as a file of the chosen model, without the search that led to it
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
@@ -187,18 +178,6 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
             f"{type(self).__name__} recognises samples of held-out classes, so statistics are not enough: use fit, or "
             "fit_from_statistics of best_estimator_"
         )
-
-    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
-        """Write the model with its chosen parameters; without the search that led to it.
-
-        The file is that of best_estimator_, and loads as such.
-
-        Parameters
-        ----------
-        path, statistics, overwrite
-            As for :class:`jcmspl.JCMSPL`.
-        """
-        self._fitted_model().save(path, statistics=statistics, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -314,23 +293,14 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
         data.read(sorted(set(scalings.values())), progress=bool(self.progress))
-        search = Search(
-            template,
-            axes,
-            data,
-            extend=self.extend,
-            halving=bool(self.halving),
-            warm_start=bool(self.warm_start),
-            n_jobs=self.n_jobs,
-            progress=bool(self.progress),
-        )
+        search = Search(template, axes, data, self)
         search.run()
         prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
         best = search.prudent() if prudently else search.best()
         scores = search.trials[best[0]].scores[best[1]]
         self.best_params_: dict[str, Any] = search.parameters(best)
         self.best_index_: int = search.choices().index(best)
-        self.cv_results_: dict[str, Any] = results_table(search)
+        self.cv_results_: dict[str, Any] = search.results()
         self.best_score_: float = float(scores.mean())
         self.best_score_std_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)

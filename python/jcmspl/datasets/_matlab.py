@@ -16,6 +16,7 @@ from jcmspl.datasets._matlab73 import Hdf5Mat
 from jcmspl.datasets._matlab_file import KIND, MatFile
 from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.io.regular import require_file
+from jcmspl.support.shown import quoted
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -107,5 +108,5 @@ def _innermost(cell: Any, path: Path, name: str) -> str:
             raise DatasetError(f"{path}: {name} must hold one text in each cell, but a cell has the shape {cell.shape}")
         cell = cell.ravel()[0]
     if not isinstance(cell, str):
-        raise DatasetError(f"{path}: {name} must hold texts, but holds {cell!r}")
+        raise DatasetError(f"{path}: {name} must hold texts, but holds {quoted(cell)}")
     return str(cell)

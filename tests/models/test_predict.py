@@ -248,7 +248,7 @@ class TestScore:
             MODEL.score(ZOO.X_new[:1], ["yeti"])
         with pytest.raises(ValueError, match="average must be one of"):
             MODEL.score(ZOO.X_new, ZOO.y_new, average="macro")
-        with pytest.raises(ValueError, match=r"single class 'animal .*name the candidates"):
+        with pytest.raises(ValueError, match=r"single unseen class 'animal .*name the candidates"):
             MODEL.score(ZOO.X_new[ZOO.y_new == ZOO.unseen[0]], ZOO.y_new[ZOO.y_new == ZOO.unseen[0]])
         with pytest.raises(ValueError, match="not among the candidates and could never be right"):
             MODEL.score(ZOO.X, ["yeti", *ZOO.y[1:]])

@@ -158,7 +158,7 @@ def _generalized(
     bias: float,
     chunks: Callable[[str], _Chunks],
 ) -> tuple[findings.Generalized, Tally]:
-    among_all, tally = recogniser(candidates=[*trained, *unseen]), Tally(1)
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_bias=bias), Tally(1)
 
     def counted() -> _Chunks:
         for part in ("test_seen", "test_unseen"):

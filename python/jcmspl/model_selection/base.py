@@ -273,6 +273,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         template._check_parameters()
         if self.cv is not None and not isinstance(self.cv, ClassKFold):
             as_count(self.cv, "cv", minimum=2)
+        if getattr(self.cv, "test_seen", 0):
+            raise ValueError("cv has test_seen, but this search tests on held-out classes alone: leave test_seen out")
         as_count(self.extend, "extend", minimum=0)
         one_of(self.choose, "choose", ("auto", "best", "prudent"))
         if self.n_jobs is not None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
-from jcmspl.models.candidates import candidate_table
+from jcmspl.models.candidates import candidate_table, unseen_in
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
@@ -22,10 +22,18 @@ from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softma
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
+from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.state import changes, reads
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_COMPETITION = (
+    "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
+    "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
+    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call says that it is meant so"
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -197,6 +205,9 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
             the second class minus that of the first.
         """
+        check_is_fitted(self)
+        if seen_bias is None:
+            seen_bias = self.seen_bias_  # named, for scores choose nothing that would have to be warned of
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         scores = recogniser.scores(samples)
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
@@ -246,14 +257,17 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         seen_bias: float | None = None,
         average: str = "class",
     ) -> float:
-        """Return the share of samples that are recognised.
+        """Return the share recognised among the classes in y if all are unseen, else among all that the model knows.
+
+        The former is zero-shot recognition, as in cross-validation over classes: predict with ``candidates="unseen"``
+        where y holds all unseen classes. The latter is predict as it is. Name the candidates, or use a scorer of
+        :mod:`jcmspl.metrics`, and nothing depends on what y holds.
 
         Parameters
         ----------
         X, class_vectors, candidates, seen_bias
             As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
-            given, the candidates are the classes in y, which must be two at least: zero-shot recognition, as in
-            cross-validation over classes.
+            given, the candidates are the classes in y, which must be two at least.
         y : array_like of shape (n_samples,)
             The true labels. They must be among the candidates, if the model was trained with class vectors.
         sample_weight : array_like of shape (n_samples,), optional
@@ -272,12 +286,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
         present = dict.fromkeys(labels)
         if class_vectors is None and candidates is None and not present.keys() & set(self.classes_.tolist()):
-            self.class_table_.positions(present, "y")
-            if len(present) < 2:
-                raise ValueError(
-                    f"y holds the single class {labels[0]!r}, which would be its only candidate: name the candidates"
-                )
-            candidates = [label for label in self.class_table_ if label in present]
+            candidates = unseen_in(present, self.class_table_, self.classes_.tolist())
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         possible = set(recogniser.labels.tolist())
         strangers = [label for label in present if label not in possible]
@@ -325,6 +334,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state
         )
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
+        self._competition = OneWarning()
         return self
 
     @reads
@@ -389,6 +399,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             raise AttributeError("the model is not fitted yet")
         return float(self.calibration_.get((space, self._own_metric), self.seen_bias))
 
+    def _is_biased_in(self, space: str) -> bool:
+        """Whether somebody has thought of the bias: calibration, or whoever set it."""
+        return (space, self._own_metric) in self.calibration_ or self.seen_bias != 0
+
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_bias: float | None
     ) -> tuple[npt.NDArray[Any], Recogniser]:
@@ -409,6 +423,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
         handicap = as_number(self._bias_in(space) if seen_bias is None else seen_bias, "seen_bias")
         mixed = is_seen.any() and not is_seen.all()
+        if mixed and seen_bias is None and not self._is_biased_in(space):
+            self._competition(_COMPETITION, UncalibratedWarning)
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
     @reads

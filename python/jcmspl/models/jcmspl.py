@@ -130,7 +130,7 @@ class JCMSPL(Bilinear):
     >>> seen = ["zebra", "horse", "lion"]
     >>> X, y = np.vstack([images(name) for name in seen]), np.repeat(seen, 20)
     >>> model = JCMSPL().fit(X, y, class_vectors=attributes)
-    >>> model.predict(images("tiger", 2))
+    >>> model.calibrate(X, y).predict(images("tiger", 2))
     array(['tiger', 'tiger'], dtype='<U5')
     """
 

@@ -27,6 +27,7 @@ from jcmspl.models.parameters import FLAG, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
 from jcmspl.support.state import changes, reads
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,6 +52,7 @@ class Fitted:
     _collected: LabelledStatistics | None
     _table: ClassTable | None
     _declared: set[Label] | None
+    _competition: OneWarning  # of seen and unseen classes, uncalibrated
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -165,9 +167,9 @@ class Learner(Fitted, BaseEstimator):
         else:
             total = new if so_far is None else so_far.add_in_place(new)
         if solve and len(total.labels) > 1:
-            calibration = dict(getattr(self, "calibration_", {}))
+            kept = {name: vars(self)[name] for name in ("calibration_", "_competition") if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
-            self.calibration_ = calibration  # still the best there is
+            self.__dict__.update(kept)  # still the best there is
         else:
             self._collected, self._table = total, table
         return self
@@ -369,6 +371,7 @@ class Learner(Fitted, BaseEstimator):
         self.class_table_ = known
         self.class_means_ = raw.class_sums / raw.counts[:, None]
         self.calibration_ = {}
+        self._competition = OneWarning()
         self.timings_ = timings | self.timings_
         self._collected = LabelledStatistics(labels, raw)
         self._table = table

@@ -22,6 +22,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from jcmspl.models.classifier import ZeroShotClassifier
@@ -152,6 +153,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
+    model._competition = OneWarning()
     model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)

@@ -209,3 +209,12 @@ SUBJECTS = {
     "sylvester": sylvester_round,
     "models": models_round,
 }
+
+
+def wrong_answers(subject, seeds):
+    """Give a sentence for each seed whose answer is wrong or not to be had."""
+    for seed in seeds:
+        try:
+            SUBJECTS[subject](seed)
+        except Exception as error:
+            yield f"seed {seed}: {type(error).__name__}: {error}"

@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "jcmspl/search/byte_products.hpp"
 #include "jcmspl/search/recognition.hpp"
 #include "register.hpp"
 #include "signals.hpp"
@@ -99,6 +100,7 @@ void register_search(py::module_& m) {
       },
       py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
+  m.def("allow_portable_screen", &bytes::allow_portable, py::arg("allowed"));  // for tests
   register_type<float>(m);
   register_type<double>(m);
 }

@@ -234,3 +234,15 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
         process.communicate(timeout=300)
     assert process.returncode == 143
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_first_line_that_counts_the_columns(model, tmp_path):
+    """No sample is lost to a guess that it is a header."""
+    path = tmp_path / "features.csv"
+    path.write_text("\n".join(",".join(str(i + row) for i in range(64)) for row in range(3)) + "\n")
+    result = jcmspl("predict", model, path, code=1)
+    assert "features.csv starts with the line 0,1,2," in result.stderr
+    assert "--header" in result.stderr
+    assert len(jcmspl("predict", model, path, "--header", "no").stdout.splitlines()) == 1 + 3
+    assert len(jcmspl("predict", model, path, "--header", "yes").stdout.splitlines()) == 1 + 2
+    assert "for CSV files" in jcmspl("info", "digits", "--header", "no", code=1).stderr

@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 from jcmspl import ClassTable
 from jcmspl.datasets import Dataset, DatasetError, load_arrays, load_dataset
 from jcmspl.datasets import _tables as tables
+from jcmspl.datasets.arrays import load_classes, load_features
 
 NAMES = ["zebra", "horse", "otter", "tiger"]
 X = np.arange(60.0).reshape(20, 3) / 4
@@ -181,7 +182,66 @@ def test_headers_that_count_the_columns(tmp_path, names):
     assert_array_equal(load_arrays(tmp_path / "x.csv", class_vectors=VECTORS).X, X)
     wide = pd.DataFrame(np.tile(X, 2))
     wide.to_csv(tmp_path / "y.csv", index=False)  # 0,1,2,3,4,5
-    assert_array_equal(load_arrays(tmp_path / "y.csv", Y, class_vectors=VECTORS).X, wide)
+    assert_array_equal(load_arrays(tmp_path / "y.csv", Y, class_vectors=VECTORS, header="yes").X, wide)
+
+
+@pytest.mark.parametrize("width", [2, 3, 6])
+def test_a_first_line_that_counts_is_not_guessed(tmp_path, width):
+    """It is the first sample, or the header that pandas writes: only the user knows."""
+    numbers = np.vstack([np.arange(width), np.ones((19, width))])
+    path = tmp_path / "x.csv"
+    np.savetxt(path, numbers, fmt="%g", delimiter=",")
+    with pytest.raises(DatasetError, match=r"x.csv starts with the line 0,1.*header='no' or 'yes' \(--header\)"):
+        load_arrays(path, Y, class_vectors=VECTORS)
+    assert_array_equal(load_arrays(path, Y, class_vectors=VECTORS, header="no").X, numbers)
+    assert_array_equal(load_arrays(path, Y[1:], class_vectors=VECTORS, header="yes").X, numbers[1:])
+    with pytest.raises(ValueError, match="header must be one of 'auto', 'yes', 'no', but is 'maybe'"):
+        load_arrays(path, Y, class_vectors=VECTORS, header="maybe")
+
+
+@pytest.mark.parametrize(("first", "has_header"), [("zebra", None), ("class", True), ("", True)])
+def test_class_vectors_whose_first_line_counts(tmp_path, first, has_header):
+    path = tmp_path / "c.csv"
+    path.write_text(f"{first},0,1,2\nhorse,3,4,5\n")
+    if has_header is None:
+        with pytest.raises(DatasetError, match=r"c.csv starts with the line zebra,0,1,2.*--classes-header"):
+            load_classes(path)
+    else:
+        assert list(load_classes(path)) == ["horse"]
+    assert list(load_classes(path, "no")) == [first, "horse"]
+    assert list(load_classes(path, "yes")) == ["horse"]
+
+
+@pytest.mark.parametrize("number", ["1_000", "\uff11\uff12", "\u0663", "0x10", "1,5", "--1", "1 000", "1\u00a0000"])
+def test_numbers_that_are_not_plain(tmp_path, number):
+    path = tmp_path / "x.csv"
+    path.write_text(f'1,2\n3,"{number}"\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"x.csv: line 2 holds '.*' where a plain number is expected$"):
+        load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
+    path.write_text(f'"{number}",2\n3,4\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"x.csv: line 1 holds '.*' where a plain number is expected \(if it is a"):
+        load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
+
+
+def test_numbers_that_are_plain(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("1,-2.5,+.5,1e-3\n 7 ,1.,1E+2,0005\n")
+    expected = [[1, -2.5, 0.5, 1e-3], [7, 1, 100, 5]]
+    assert_array_equal(load_features(path), expected)
+
+
+@pytest.mark.parametrize("text", ["class;p;q\nzebra;1;0\n", "class\tp\tq\nzebra\t1\t0\n", "1,5;2,5\n3,5;4,5\n"])
+def test_other_signs_between_cells(tmp_path, text):
+    (tmp_path / "c.csv").write_text(text)
+    for load_file in (load_classes, load_features):
+        with pytest.raises(DatasetError, match=r"c.csv has (semicolons|tabs) between its cells, but .* commas"):
+            load_file(tmp_path / "c.csv")
+
+
+def test_class_names_without_vectors(tmp_path):
+    (tmp_path / "c.csv").write_text("zebra\nhorse\n")
+    with pytest.raises(DatasetError, match=r"c.csv has a single column: after the name of a class comes its vector"):
+        load_classes(tmp_path / "c.csv")
 
 
 def test_csv_is_read_in_blocks(tmp_path, monkeypatch):
@@ -297,9 +357,9 @@ def test_bad_split_files(tmp_path, text, message):
         ("", "x.csv is empty"),
         ("a,b\n", "holds no lines but its header"),
         ("1,2\n3\n", "line 2 has 1 cells, but line 1 has 2"),
-        ("a,b\n1,2\n3,four\n", "line 3 holds 'four' where a number is expected"),
-        ("a,b\n1,2\n3,\n", "line 3 holds '' where a number is expected"),
-        ("zebra,1\nhorse,2\n", "line 1 holds 'zebra' where a number is expected"),
+        ("a,b\n1,2\n3,four\n", "line 3 holds 'four' where a plain number is expected"),
+        ("a,b\n1,2\n3,\n", "line 3 holds '' where a plain number is expected"),
+        ("zebra,1\nhorse,2\n", "line 1 holds 'zebra' where a plain number is expected"),
         ("1,2\n3,4\n", "there are 2 samples but 20 labels"),
         (b"\xff\xfe1\x00", "is not a CSV file, or it is damaged"),
     ],
@@ -318,7 +378,7 @@ def test_bad_csv_files(tmp_path, text, message):
         ("class,p\nzebra,1\nhorse,nan\notter,inf\n", "in the vectors of 2 classes: 'horse', 'otter'"),
         ("class,p\nzebra,1\nhorse,x\n", "line 3 holds 'x'"),
         ("class,p\nzebra,1\nhorse,2\n", "no class vectors for 2 of the 4 classes in y: 'otter', 'tiger'"),
-        ("class\nzebra\n", "class_vectors is empty|holds no lines"),
+        ("class\nzebra\n", "has a single column"),
     ],
 )
 def test_bad_class_tables(tmp_path, text, message):

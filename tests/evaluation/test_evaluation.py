@@ -16,8 +16,8 @@ from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
+from jcmspl.evaluation.findings import Generalized, Standard
 from jcmspl.evaluation.report import Report
-from jcmspl.evaluation.results import Generalized, Standard
 from jcmspl.report.notebook import table as html_table
 
 SPACES = ("semantic", "visual", "concept")
@@ -247,9 +247,9 @@ class Foreign(BaseEstimator):
     def fit(self, X, y):
         return self
 
-    def recogniser(self, *, class_vectors, candidates, space):
+    def recogniser(self, *, space, **options):
         assert space == "visual"
-        return self._model.recogniser(class_vectors=class_vectors, candidates=candidates, space=space)
+        return self._model.recogniser(space=space, **options)
 
     def get_params(self, deep=True):
         return {"function": types.SimpleNamespace(), "share": np.float32(0.5)}

@@ -200,10 +200,10 @@ def test_on_real_files(data_folder, tmp_path):
 
 def test_the_published_tables():
     """Spot checks against the paper, and that harmonic means are those of their accuracies."""
-    by_name = {(row.method, row.features): row for row in published.STANDARD}
-    assert by_name["JCMSPL (S→V)", "G"].AwA == 86.2
-    assert by_name["SAE", "G"].SUN == 65.2
-    assert by_name["LESAE", "G"].ImNet == 27.6
+    by_name = {(row["method"], row["features"]): row for row in published.STANDARD}
+    assert by_name["JCMSPL (S→V)", "G"]["AwA"] == 86.2
+    assert by_name["SAE", "G"]["SUN"] == 65.2
+    assert by_name["LESAE", "G"]["ImNet"] == 27.6
     assert published.SETTINGS["AwA"]["visual_reconstruction"] == 1e7
     for rows in published.GENERALIZED.values():
         for seen, unseen, mean in rows.values():

@@ -1,4 +1,5 @@
-"""Files of every layout, damaged at random from a seed: each is loaded, or refused in a sentence that names it.
+"""Files and calls at random, all from a seed.
 
-``python -m tests.fuzz --layout xlsa17 --n 20000`` tries any number; the tests try a few hundred of each layout.
+Damaged files of every layout are loaded, or refused in a sentence that names them; ``python -m tests.fuzz --layout
+xlsa17 --n 20000`` tries any number of them. Calls of the core are compared with extended precision.
 """

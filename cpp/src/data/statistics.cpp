@@ -8,6 +8,7 @@
 
 #include "jcmspl/data/sample_reader.hpp"
 #include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/linalg/norm.hpp"
 #include "jcmspl/linalg/symmetric.hpp"
 
 namespace jcmspl {
@@ -16,11 +17,7 @@ namespace {
 
 // Scales the samples, in place. One with infinity becomes NaN here, and is found later like NaN itself.
 ConstView<double> scaled_to_unit(View<double> block) {
-  for (Index i = 0; i < block.cols(); ++i) {
-    double norm = block.col(i).norm();
-    if (!(norm > 1e-140 && norm < 1e140)) norm = block.col(i).stableNorm();  // squares under- or overflowed
-    if (norm != 0) block.col(i) /= norm;
-  }
+  for (Index i = 0; i < block.cols(); ++i) scale_to_unit(block.col(i));
   return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
 }
 

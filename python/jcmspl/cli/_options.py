@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jcmspl.support.names import LAYOUTS
+from jcmspl.support.names import HEADERS, LAYOUTS
 
 if TYPE_CHECKING:
     from jcmspl.datasets import Dataset
@@ -24,11 +24,22 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--labels", metavar="FILE", help="own data: the label of each sample (DATA has the features)")
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
+    add_header(group)
+    group.add_argument(
+        "--classes-header", choices=HEADERS, default="auto", help="whether the CSV of class vectors has a header"
+    )
     group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
     group.add_argument(
         "--hold-out", metavar="SHARE", type=float, help="keep this share of the samples of seen classes for testing"
     )
     group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
+
+
+def add_header(parser: Any) -> None:
+    """Add whether a CSV file of features has a header."""
+    parser.add_argument(
+        "--header", choices=HEADERS, default="auto", help="whether a CSV of features has a header (default: auto)"
+    )
 
 
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
@@ -38,8 +49,9 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
+    headers = {"header": arguments.header, "classes_header": arguments.classes_header}
     if classes is not None and path.is_file() and layout in (None, "arrays"):
-        dataset = load_arrays(arguments.data, random_state=arguments.seed, **given)
+        dataset = load_arrays(arguments.data, random_state=arguments.seed, **headers, **given)
     elif given and not (path.is_dir() and layout == "arrays"):
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
@@ -50,6 +62,7 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     else:
         if arguments.attributes is not None:
             given["attributes"] = arguments.attributes
+        given |= {name: value for name, value in headers.items() if value != "auto"}
         if getattr(arguments, "verify", False):
             given["verify"] = True
         try:
@@ -57,6 +70,8 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
         except TypeError as error:
             if "attributes" in str(error):
                 raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+            if "header" in str(error):
+                raise ValueError(f"--header and --classes-header are for CSV files, which {path} has none of") from None
             raise
     return dataset if arguments.hold_out is None else dataset.held_out(arguments.hold_out, arguments.seed)
 

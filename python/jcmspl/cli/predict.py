@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_output, refuse_existing, say, show
-from jcmspl.support.names import GROUPS, PARTS
+from jcmspl.cli._options import add_header, add_output, refuse_existing, say, show
+from jcmspl.support.names import GROUPS, HEADERS, PARTS
 from jcmspl.support.progress import Progress
 
 _CHUNK = 8192
@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fitted(parser)
     parser.add_argument("samples", metavar="SAMPLES", help="features (.npy, .npz, .csv, .parquet), or a data set")
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
+    add_header(parser)
     parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
+    parser.add_argument(
+        "--classes-header", choices=HEADERS, default="auto", help="whether the CSV of class vectors has a header"
+    )
     parser.add_argument(
         "--candidates",
         metavar="WHICH",
@@ -60,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
-        table = load_classes(arguments.classes)
+        table = load_classes(arguments.classes, arguments.classes_header)
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
@@ -106,7 +110,7 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
     elif Path(arguments.samples).is_dir() or arguments.samples == "digits":
         raise ValueError(f"{arguments.samples} is not a file of features: of a data set, name the part with --part")
     else:
-        X = load_features(arguments.samples)
+        X = load_features(arguments.samples, arguments.header)
         rows = np.arange(len(X))
     if len(X.shape) != 2 or X.shape[1] != n_features:
         raise ValueError(f"{arguments.samples} has the shape {X.shape}, but the model expects {n_features} features")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.warn import warn_user
 
 Label = Hashable
 LabelArray = npt.NDArray[Any]
@@ -68,10 +68,9 @@ def _flat(labels: Any, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} has masked values: fill or remove them")
     array = np.asarray(labels)
     if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
+        warn_user(
             f"A column-vector {name} was passed when a 1d array was expected: it is read as one label per row",
             DataConversionWarning,
-            stacklevel=2,
         )
         array = array[:, 0]
     if array.ndim != 1:

@@ -103,7 +103,11 @@ class Normalisation:
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""
         matrix = _unit(rows) if self.unit_rows else rows
-        return np.asarray((matrix - self.shift.astype(rows.dtype)) / self.scale.astype(rows.dtype))
+        shift = self.shift.astype(rows.dtype)
+        moved = matrix - shift
+        # What is left of a row that is the mean is rounding, which cosines would take for a direction.
+        moved[np.abs(moved) <= 4 * np.finfo(rows.dtype).eps * np.abs(shift)] = 0
+        return np.asarray(moved / self.scale.astype(rows.dtype))
 
     def undone(self, rows: npt.NDArray[Any]) -> FloatArray:
         """Return rows in the units of the data; of unit length (about) where samples were scaled."""

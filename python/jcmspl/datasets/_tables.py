@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import inspect
 import itertools
@@ -16,8 +17,13 @@ import numpy.typing as npt
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
 from jcmspl.io.regular import require_file
+from jcmspl.support.arguments import one_of
+from jcmspl.support.names import HEADERS
+from jcmspl.support.shown import quoted, shown
 
 _BLOCK = 4096  # lines
+# What stands above names of classes, but names none.
+_HEADS_OF_NAMES = ("", "class", "classes", "label", "labels", "name", "names")
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,13 @@ class Table:
 Column = int | Sequence[str]
 
 
-def read_csv(path: Path, text_column: Column | None = None) -> Table:
+def read_csv(path: Path, text_column: Column | None = None, *, header: str = "auto") -> Table:
     """Read a CSV file of numbers, with or without a header; one column, by name or position, may hold texts.
 
-    The first line is a header if nothing in it is a number, or if its numbers count the columns, as pandas has it.
+    The first line is a header if the parameter says so; "auto": if nothing in it is a number, or if it has words beside
+    numbers that count the columns. Where it does nothing but count them it could be either, and is refused.
     """
+    one_of(header, "header", HEADERS)
     blocks: list[npt.NDArray[np.float64]] = []
     texts: list[str] = []
     require_file(path)
@@ -46,7 +54,8 @@ def read_csv(path: Path, text_column: Column | None = None) -> Table:
         first_number, first = next(lines, (1, []))
         if not first:
             raise DatasetError(f"{path} is empty")
-        columns = [cell.strip() for cell in first] if _is_header(first, text_column) else None
+        _require_commas(path, first)
+        columns = [cell.strip() for cell in first] if _has_header(path, first, text_column, header) else None
         position = _position(path, columns, len(first), text_column)
         rest = itertools.chain([(first_number, first)] if columns is None else [], lines)
         while block := list(itertools.islice(rest, _BLOCK)):
@@ -135,13 +144,36 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, cells
 
 
-def _is_header(cells: Sequence[str], text_column: Column | None) -> bool:
-    others = [cell for i, cell in enumerate(cells) if i != text_column]
+def _require_commas(path: Path, first: Sequence[str]) -> None:
+    """Refuse a file with something else between its cells."""
+    line = ",".join(first)
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        with_decimal_commas = all(_is_number(cell.replace(",", ".")) for cell in line.split(sign))
+        if sign in line and (len(first) == 1 or with_decimal_commas):
+            raise DatasetError(
+                f"{path} has {name} between its cells, but a CSV file has commas there, and points in its numbers: "
+                "export it so"
+            )
+
+
+def _has_header(path: Path, cells: Sequence[str], text_column: Column | None, header: str) -> bool:
+    if header != "auto":
+        return header == "yes"
+    others = [cell.strip() for i, cell in enumerate(cells) if i != text_column]
     numeric = [cell for cell in others if _is_number(cell)]
     if not numeric:
         return bool(others)
-    counted = [cell.strip() for cell in numeric] == [str(i) for i in range(len(numeric))]
-    return counted and (len(numeric) < len(others) or len(numeric) > 3)
+    if numeric != [str(i) for i in range(len(numeric))]:
+        return False
+    if len(numeric) < len(others) or (text_column == 0 and cells[0].strip().lower() in _HEADS_OF_NAMES):
+        return True
+    if len(numeric) == 1:
+        return False
+    raise DatasetError(
+        f"{path} starts with the line {shown(','.join(cells), 40)}, which is either data or a header that counts the "
+        "columns, as pandas writes it: say which with header='no' or 'yes' (--header), for class vectors "
+        "classes_header (--classes-header)"
+    )
 
 
 def _is_number(cell: str) -> bool:
@@ -150,6 +182,11 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no number in the text is written as only Python or another script would: 1_000, or full-width digits."""
+    return text.isascii() and "_" not in text
 
 
 def _position(path: Path, columns: list[str] | None, width: int, column: Column | None) -> int | None:
@@ -165,11 +202,9 @@ def _position(path: Path, columns: list[str] | None, width: int, column: Column 
 
 
 def _numbers(path: Path, block: list[tuple[int, list[str]]]) -> npt.NDArray[np.float64]:
-    try:
-        return np.array([cells for _, cells in block], dtype=np.float64).reshape(len(block), -1)
-    except ValueError:
-        for number, cells in block:
-            bad = [cell for cell in cells if not _is_number(cell)]
-            if bad:
-                raise DatasetError(f"{path}: line {number} holds {bad[0]!r} where a number is expected") from None
-        raise
+    if _is_plain("".join(map("".join, (cells for _, cells in block)))):
+        with contextlib.suppress(ValueError):
+            return np.array([cells for _, cells in block], dtype=np.float64).reshape(len(block), -1)
+    number, bad = next((n, c) for n, cells in block for c in cells if not (_is_plain(c) and _is_number(c)))
+    hint = " (if it is a header, say so with header='yes', or --header yes)" if number == 1 else ""
+    raise DatasetError(f"{path}: line {number} holds {quoted(bad)} where a plain number is expected{hint}")

@@ -41,6 +41,8 @@ def load_arrays(
     val: float | Iterable[Label] = 0.2,
     random_state: int = 0,
     name: str | None = None,
+    header: str = "auto",
+    classes_header: str = "auto",
 ) -> Dataset:
     """Make a data set of your own files or arrays.
 
@@ -62,6 +64,9 @@ def load_arrays(
     unseen, test_seen, val, random_state
         How a split is made: see :func:`make_split`. Without effect if there is one.
     name : str, optional
+    header, classes_header : {"auto", "yes", "no"}, default "auto"
+        Whether the CSV files of features and of class vectors start with a header. "auto": it is found out, and a first
+        line 0,1,2,..., which could be either, is refused.
 
     Examples
     --------
@@ -71,8 +76,8 @@ def load_arrays(
     >>> load_arrays(np.ones((40, 5)), list(animals) * 10, class_vectors=animals, unseen=["tiger"], name="animals")
     Dataset 'animals': 40 samples x 5 features, 3 seen and 1 unseen classes
     """
-    X, y = _features_and_labels(features, labels)
-    classes = load_classes(class_vectors)
+    X, y = _features_and_labels(features, labels, header)
+    classes = load_classes(class_vectors, classes_header)
     path = Path(features) if _is_path(features) else None
     with about(Path(labels) if _is_path(labels) and _is_label_file(labels) else path):
         y = _same_labels(y, classes)
@@ -87,15 +92,15 @@ def load_arrays(
         return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
 
 
-def load_features(path: str | Path) -> RowSource:
+def load_features(path: str | Path, header: str = "auto") -> RowSource:
     """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
     try:
-        return _features_and_labels(path, None)[0]
+        return _features_and_labels(path, None, header)[0]
     except DatasetError:  # it has no labels
-        return _features_and_labels(path, ())[0]
+        return _features_and_labels(path, (), header)[0]
 
 
-def load_classes(value: Any) -> ClassTable:
+def load_classes(value: Any, header: str = "auto") -> ClassTable:
     """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
     if not _is_path(value):
         return ClassTable.of(value)
@@ -103,7 +108,9 @@ def load_classes(value: Any) -> ClassTable:
     require_file(path)
     with about(path):
         if path.suffix == ".csv":
-            table = read_csv(path, 0)
+            table = read_csv(path, 0, header=header)
+            if not table.numbers.size:
+                raise DatasetError(f"{path} has a single column: after the name of a class comes its vector")
             return ClassTable(table.texts, table.numbers, table.columns)
         if path.suffix == ".npy":
             return ClassTable.of(open_npy(path))
@@ -122,7 +129,7 @@ def _is_label_file(labels: str | Path) -> bool:
     return Path(labels).suffix in SUFFIXES["labels"] or Path(labels).is_file()
 
 
-def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
+def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSource, Any]:
     if not _is_path(features):
         X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
         return X, _read_labels(labels, "labels must come with features in memory")
@@ -147,8 +154,9 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
             raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
         return X, reader.array(key, len(X))
     if path.suffix in (".csv", ".parquet"):
-        read = read_csv if path.suffix == ".csv" else read_parquet
-        table = read(path, None if apart else columns)
+        text_column = None if apart else columns
+        is_csv = path.suffix == ".csv"
+        table = read_csv(path, text_column, header=header) if is_csv else read_parquet(path, text_column)
         return table.numbers, _read_labels(labels) if apart else table.texts
     raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
 

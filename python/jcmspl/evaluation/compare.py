@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
-from jcmspl.evaluation.results import Accuracies
+from jcmspl.evaluation.findings import Accuracies
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for

@@ -14,22 +14,9 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
+from jcmspl.evaluation import findings
 from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
-from jcmspl.evaluation.results import (
-    Accuracies,
-    BestOnTestData,
-    ClassRow,
-    Confusion,
-    ConfusionMatrix,
-    DatasetSummary,
-    Generalized,
-    HitRate,
-    ModelSummary,
-    Objective,
-    SpaceResult,
-    Standard,
-)
 from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.models.recogniser import Recogniser
@@ -86,7 +73,7 @@ def evaluate(
     if spaces is None:
         spaces = [model.own_space, *(space for space in model.SPACES if space != model.own_space)]
     started, done = time.perf_counter(), 0
-    results: list[SpaceResult] = []
+    results: list[findings.SpaceResult] = []
     tallies: list[tuple[Tally, Tally | None]] = []
     total = len(spaces) * (n_unseen * (2 if n_seen else 1) + n_seen)
     with Progress("evaluating", total, "samples", enabled=progress) as line:
@@ -104,7 +91,7 @@ def evaluate(
             generalized, among_all = None, None
             if n_seen:
                 generalized, among_all = _generalized(recogniser, trained, unseen, model._bias_in(space), chunks)
-            results.append(SpaceResult(space, standard, generalized))
+            results.append(findings.SpaceResult(space, standard, generalized))
             tallies.append((among_unseen, among_all))
     own, own_among_all = tallies[0]
     return Report(
@@ -113,11 +100,11 @@ def evaluate(
         results=results,
         classes=_class_rows(own, own_among_all, set(unseen)),
         confusions=[
-            Confusion(str(true), str(named), samples, samples / own.counts[true])
+            findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
             for true, named, samples in own.worst_confusions()
         ],
-        confusion_matrix=ConfusionMatrix([str(label) for label in unseen], own.matrix(unseen).tolist()),
-        objective=Objective(
+        confusion_matrix=findings.ConfusionMatrix([str(label) for label in unseen], own.matrix(unseen).tolist()),
+        objective=findings.Objective(
             [float(one) for one in getattr(model, "objective_", [])], getattr(model, "converged_", True)
         ),
         timings={**model.timings_, "evaluation": time.perf_counter() - started},
@@ -155,13 +142,13 @@ def _check(model: Any, dataset: Any) -> None:
 
 def _standard(
     recogniser: Recogniser, n_candidates: int, hits: Sequence[int], chunks: Callable[[str], _Chunks]
-) -> tuple[Standard, Tally]:
+) -> tuple[findings.Standard, Tally]:
     ks = sorted({k for k in hits if 1 <= k <= n_candidates} | {1})
     tally = Tally(ks[-1])
     for X, y in chunks("test_unseen"):
         tally.recognise(recogniser, X, y)
-    rates = {k: HitRate(tally.per_class(k), tally.per_sample(k)) for k in ks}
-    return Standard(tally.per_class(), tally.per_sample(), rates), tally
+    rates = {k: findings.HitRate(tally.per_class(k), tally.per_sample(k)) for k in ks}
+    return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
 
 
 def _generalized(
@@ -170,8 +157,8 @@ def _generalized(
     unseen: list[Label],
     bias: float,
     chunks: Callable[[str], _Chunks],
-) -> tuple[Generalized, Tally]:
-    among_all, tally = recogniser(candidates=[*trained, *unseen]), Tally(1)
+) -> tuple[findings.Generalized, Tally]:
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_bias=bias), Tally(1)
 
     def counted() -> _Chunks:
         for part in ("test_seen", "test_unseen"):
@@ -185,11 +172,11 @@ def _generalized(
     own_seen, own_unseen = (
         np.mean([share for label, share in shares.items() if (label in known) == kind]) for kind in (True, False)
     )
-    found = Generalized(
+    found = findings.Generalized(
         *_with_harmonic_mean(own_seen, own_unseen),
         seen_bias=bias,
-        uncalibrated=Accuracies(*_with_harmonic_mean(*curve.accuracies(0.0))),
-        best_on_test_data=BestOnTestData(best, *_with_harmonic_mean(*curve.accuracies(best))),
+        uncalibrated=findings.Accuracies(*_with_harmonic_mean(*curve.accuracies(0.0))),
+        best_on_test_data=findings.BestOnTestData(*_with_harmonic_mean(*curve.accuracies(best)), seen_bias=best),
         ausuc=curve.area(),
         curve=_points(curve),
     )
@@ -208,10 +195,12 @@ def _points(curve: SeenUnseenCurve) -> list[list[float]]:
     return points
 
 
-def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[ClassRow]:
+def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
     rows = [
-        ClassRow(str(label), "unseen" if label in unseen else "seen", samples, shares.get(label), everywhere.get(label))
+        findings.ClassRow(
+            str(label), "unseen" if label in unseen else "seen", samples, shares.get(label), everywhere.get(label)
+        )
         for label, samples in (generalized or standard).counts.items()
     ]
     return sorted(
@@ -219,10 +208,10 @@ def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) 
     )
 
 
-def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> DatasetSummary:
+def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> findings.DatasetSummary:
     names, labels = set(trained), list(dataset.classes)
     training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
-    return DatasetSummary(
+    return findings.DatasetSummary(
         name=dataset.name,
         source=dataset.source,
         n_features=dataset.n_features,
@@ -234,9 +223,9 @@ def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> D
     )
 
 
-def _about_model(model: Any) -> ModelSummary:
+def _about_model(model: Any) -> findings.ModelSummary:
     parameters = {name: plain(value) for name, value in model.get_params(deep=False).items()}
-    return ModelSummary(
+    return findings.ModelSummary(
         name=type(model).__name__,
         parameters={
             name: value if value is None or isinstance(value, (str, int, float)) else repr(value)

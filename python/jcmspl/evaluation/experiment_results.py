@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation import published
-from jcmspl.evaluation.results import space_name
+from jcmspl.evaluation.findings import space_name
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
@@ -237,11 +237,10 @@ class Experiments:
 
 def _published_tables(paper: str) -> dict[str, Table]:
     """Return the paper's figures for one of its data sets."""
-    known = [(row.method, row.features, getattr(row, paper)) for row in published.STANDARD]
-    known = sorted((row for row in known if row[2] is not None), key=lambda row: -row[2])
+    known = sorted((row for row in published.STANDARD if paper in row), key=lambda row: -row[paper])
     what = "hit@5" if paper == "ImNet" else "accuracy"
     title = f"Published (Table 2 of the paper): {what} on {paper}"
-    rows = [[method, features, f"{share:.1f} %"] for method, features, share in known]
+    rows = [[row["method"], row["features"], f"{row[paper]:.1f} %"] for row in known]
     tables = {"published_standard": Table(title, ["method", "features", what], rows)}
     if known_among_all := published.GENERALIZED.get(paper):
         rows = [[method, *(f"{share} %" for share in shares)] for method, shares in known_among_all.items()]

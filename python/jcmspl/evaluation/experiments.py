@@ -16,19 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.search import SPACES
 from jcmspl.datasets import Dataset
+from jcmspl.evaluation import experiment_results as results
 from jcmspl.evaluation import published
 from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
 from jcmspl.evaluation.evaluate import evaluate, versions
-from jcmspl.evaluation.experiment_results import (
-    AblationRow,
-    ConvergenceRun,
-    ExperimentData,
-    Experiments,
-    GeneralizedRow,
-    Sensitivity,
-    StandardRow,
-    Tuned,
-)
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import as_data
@@ -44,7 +35,7 @@ _SETTLED = 1e-3
 
 def reproduce(
     dataset: Dataset, *, random_state: int = 0, progress: bool = True, max_iter: int = 35, **search: Any
-) -> Experiments:
+) -> results.Experiments:
     """Run the experiments of the paper on a data set.
 
     Parameters
@@ -97,8 +88,8 @@ def reproduce(
             line.update(3 + len(ABLATIONS) + number, f"sensitivity to {weight}")
         convergence = [_convergence(name, model, dataset, max_iter, random_state) for name, model in settings.items()]
         line.update(steps, "convergence")
-    return Experiments(
-        dataset=ExperimentData(
+    return results.Experiments(
+        dataset=results.ExperimentData(
             name=dataset.name,
             source=dataset.source,
             paper=paper,
@@ -108,7 +99,7 @@ def reproduce(
             n_features=dataset.n_features,
             samples={part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
         ),
-        tuned=Tuned(as_data(tuned.best_params_), tuned.best_score_, tuned.best_score_std_),
+        tuned=results.Tuned(as_data(tuned.best_params_), tuned.best_score_, tuned.best_score_std_),
         standard=[row for name, model in settings.items() for row in _standard(name, model, reports[name])],
         generalized=[row for name, report in reports.items() for row in _generalized(name, report)],
         ablations=ablations,
@@ -118,35 +109,37 @@ def reproduce(
     )
 
 
-def _standard(setting: str, model: JCMSPL, report: Report) -> Iterator[StandardRow]:
+def _standard(setting: str, model: JCMSPL, report: Report) -> Iterator[results.StandardRow]:
     weights = {weight: float(getattr(model, weight)) for weight in WEIGHTS}
     for result in report.results:
         found = result.standard
         hit5 = found.hits[5].per_sample if 5 in found.hits else None
-        yield StandardRow(
+        yield results.StandardRow(
             setting, result.space, **weights, per_class=found.per_class, per_sample=found.per_sample, hit5=hit5
         )
 
 
-def _generalized(setting: str, report: Report) -> Iterator[GeneralizedRow]:
+def _generalized(setting: str, report: Report) -> Iterator[results.GeneralizedRow]:
     for result in report.results:
         found = result.generalized
         if found is None:
             continue
         for kind, bias, at in (("", 0.0, found.uncalibrated), (", calibrated", found.seen_bias, found)):
             figures = (at.acc_seen, at.acc_unseen, at.harmonic_mean, found.ausuc)
-            yield GeneralizedRow(setting + kind, result.space, bias, *figures)
+            yield results.GeneralizedRow(setting + kind, result.space, bias, *figures)
 
 
-def _ablation(method: str, tuned: JCMSPLCV, dataset: Dataset, X: Any, y: Any, search: dict[str, Any]) -> AblationRow:
+def _ablation(
+    method: str, tuned: JCMSPLCV, dataset: Dataset, X: Any, y: Any, search: dict[str, Any]
+) -> results.AblationRow:
     options = {key: value for key, value in search.items() if key != "max_iter"} if method == "FPL" else search
     model = tuned if method == "JCMSPL" else fit_or_stop(tunable_methods()[method](**options), X, y, dataset)
     best = model.best_estimator_
     per_class = _accuracy(best, best.own_space, dataset)
-    return AblationRow(method, best.own_space, model.best_score_, per_class, as_data(model.best_params_))
+    return results.AblationRow(method, best.own_space, model.best_score_, per_class, as_data(model.best_params_))
 
 
-def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> Sensitivity:
+def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> results.Sensitivity:
     """Vary a weight over the paper's range; all fits share the statistics of the tuned model."""
     low, high = published.RANGES[weight]
     values = [10.0**power for power in range(low, high + 1)]
@@ -159,10 +152,10 @@ def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> Sensitivity:
         except DivergenceError:
             found.append(dict.fromkeys(SPACES))
     accuracies = {space: [shares[space] for shares in found] for space in SPACES}
-    return Sensitivity(values, accuracies, chosen=float(getattr(best, weight)))
+    return results.Sensitivity(values, accuracies, chosen=float(getattr(best, weight)))
 
 
-def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, seed: int) -> ConvergenceRun:
+def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, seed: int) -> results.ConvergenceRun:
     """Follow the descent from a random start, as in the paper."""
     parameters = {**model.get_params(), "init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0}
     run = JCMSPL(**parameters).fit_from_statistics(model.statistics_, model.classes_, class_vectors=dataset.classes)
@@ -170,7 +163,7 @@ def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, s
     moving = np.flatnonzero(-np.diff(objective) > _SETTLED * np.abs(objective[1:]))
     settled = int(moving[-1]) + 2 if len(moving) else 1
     last = settled if settled < len(objective) else None
-    return ConvergenceRun(setting, objective.tolist(), run.objective_terms_.tolist(), last)
+    return results.ConvergenceRun(setting, objective.tolist(), run.objective_terms_.tolist(), last)
 
 
 def _accuracy(model: Any, space: str, dataset: Dataset) -> float:

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jcmspl.evaluation.results import (
-    ClassRow,
-    Confusion,
-    ConfusionMatrix,
-    DatasetSummary,
-    Generalized,
-    ModelSummary,
-    Objective,
-    SpaceResult,
-)
+from jcmspl.evaluation import findings
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.charts import ClassAccuracyDisplay, ConfusionDisplay, ConvergenceDisplay, SeenUnseenDisplay
@@ -57,13 +48,13 @@ class Report:
     versions : dict of str to str
     """
 
-    dataset: DatasetSummary
-    model: ModelSummary
-    results: list[SpaceResult]
-    classes: list[ClassRow]
-    confusions: list[Confusion]
-    confusion_matrix: ConfusionMatrix
-    objective: Objective
+    dataset: findings.DatasetSummary
+    model: findings.ModelSummary
+    results: list[findings.SpaceResult]
+    classes: list[findings.ClassRow]
+    confusions: list[findings.Confusion]
+    confusion_matrix: findings.ConfusionMatrix
+    objective: findings.Objective
     timings: dict[str, float]
     versions: dict[str, str]
 
@@ -94,7 +85,7 @@ class Report:
         return generalized.harmonic_mean if generalized else None
 
     @property
-    def _generalized(self) -> dict[str, Generalized]:
+    def _generalized(self) -> dict[str, findings.Generalized]:
         return {result.space_name: result.generalized for result in self.results if result.generalized}
 
     @property

@@ -26,13 +26,13 @@ from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
-from jcmspl.model_selection.results import results_table
-from jcmspl.model_selection.search import Search
+from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.support.arguments import IntArray, as_count, one_of
-from jcmspl.support.rollback import unchanged_on_failure
+from jcmspl.support.state import changes
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,17 +48,8 @@ _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseClassSearch(ClassifierMixin, BaseEstimator):
+class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
-
-    cv: Any = None
-    extend: int = 4
-    halving: bool = False
-    choose: str = "auto"
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: Any = 0
-    progress: bool = True
 
     # With metadata routing enabled, as for the models themselves.
     __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
@@ -80,9 +71,11 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
     get_feature_names_out = handed_on_if_there(Bilinear.get_feature_names_out)
     reconstruct_semantic = handed_on_if_there(Bilinear.reconstruct_semantic)
     reconstruct_visual = handed_on_if_there(Bilinear.reconstruct_visual)
+    save = handed_on(ZeroShotClassifier.save)  # as a file of the chosen model, without the search that led to it
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
+    @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
         """Choose the parameters by cross-validation over the classes in y, then fit to all samples.
 
@@ -105,37 +98,37 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            if y is None and gives_chunks(X):
-                raise TypeError(
-                    f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
-                    "not an iterable of chunks; choose the parameters on a part that fits in memory"
-                )
-            if y is None:
-                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-            started = time.perf_counter()
-            samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
-            if len(labels) != len(samples):
-                raise ValueError(
-                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
-                    f"{len(labels)} labels in y"
-                )
-            table = None if class_vectors is None else ClassTable.of(class_vectors)
-            best, collected = self._choose(samples, labels, table)
-            rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
-            with warnings.catch_warnings():
-                # it was chosen for what it recognises after so many iterations; converged_ tells the rest
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
-            best.n_features_in_ = self.n_features_in_
-            if "feature_names_in_" in vars(self):
-                best.feature_names_in_ = self.feature_names_in_
-            if hasattr(self, "_sklearn_output_config"):
-                best.set_output(**self._sklearn_output_config)
-            self.best_estimator_: ZeroShotClassifier = best
+        self._check_parameters()
+        if y is None and gives_chunks(X):
+            raise TypeError(
+                f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
+                "not an iterable of chunks; choose the parameters on a part that fits in memory"
+            )
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        started = time.perf_counter()
+        samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
+        if len(labels) != len(samples):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
+                f"{len(labels)} labels in y"
+            )
+        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        best, collected = self._choose(samples, labels, table)
+        rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
+        with warnings.catch_warnings():
+            # it was chosen for what it recognises after so many iterations; converged_ tells the rest
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
+        best.n_features_in_ = self.n_features_in_
+        if "feature_names_in_" in vars(self):
+            best.feature_names_in_ = self.feature_names_in_
+        if hasattr(self, "_sklearn_output_config"):
+            best.set_output(**self._sklearn_output_config)
+        self.best_estimator_: ZeroShotClassifier = best
         return self
 
+    @changes
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
     ) -> Self:
@@ -162,7 +155,8 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
             strangers = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
             if strangers:
                 raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
-        return self.fit(X, y, class_vectors=class_vectors)
+        self.fit(X, y, class_vectors=class_vectors)
+        return self
 
     @if_it_transforms
     def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Any:
@@ -185,25 +179,14 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
             "fit_from_statistics of best_estimator_"
         )
 
-    def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
-        """Write the model with its chosen parameters; without the search that led to it.
-
-        The file is that of best_estimator_, and loads as such.
-
-        Parameters
-        ----------
-        path, statistics, overwrite
-            As for :class:`jcmspl.JCMSPL`.
-        """
-        self._fitted_model().save(path, statistics=statistics, overwrite=overwrite)
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Refuse: files hold the chosen model and not the search."""
         name = type(ZeroShotClassifier.load(path)).__name__
         raise ValueError(f"{path} holds a {name}, not a {cls.__name__}: use jcmspl.load")
 
-    def set_params(self, **params: Any) -> Self:
+    @changes
+    def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
         After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
@@ -290,6 +273,8 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         template._check_parameters()
         if self.cv is not None and not isinstance(self.cv, ClassKFold):
             as_count(self.cv, "cv", minimum=2)
+        if getattr(self.cv, "test_seen", 0):
+            raise ValueError("cv has test_seen, but this search tests on held-out classes alone: leave test_seen out")
         as_count(self.extend, "extend", minimum=0)
         one_of(self.choose, "choose", ("auto", "best", "prudent"))
         if self.n_jobs is not None:
@@ -308,23 +293,14 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
         data.read(sorted(set(scalings.values())), progress=bool(self.progress))
-        search = Search(
-            template,
-            axes,
-            data,
-            extend=self.extend,
-            halving=bool(self.halving),
-            warm_start=bool(self.warm_start),
-            n_jobs=self.n_jobs,
-            progress=bool(self.progress),
-        )
+        search = Search(template, axes, data, self)
         search.run()
         prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
         best = search.prudent() if prudently else search.best()
         scores = search.trials[best[0]].scores[best[1]]
         self.best_params_: dict[str, Any] = search.parameters(best)
         self.best_index_: int = search.choices().index(best)
-        self.cv_results_: dict[str, Any] = results_table(search)
+        self.cv_results_: dict[str, Any] = search.results()
         self.best_score_: float = float(scores.mean())
         self.best_score_std_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)
@@ -336,10 +312,9 @@ class BaseClassSearch(ClassifierMixin, BaseEstimator):
         self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
-        warnings.warn(
+        warn_user(
             f"{why} no classes can be held out, so nothing is tuned: the values nearest to the defaults are fitted",
             UserWarning,
-            stacklevel=4,
         )
         template = self._template()
         own = template.get_params(deep=False)

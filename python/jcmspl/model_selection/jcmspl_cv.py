@@ -126,16 +126,9 @@ class JCMSPLCV(BaseClassSearch):
     temperature: Any = JCMSPL.temperature
 
     def _template(self) -> JCMSPL:
-        return JCMSPL(
-            init=self.init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            metric=self.metric,
-            seen_bias=self.seen_bias,
-            temperature=self.temperature,
-            random_state=_seed(self.random_state) if self.init == "random" else None,
-            progress=self.progress,
-        )
+        names = ("init", "max_iter", "tol", "metric", "seen_bias", "temperature", "progress")
+        seed = _seed(self.random_state) if self.init == "random" else None
+        return JCMSPL(**{name: getattr(self, name) for name in names}, random_state=seed)
 
     def _any_model(self) -> Any:
         return vars(self).get("best_estimator_", JCMSPL())

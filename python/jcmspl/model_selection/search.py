@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +26,7 @@ from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress
 from jcmspl.support.threads import usable_cores
+from jcmspl.support.warn import warn_user
 
 NORMALISATION = ("feature_normalisation", "class_normalisation")
 
@@ -35,6 +37,20 @@ _BATCH_SETTINGS, _BATCH_BYTES = 27, 2**28
 _RUNGS, _KEPT = (0.04, 0.2), 1 / 3
 # Means over folds that differ by less are equal but for rounding.
 _TIE_DIGITS = 10
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchOptions:
+    """How to search: what the searches of this package have for parameters in common."""
+
+    cv: Any = None
+    extend: int = 4
+    halving: bool = False
+    choose: str = "auto"
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = 0
+    progress: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,26 +83,11 @@ class Search:
         Its parameters count where the grid has none.
     axes : dict of str to values
     data : FoldedData
-    extend : int
-        How many times the grid may grow around the best setting.
-    halving : bool
-    warm_start : bool
-        Whether all fits to a fold start from the result of a fit with the model's own parameters.
-    n_jobs : int or None
-    progress : bool
+    options : SearchOptions
     """
 
     def __init__(
-        self,
-        model: ZeroShotClassifier,
-        axes: dict[str, Any],
-        data: FoldedData,
-        *,
-        extend: int,
-        halving: bool,
-        warm_start: bool = False,
-        n_jobs: int | None,
-        progress: bool,
+        self, model: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData, options: SearchOptions
     ) -> None:
         learning = {name: values for name, values in axes.items() if name not in model.COMPARISON}
         # normalisations first, so that settings of the same one follow each other and share its eigenbases
@@ -96,20 +97,19 @@ class Search:
         self.variants = [comparisons.setting(key) for key in comparisons.keys()]  # noqa: SIM118 - not a dict
         self.trials: dict[Key, Trial] = {}
         self.interrupted = False
-        self._round = 0
-        self._model, self._data = model, data
-        self._extend, self._progress = extend, progress
         self.max_iter: int | None = getattr(model, "max_iter", None)
-        self._halving, self._warm_start = halving, warm_start
-        self._starts: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self._n_jobs = n_jobs or usable_cores()
-        self._prepared: dict[tuple[Any, ...], PreparedFold] = {}
+        self._round = 0
+        self._model, self._data, self._options = model, data, options
+        # of one normalisation at a time: eigenbases take memory
+        self._prepared: list[PreparedFold] = []
+        self._prepared_for: tuple[Any, ...] | None = None
+        self._starts: list[dict[str, Any]] = []
 
     def run(self) -> None:
         """Try the grid, then let it grow. KeyboardInterrupt passes only if no setting was finished."""
         try:
             self._try(self.grid.keys())
-            while self._round < self._extend:
+            while self._round < self._options.extend:
                 best, _ = self.best()
                 new = self.grid.beyond(best)
                 if not new or self.trials[best].best >= 1:
@@ -121,11 +121,10 @@ class Search:
                 raise
             self.interrupted = True
             n_settings = len({key for key, _ in self._finished()})
-            warnings.warn(
+            warn_user(
                 f"interrupted: the choice is among the {n_settings} settings (times {len(self.variants)} ways to "
                 "compare) that were finished on all folds",
                 RuntimeWarning,
-                stacklevel=4,
             )
 
     def best(self) -> tuple[Key, int]:
@@ -166,6 +165,27 @@ class Search:
         """Return all settings and variants that have scores, in the order of trial."""
         return [(key, variant) for key in self.trials for variant in range(len(self.variants))]
 
+    def results(self) -> dict[str, Any]:
+        """Return the scores of all settings that were tried, a row for each, in the form of GridSearchCV."""
+        choices = self.choices()
+        scores = np.array([self.trials[key].scores[variant] for key, variant in choices])
+        params = [self.parameters(choice) for choice in choices]
+        iterations = [self.trials[key].iterations for key, _ in choices]
+        table: dict[str, Any] = {"params": params}
+        for name in params[0]:
+            column = np.empty(len(params), dtype=object)
+            column[:] = [setting[name] for setting in params]
+            table[f"param_{name}"] = column
+        table |= {f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])}
+        table["mean_test_score"], table["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)
+        # equal scores share the first rank; what was dropped comes last (accuracies lie between 0 and 1)
+        handicap = np.array([0 if budget is None else 2 for budget in iterations])
+        order = np.nan_to_num(handicap - np.round(table["mean_test_score"], _TIE_DIGITS), nan=4.0)
+        table["rank_test_score"] = rankdata(order, method="min").astype(np.int32)
+        if self.max_iter is not None:
+            table["iterations"] = np.array([self.max_iter if budget is None else budget for budget in iterations])
+        return table
+
     def _finished(self) -> list[tuple[Key, int]]:
         """Return the choices that had all the iterations they may have and did not diverge."""
         return [
@@ -193,7 +213,7 @@ class Search:
 
     def _try(self, keys: list[Key]) -> None:
         """Score settings on all folds, by successive halving if that is wanted."""
-        if self._halving and self.max_iter is not None:
+        if self._options.halving and self.max_iter is not None:
             for share in _RUNGS:
                 budget = math.ceil(share * self.max_iter)
                 if budget >= self.max_iter or len(keys) < 4:
@@ -206,8 +226,8 @@ class Search:
 
     def _score(self, keys: list[Key], iterations: int | None) -> None:
         with (
-            Progress("tuning", len(keys) * self._data.n_folds, "fits", enabled=self._progress) as line,
-            workers(self._n_jobs) as pool,
+            Progress("tuning", len(keys) * self._data.n_folds, "fits", enabled=bool(self._options.progress)) as line,
+            workers(self._options.n_jobs or usable_cores()) as pool,
         ):
             for batch in self._batches(keys):
                 scores = self._scores(batch, iterations, pool, line, keys.index(batch[0]))
@@ -219,14 +239,9 @@ class Search:
         candidates = max(len(classes) for classes in self._data.held_out)
         size = 8 * self._data.X.shape[1] * candidates * len(self.variants) * self._data.n_folds
         most = int(np.clip(_BATCH_BYTES // size, 1, _BATCH_SETTINGS))
-        normalisation = self._normalisation_of
-        first = 0
-        while first < len(keys):
-            last = first + 1
-            while last < min(first + most, len(keys)) and normalisation(keys[last]) == normalisation(keys[first]):
-                last += 1
-            yield keys[first:last]
-            first = last
+        for _, group in itertools.groupby(keys, self._normalisation_of):
+            alike = list(group)
+            yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
     def _normalisation_of(self, key: Key) -> tuple[Any, ...]:
         setting = self.grid.setting(key)
@@ -237,37 +252,33 @@ class Search:
     ) -> dict[Key, Float64Array]:
         """Return the accuracies of settings that share a normalisation; after Ctrl-C, of those that were fitted."""
         n_folds = self._data.n_folds
-        fitted: dict[Key, list[list[Recogniser] | None]] = {}
+        fitted: list[list[Recogniser] | None] = []
         try:
             self._prepare(keys[0], pool)
             jobs = ((self._recognisers, key, fold, iterations, pool.stop) for key in keys for fold in range(n_folds))
-            done = before * n_folds
-            waiting = pool.results(jobs)
-            for key in keys:
-                of_folds = []
-                for _ in range(n_folds):
-                    of_folds.append(next(waiting))
-                    done += 1
-                    line.update(done)
-                fitted[key] = of_folds
+            for recognisers in pool.results(jobs):
+                fitted.append(recognisers)
+                line.update(before * n_folds + len(fitted))
         except KeyboardInterrupt:
-            if not fitted:
+            if len(fitted) < n_folds:
                 raise
             pool.cancel()
-        columns = list(pool.results((self._accuracies, fold, list(fitted.values())) for fold in range(n_folds)))
-        table = np.array(columns).reshape(n_folds, len(fitted), len(self.variants))
-        return {key: table[:, i].T for i, key in enumerate(fitted)}
+        n_settings = len(fitted) // n_folds
+        of_folds = (fitted[fold : n_settings * n_folds : n_folds] for fold in range(n_folds))
+        columns = list(pool.results((self._accuracies, fold, of_fold) for fold, of_fold in enumerate(of_folds)))
+        return dict(zip(keys[:n_settings], np.stack(columns, axis=2), strict=True))
 
     def _prepare(self, key: Key, pool: Pool) -> None:
-        wanted = [(fold, *self._normalisation_of(key)) for fold in range(self._data.n_folds)]
-        if not all(name in self._prepared for name in wanted):
-            self._prepared.clear()  # of one normalisation at a time: eigenbases take memory
-            model = clone(self._model).set_params(**self.grid.setting(key))
-            made = pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds))
-            self._prepared.update(zip(wanted, made, strict=True))
-            if self._warm_start:
-                starts = pool.results((self._prepared[name].warm_start, clone(self._model)) for name in wanted)
-                self._starts = dict(zip(wanted, starts, strict=True))
+        normalisation = self._normalisation_of(key)
+        if normalisation == self._prepared_for:
+            return
+        self._prepared, self._prepared_for = [], None
+        model = clone(self._model).set_params(**self.grid.setting(key))
+        self._prepared = list(pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds)))
+        self._starts = [{}] * self._data.n_folds
+        if self._options.warm_start:
+            self._starts = list(pool.results((fold.warm_start, clone(self._model)) for fold in self._prepared))
+        self._prepared_for = normalisation
 
     def _recognisers(
         self, key: Key, fold: int, iterations: int | None, stop: threading.Event
@@ -283,20 +294,20 @@ class Search:
         model = clone(self._model).set_params(**self.grid.setting(key))
         if iterations is not None:
             model.set_params(max_iter=iterations)
-        name = (fold, *self._normalisation_of(key))
         if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
-            model.set_params(**self._starts.get(name, {}))
+            model.set_params(**self._starts[fold])
         try:
-            return self._prepared[name].recognisers(model, self.variants, Monitor(watch))
+            return self._prepared[fold].recognisers(model, self.variants, Monitor(watch))
         except DivergenceError:
             return None
 
-    def _accuracies(self, fold: int, fitted: Sequence[Sequence[list[Recogniser] | None]]) -> Float64Array:
+    def _accuracies(self, fold: int, fitted: Sequence[list[Recogniser] | None]) -> Float64Array:
+        """Return the accuracies, (settings, variants), on a fold; NaN where the fit diverged."""
         scores = np.full((len(fitted), len(self.variants)), np.nan)
-        converged = [i for i, of_folds in enumerate(fitted) if of_folds[fold] is not None]
-        recognisers = [recogniser for i in converged for recogniser in fitted[i][fold] or ()]
+        converged = [i for i, recognisers in enumerate(fitted) if recognisers is not None]
         if converged:
-            scores[converged] = self._data.accuracies(fold, recognisers).reshape(len(converged), -1)
+            every = [recogniser for recognisers in fitted for recogniser in recognisers or ()]
+            scores[converged] = self._data.accuracies(fold, every).reshape(len(converged), -1)
         return scores
 
 
@@ -329,10 +340,8 @@ class Pool:
 @contextmanager
 def workers(n_jobs: int) -> Iterator[Pool]:
     """Give a pool of threads, each with a BLAS of one thread: fits are too small to be shared between cores."""
-    with ExitStack() as stack:
-        stack.enter_context(threadpool_limits(1, user_api="blas"))
-        executor = stack.enter_context(ThreadPoolExecutor(n_jobs)) if n_jobs > 1 else None
-        pool = Pool(executor)
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs) as executor:
+        pool = Pool(executor if n_jobs > 1 else None)
         try:
             yield pool
         except BaseException:

@@ -49,6 +49,18 @@ def candidate_table(
     return table, np.array(is_seen)
 
 
+def unseen_in(labels: Iterable[Label], known: ClassTable, seen: Iterable[Label]) -> list[Label]:
+    """Return the classes among the labels that were not seen in training, as candidates for each other."""
+    trained = set(seen)
+    unseen = {label for label in labels if label not in trained}
+    known.positions(unseen, "y")
+    if len(unseen) == 1:
+        raise ValueError(
+            f"y holds the single unseen class {some([*unseen])}, which would be its only candidate: name the candidates"
+        )
+    return [label for label in known if label in unseen]
+
+
 def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
     changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
     if changed:

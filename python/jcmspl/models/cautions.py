@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.support.warn import warn_user
 
 
-def warn_of_lost_digits(raw: Statistics, training: TrainingData, *, stacklevel: int) -> None:
+def warn_of_lost_digits(raw: Statistics, training: TrainingData) -> None:
     """Warn of features that are so far from zero that their differences are lost in rounding errors.
 
     The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
@@ -24,7 +23,7 @@ def warn_of_lost_digits(raw: Statistics, training: TrainingData, *, stacklevel: 
             "after normalisation all samples are the same, or their differences are too small beside their mean to be "
             "told from rounding errors: if they do differ, subtract a constant from X first"
         )
-        warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+        warn_user(message, RuntimeWarning)
         return
     poor = np.flatnonzero((after > 0) & (after < 1e-9 * before))
     if len(poor):
@@ -32,10 +31,10 @@ def warn_of_lost_digits(raw: Statistics, training: TrainingData, *, stacklevel: 
             f"{len(poor)} of the {len(before)} features (the first is number {poor[0]}) differ from their mean by less "
             "than 1 part in 30,000, so centring loses most of their digits: subtract a constant from them first"
         )
-        warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+        warn_user(message, RuntimeWarning)
 
 
-def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation, *, stacklevel: int) -> None:
+def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> None:
     """Warn of classes that cannot be told apart because their vectors are the same once they are normalised."""
     vectors = normalisation.of_rows(table.vectors)
     rounded = np.round(vectors / (np.abs(vectors).max(initial=0) or 1), 9) + 0.0  # + 0.0: no negative zeros
@@ -43,9 +42,8 @@ def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation, *, st
     same = np.flatnonzero(np.all(rounded[order[1:]] == rounded[order[:-1]], axis=1))
     if len(same):
         one, two = (list(table)[order[same[0] + i]] for i in range(2))
-        warnings.warn(
+        warn_user(
             f"the classes {one!r} and {two!r} have the same class vector after {normalisation.name!r} and cannot be "
             "told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
             RuntimeWarning,
-            stacklevel=stacklevel,
         )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS, AffineScorer
 from jcmspl.models.bilinear import METRIC
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.scorers import Distances, FunctionScorer, Scorer
-from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, one_of, require_finite
+from jcmspl.models.scorers import FunctionScorer, Scorer, minus_distances, normalised
+from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.state import reads
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,12 +36,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         """Return where classes with the given normalised vectors lie, a row for each."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes lie")
 
+    @reads
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         check_is_fitted(self)
-        floats = as_samples(self._checked(X))
-        require_finite(floats, "X")
-        return self._embed(self.feature_normalisation_.of_rows(floats))
+        return self._embed(normalised(self.feature_normalisation_, self._checked(X)))
 
     @property
     def _n_features_out(self) -> int:
@@ -48,21 +50,19 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
-            return FunctionScorer(Distances(self.metric, self._embed, prototypes))
+            return FunctionScorer(partial(minus_distances, self.metric, self._embed, prototypes))
         one_of(self.metric, "metric", METRICS)
-        lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
+        if self.metric == "euclidean":
+            return FunctionScorer(partial(minus_distances, _half_squares, self._embed, prototypes))
         if self.metric == "cosine":
+            lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
             prototypes = prototypes / np.where(lengths > 0, lengths, 1)
-        offsets = -(lengths[:, 0] ** 2) / 2 if self.metric == "euclidean" else np.zeros(len(prototypes))
-        return FunctionScorer(_Compared(self._embed, AffineScorer(prototypes, offsets)))
+        return FunctionScorer(partial(_compared, self._embed, AffineScorer(prototypes)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """Scores of embedded samples; an object and not a function, so that recognisers can be pickled."""
+def _half_squares(Z: FloatArray, prototypes: Float64Array) -> Float64Array:
+    return np.asarray(cdist(Z, prototypes, "sqeuclidean") / 2)
 
-    embed: Callable[[FloatArray], FloatArray]
-    compare: AffineScorer
 
-    def __call__(self, Z: FloatArray) -> FloatArray:
-        return self.compare.scores(self.embed(Z))
+def _compared(embed: Callable[[FloatArray], FloatArray], scorer: AffineScorer, Z: FloatArray) -> FloatArray:
+    return scorer.scores(embed(Z))

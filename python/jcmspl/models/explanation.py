@@ -64,28 +64,23 @@ class Explanation:
         return html_table(str(self).splitlines()[0], ["attribute", "contribution"], rows)
 
 
-class AttributeParts:
-    """Splits the scores of candidate classes over the attributes.
+def attribute_parts(
+    A: Float64Array, B: Float64Array, vectors: Float64Array, *, space: str, metric: str
+) -> tuple[Float64Array, npt.NDArray[Any]]:
+    """Split the scores of candidate classes over the attributes: into B'Ax times the first result, minus the second.
 
     In every space the inner product of a sample and a class is ``(B'Ax) . y``, a sum over attributes. The cosine
     divides it by the length of the class there; the euclidean score subtracts half the square of that length,
     ``|Fy|^2 = y . F'Fy``, again a sum over attributes.
     """
-
-    def __init__(self, A: Float64Array, B: Float64Array, vectors: Float64Array, *, space: str, metric: str) -> None:
-        self._vectors = vectors
-        mapped = vectors  # to the space of comparison and back: F'F y
-        if space != "semantic":
-            concepts = vectors @ B.T
-            mapped = (concepts if space == "concept" else (concepts @ A) @ A.T) @ B
-        squares = vectors * mapped
-        lengths = np.sqrt(np.maximum(squares.sum(axis=1), 0))
-        self._divisors = np.where(lengths > 0, lengths, 1)[:, None] if metric == "cosine" else np.float64(1)
-        self._halves = squares / 2 if metric == "euclidean" else np.float64(0)
-
-    def of(self, readout: npt.NDArray[Any]) -> Float64Array:
-        """Return the parts, (n_candidates, n_attributes), of the scores of a sample with the given B'Ax."""
-        return np.asarray(readout.astype(np.float64) * self._vectors / self._divisors - self._halves)
+    mapped = vectors  # to the space of comparison and back: F'F y
+    if space != "semantic":
+        concepts = vectors @ B.T
+        mapped = (concepts if space == "concept" else (concepts @ A) @ A.T) @ B
+    squares = vectors * mapped
+    lengths = np.sqrt(np.maximum(squares.sum(axis=1, keepdims=True), 0))
+    factors = vectors / np.where(lengths > 0, lengths, 1) if metric == "cosine" else vectors
+    return factors, squares / 2 if metric == "euclidean" else np.zeros(())
 
 
 def explained(
@@ -94,22 +89,16 @@ def explained(
     """Explain one sample from its scores and their parts, (n_candidates, n_attributes)."""
     order = np.argsort(-scores, kind="stable")
     this = int(order[0]) if label is None else int(table.positions([label], "label")[0])
-    other = _rival(table, order, this, against)
+    if against == "runner-up":
+        rivals = [int(i) for i in order[:2] if i != this][:1]
+    else:
+        rivals = [] if against is None else table.positions([against], "against").tolist()
     labels = list(table)
     return Explanation(
         label=labels[this],
         score=float(scores[this]),
-        against=None if other is None else labels[other],
-        against_score=None if other is None else float(scores[other]),
+        against=labels[rivals[0]] if rivals else None,
+        against_score=float(scores[rivals[0]]) if rivals else None,
         attributes=table.attribute_names,
-        contributions=parts[this] - (parts[other] if other is not None else 0),
+        contributions=parts[this] - sum(parts[rival] for rival in rivals),
     )
-
-
-def _rival(table: ClassTable, order: npt.NDArray[Any], this: int, against: Label | None) -> int | None:
-    if against is None:
-        return None
-    if against == "runner-up":
-        others = [int(i) for i in order[:2] if i != this]
-        return others[0] if others else None
-    return int(table.positions([against], "against")[0])

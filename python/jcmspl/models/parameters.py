@@ -26,10 +26,6 @@ def one_of_names(names: tuple[str, ...]) -> Mapping[str, Any]:
     return checked_by(lambda value, name: one_of(value, name, names))
 
 
-def _optional(check: Check) -> Check:
-    return lambda value, name: None if value is None else check(value, name)
-
-
 def _check_flag(value: Any, name: str) -> None:
     if not isinstance(value, (bool, int, np.bool_)):
         raise TypeError(f"{name} must be True or False, but is {value!r}")
@@ -48,7 +44,7 @@ WEIGHT = checked_by(as_weight, is_weight=True)
 NOT_NEGATIVE = checked_by(as_weight)
 NUMBER = checked_by(as_number)
 COUNT = checked_by(as_count)
-OPTIONAL_COUNT = checked_by(_optional(as_count))
+OPTIONAL_COUNT = checked_by(lambda value, name: None if value is None else as_count(value, name))
 #: Values of a penalty that a search tries where it is not told.
 DECADES = tuple(10.0**power for power in range(-2, 4))
 

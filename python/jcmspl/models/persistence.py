@@ -22,6 +22,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from jcmspl.models.classifier import ZeroShotClassifier
@@ -70,6 +71,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         raw = model.statistics_
         arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
         sampled = model._collected.labels if model._collected else []  # more than classes_, if some are not solved for
+    names = getattr(model, "feature_names_in_", None)
     content = {
         "model": type(model).__name__,
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
@@ -78,7 +80,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "attributes": model.class_table_.attributes,
         "sampled_labels": [_encoded(label) for label in sampled],
         "one_hot": model._table is None,
-        "feature_names": _feature_names(model),
+        "feature_names": None if names is None else [str(name) for name in names],
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
         "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
@@ -151,6 +153,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
+    model._competition = OneWarning()
     model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
@@ -197,11 +200,6 @@ def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: boo
     if not np.all(counts > 0) or labels != sorted_labels(dict.fromkeys(labels)):
         raise ModelFileError("the statistics have classes without samples, or not in order")
     return LabelledStatistics(labels, statistics)
-
-
-def _feature_names(model: Any) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -6,10 +6,10 @@ line can offer them at once.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import importlib
 import pkgutil
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,18 +78,6 @@ def _own_names() -> tuple[str, ...]:
 
 def _names_in_sources() -> list[str]:
     """Read off the sources which classes name their paper."""
-    found = []
-    for source in sorted(_FOLDER.glob("*.py")):
-        text = source.read_text(encoding="utf-8")
-        if "    PAPER" not in text:
-            continue
-        found += [item.name for item in ast.parse(text).body if isinstance(item, ast.ClassDef) and _names_paper(item)]
-    return found
-
-
-def _names_paper(item: ast.ClassDef) -> bool:
-    for statement in item.body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == "PAPER" for target in targets):
-            return True
-    return False
+    texts = [source.read_text(encoding="utf-8") for source in sorted(_FOLDER.glob("*.py"))]
+    classes = [part for text in texts for part in re.split(r"^class ", text, flags=re.MULTILINE)[1:]]
+    return [re.split(r"\W", part)[0] for part in classes if re.search(r"^    PAPER\b", part, re.MULTILINE)]

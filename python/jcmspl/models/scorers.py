@@ -4,7 +4,7 @@ A method returns one of these from ``_scorer``; which one says how much of the w
 
 ===================  =======================================================================================
 LinearScorer         scores are linear in the sample: one matrix product, ONNX, the fastest
-DistanceScorer       a distance of the user's own between mapped samples and prototypes
+NearestScorer        the same for Euclidean distances, exact where they are close
 FunctionScorer       anything else: a function of a block of samples
 ===================  =======================================================================================
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.models.recogniser import BlockRecogniser, LinearRecogniser, Recogniser
+from jcmspl.models.recogniser import BlockRecogniser, DistanceRecogniser, LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, require_finite
 
 #: ``D(Z, P)``: distances, (len(Z), len(P)), between samples and candidates.
@@ -50,17 +51,25 @@ class LinearScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceScorer:
-    """The score is minus a distance, ``D(z @ projection.T, prototypes)``."""
+class NearestScorer(LinearScorer):
+    """The score is minus half the squared distance of where a sample lies from a prototype, but for a shared term.
 
-    distance: Distance
-    projection: Float64Array
+    ``place`` says where normalised samples lie, and is linear; ``norm`` is at least its norm.
+    """
+
+    place: Callable[[FloatArray], FloatArray]
+    norm: float
     prototypes: Float64Array
 
-    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
-        """Return what maps raw samples and calls the distance, a block at a time."""
-        project = affine_map(self.projection, normalisation)
-        return BlockRecogniser(Distances(self.distance, project.scores, self.prototypes), bias, labels)
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> DistanceRecogniser:
+        """Return a linear layer of raw samples that knows the distances behind it."""
+        layer = super().recogniser(normalisation, labels, bias)
+        place = partial(_of_raw, self.place, normalisation)
+        stretch = self.norm / float(np.abs(normalisation.scale).min())
+        shift = self.norm * float(np.linalg.norm(normalisation.shift / normalisation.scale))
+        return DistanceRecogniser(
+            layer.weights, layer.bias, labels, layer.unit_rows, place, stretch, shift, self.prototypes, bias
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,32 +80,7 @@ class FunctionScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what normalises raw samples and calls the function, a block at a time."""
-        return BlockRecogniser(_OfRaw(self.function, normalisation), bias, labels)
-
-
-# Objects and not functions within functions, so that recognisers can be pickled.
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Minus the distances of what lies somewhere from prototypes."""
-
-    distance: Distance
-    place: Callable[[npt.NDArray[Any]], FloatArray]
-    prototypes: Float64Array
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the scores of a block of samples."""
-        return -checked_distances(self.distance, self.place(X), self.prototypes)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfRaw:
-    function: Callable[[FloatArray], FloatArray]
-    normalisation: Normalisation
-
-    def __call__(self, X: npt.NDArray[Any]) -> FloatArray:
-        floats = as_samples(X)
-        require_finite(floats, "X")
-        return self.function(self.normalisation.of_rows(floats))
+        return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels)
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
@@ -105,9 +89,19 @@ def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineSco
     return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
 
 
-def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Array) -> FloatArray:
-    """Return the distances that a function of the user's own gives, if they can be distances."""
-    distances = np.asarray(distance(Z, prototypes))
+def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:
+    """Return raw samples as a method sees them."""
+    floats = as_samples(X)
+    require_finite(floats, "X")
+    return normalisation.of_rows(floats)
+
+
+# Functions for functools.partial, and not functions within functions, so that recognisers can be pickled.
+def minus_distances(
+    distance: Distance, place: Callable[[FloatArray], FloatArray], prototypes: Float64Array, Z: FloatArray
+) -> FloatArray:
+    """Return scores of samples where they lie: minus what a function of the user's own gives, if that is distances."""
+    distances = np.asarray(distance(place(Z), prototypes))
     expected = (len(Z), len(prototypes))
     if distances.shape != expected:
         raise ValueError(
@@ -116,4 +110,10 @@ def checked_distances(distance: Distance, Z: FloatArray, prototypes: Float64Arra
         )
     if not np.isfinite(distances).all():
         raise ValueError("the metric returned NaN or infinity")
-    return distances
+    return -distances
+
+
+def _of_raw(
+    function: Callable[[FloatArray], FloatArray], normalisation: Normalisation, X: npt.NDArray[Any]
+) -> FloatArray:
+    return function(normalised(normalisation, X))

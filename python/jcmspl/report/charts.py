@@ -49,9 +49,7 @@ class ConvergenceDisplay(Display):
         check_is_fitted(model, "objective_")
         return cls(model.objective_, model.objective_terms_ if terms else None).plot(ax=ax)
 
-    def plot(self, ax: Any = None, *, name: str = "objective") -> ConvergenceDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any, *, name: str = "objective") -> None:
         steps = np.arange(1, len(np.asarray(self.objective)) + 1)
         ax.plot(steps, self.objective, marker="o", markersize=3, label=name)
         if self.terms is not None:
@@ -63,7 +61,6 @@ class ConvergenceDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         if self.terms is not None or self.settled is not None or name != "objective":
             legend(ax)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -86,9 +83,7 @@ class SensitivityDisplay(Display):
     accuracies: Mapping[str, Any]
     chosen: float | None = None
 
-    def plot(self, ax: Any = None) -> SensitivityDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any) -> None:
         for space, shares in self.accuracies.items():
             ax.plot(self.values, 100 * _numbers(shares), marker="o", markersize=3, label=space)
         if self.chosen:
@@ -97,7 +92,6 @@ class SensitivityDisplay(Display):
         ax.set(xscale="log", xlabel=weight, ylabel="per-class accuracy, %")
         ax.set_ylim(bottom=0)
         legend(ax)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -116,9 +110,7 @@ class AblationDisplay(Display):
     accuracies: npt.ArrayLike
     published: Sequence[float | None] | None = None
 
-    def plot(self, ax: Any = None) -> AblationDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any) -> None:
         bars = {"here": _numbers(self.accuracies)}
         if self.published is not None:
             bars["published (other features)"] = _numbers(self.published)
@@ -133,7 +125,6 @@ class AblationDisplay(Display):
         ax.grid(False, axis="x")
         if self.published is not None:
             legend_above(ax, len(bars))
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -163,9 +154,7 @@ class SeenUnseenDisplay(Display):
         curve = model.generalized_curve(X, y, class_vectors=class_vectors)
         return cls(curve, model.seen_bias_).plot(ax=ax, name=name)
 
-    def plot(self, ax: Any = None, *, name: str | None = None) -> SeenUnseenDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any, *, name: str | None = None) -> None:
         lines, marks = self._points(name)
         for label, (unseen, seen) in lines.items():
             ax.plot(100 * unseen, 100 * seen, label=label)
@@ -177,7 +166,6 @@ class SeenUnseenDisplay(Display):
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
         legend(ax, loc="lower left")  # the curve falls from the upper left to the lower right
-        return self
 
     def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
         if isinstance(self.curve, Mapping):
@@ -215,9 +203,7 @@ class ClassAccuracyDisplay(Display):
         best_first = sorted(shares, key=lambda i: -shares[i])
         return cls([labels[i] for i in best_first], {"accuracy": [shares[i] for i in best_first]}).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> ClassAccuracyDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.labels))
         height = 0.8 / max(1, len(self.accuracies))
         for number, (name, values) in enumerate(self.accuracies.items()):
@@ -235,7 +221,6 @@ class ClassAccuracyDisplay(Display):
         ax.grid(False, axis="y")
         if len(self.accuracies) > 1:
             legend_above(ax, len(self.accuracies))
-        return self
 
     def _size(self) -> tuple[float, float]:
         return 7.0, 0.9 + len(self.labels) * (0.08 + 0.125 * len(self.accuracies))
@@ -262,9 +247,7 @@ class ConfusionDisplay(Display):
         """Draw the mistakes of a fitted model, or of the best one of a search; arguments as for predict."""
         return cls(*_counted(estimator, X, y, class_vectors=class_vectors, candidates=candidates)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> ConfusionDisplay:
-        """Draw on the given axes, or on new ones."""
-        ax = self._start(ax)
+    def _draw(self, ax: Any) -> None:
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import LinearSegmentedColormap, Normalize
         from matplotlib.patches import Rectangle
@@ -297,7 +280,6 @@ class ConfusionDisplay(Display):
         scale = ScalarMappable(Normalize(0, 100), shades)
         bar = self.figure_.colorbar(scale, ax=ax, label="% of the class", fraction=0.05, pad=0.02, aspect=25)
         bar.outline.set_visible(False)
-        return self
 
     def _cell(self) -> float:
         """Return the side of a cell in inches in a figure of its own."""

@@ -9,9 +9,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jcmspl.report.text import shortened
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Told apart also in grey and by most who see colours differently.
 COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#0f766e", "#be185d")
@@ -46,8 +49,30 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw on the given axes, or on new ones."""
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw on the given axes, or on new ones.
+
+        Parameters
+        ----------
+        ax : Axes of matplotlib, optional
+        name : str, optional
+            What the curve is called in the legend, where there is one curve.
+
+        Returns
+        -------
+        self
+        """
+        require_matplotlib()
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = _dressed(pyplot.figure(figsize=self._size(), layout="constrained"))
+        self.ax_, self.figure_ = ax, ax.figure
+        self._hints: dict[str, str] = {}
+        self._draw(ax, **options)
+        return self
+
+    def _draw(self, ax: Any) -> None:
         raise NotImplementedError
 
     def to_svg(self, title: str) -> str:
@@ -71,17 +96,6 @@ class Display:
     def _size(self) -> tuple[float, float]:
         """Return width and height in inches of the figure that is made where no axes are given."""
         return 6.4, 4.0
-
-    def _start(self, ax: Any) -> Any:
-        """Return the axes to draw on."""
-        require_matplotlib()
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = _dressed(pyplot.figure(figsize=self._size(), layout="constrained"))
-        self.ax_, self.figure_ = ax, ax.figure
-        self._hints: dict[str, str] = {}
-        return ax
 
     def _hint(self, artist: Any, text: str) -> None:
         """Let a page tell this text when the pointer is on that part of the chart."""

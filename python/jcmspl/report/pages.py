@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jcmspl.report.figures import Display
 from jcmspl.report.text import numeric_columns, percent
 
 
@@ -22,9 +21,6 @@ def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    def drawn(display: Display, title: str) -> Markup:
-        return Markup(display.to_svg(title))
-
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -32,6 +28,6 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "drawn": drawn}
+    environment.filters |= {"percent": percent, "drawn": lambda display, title: Markup(display.to_svg(title))}
     environment.globals["numeric_columns"] = numeric_columns
     return environment

@@ -26,5 +26,8 @@ PARTS = ("train", "val", "test_seen", "test_unseen")
 #: How the files of a data set are laid out.
 LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 
+#: Whether a CSV file starts with a header: to be found out, yes, no.
+HEADERS = ("auto", "yes", "no")
+
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")

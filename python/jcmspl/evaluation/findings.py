@@ -23,11 +23,9 @@ class HitRate:
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standard(HitRate):
     """Recognition of unseen samples among unseen classes; hits: hit@k by k."""
 
-    per_class: float
-    per_sample: float
     hits: dict[int, HitRate]
 
 
@@ -41,13 +39,10 @@ class Accuracies:
 
 
 @dataclass(frozen=True)
-class BestOnTestData:
+class BestOnTestData(Accuracies):
     """Generalized recognition with the bias that suits the test data best, which no model may use."""
 
     seen_bias: float
-    acc_seen: float
-    acc_unseen: float
-    harmonic_mean: float
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ class Generalized(Accuracies):
     curve: list[list[float]]
 
     @property
-    def places(self) -> list[tuple[str, str, Accuracies | BestOnTestData]]:
+    def places(self) -> list[tuple[str, str, Accuracies]]:
         """What is told of the curve: each with its name in a table, its name in a plot, and its accuracies."""
         best = self.best_on_test_data
         return [

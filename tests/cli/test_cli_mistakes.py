@@ -140,12 +140,13 @@ class TestMistakes:
         assert "--verify is for .npz files" in capsys.readouterr().err
 
     @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-    def test_no_room_for_the_output(self, tmp_path):
+    @pytest.mark.parametrize(("output", "file"), [("digits.npz", "digits.npz"), ("digits", "digits/features.mat")])
+    def test_no_room_for_the_output(self, tmp_path, output, file):
         import resource
 
         limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
-        result = jcmspl("convert", "digits", "-o", tmp_path / "digits.npz", code=1, **limit)
-        assert result.stderr == f"jcmspl convert: {tmp_path / 'digits.npz'} cannot be written: File too large\n"
+        result = jcmspl("convert", "digits", "-o", tmp_path / output, code=1, **limit)
+        assert result.stderr == f"jcmspl convert: {tmp_path / file} cannot be written: File too large\n"
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -90,15 +91,13 @@ def _give_up_output() -> None:
 
 
 def _sentence(error: Exception, arguments: argparse.Namespace) -> str:
-    from jcmspl.io.atomic import is_full
-
     text = str(error)
     if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # else it names the file
         files = [getattr(arguments, name) for name in ("data", "samples") if hasattr(arguments, name)]
         return "there is not enough memory" + f" for {files[0]}" * bool(files) + f" ({text})" * bool(text)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.strerror and is_full(error):  # files have names: it is what we print
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.strerror:  # files have names, this has not
         _give_up_output()
         return f"the output cannot be written: {error.strerror}"
     return text or type(error).__name__

@@ -40,6 +40,12 @@ class TestMistakes:
         assert "--force" in self.fails(tmp_path, "evaluate", model, "digits", "-o", tmp_path / "r.html")
         assert (tmp_path / "r.html").read_text() == "precious"
 
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+    def test_a_pipe_for_output(self, tmp_path, capsys):
+        os.mkfifo(tmp_path / "pipe")
+        assert main(["fit", "no-such-data", "-o", str(tmp_path / "pipe"), "--force"]) == 1  # before any work
+        assert "pipe is a device or a pipe" in capsys.readouterr().err
+
     def test_output_in_no_folder(self, tmp_path):
         assert "does not exist" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "no" / "m.safetensors")
 

@@ -43,8 +43,8 @@ def _limit_memory():
     except ImportError:  # Windows
         return
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 2**18
-    limit = pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    limit, hard = pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 class _Good:

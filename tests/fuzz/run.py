@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 OUTCOMES = ("equal", "different", "refused", "failed")
+_MOST_STILLBORN = 5  # processes in a row that load not a single file
 _PATIENCE = 300  # seconds for one file: only what never ends takes so long, on however busy a machine
 
 
@@ -28,6 +29,7 @@ def run(jobs, seed):
     """
     counts, failures = {layout: Counter() for layout, _ in jobs}, []
     with tempfile.TemporaryDirectory() as folder:
+        stillborn = 0
         while jobs:
             done = 0
             for (layout, index), (outcome, text) in zip(jobs, _answers(jobs, seed, folder), strict=False):
@@ -36,6 +38,9 @@ def run(jobs, seed):
                     failures.append((layout, index, text))
                 done += 1
             jobs = jobs[done:]
+            stillborn = stillborn + 1 if done == 1 and jobs else 0
+            if stillborn == _MOST_STILLBORN:  # it is not the damage that kills them
+                raise RuntimeError(text)
     return counts, failures
 
 

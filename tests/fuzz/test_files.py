@@ -33,3 +33,9 @@ def test_files_that_kill_scipy():
     counts, failures = run([("xlsa17", index) for index in DEADLY], "scipy")
     assert not failures
     assert sum(counts["xlsa17"].values()) == len(DEADLY)
+
+
+def test_a_process_that_dies_is_a_failure():
+    counts, failures = run([("no-such-layout", 0)], "tests")
+    assert counts["no-such-layout"]["failed"] == 1
+    assert "the process ended with code 1" in failures[0][2]

@@ -6,8 +6,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.io import loadmat, savemat
 
 from jcmspl.datasets import DatasetError, errors, load_arrays, load_npz, load_xlsa17
+from jcmspl.datasets._matlab import open_mat
 from jcmspl.support import memory
 from support.benchmark_files import write_benchmark
 
@@ -51,6 +54,31 @@ def test_hdf5_that_claims_what_it_does_not_hold(tmp_path, chunks):
 def test_more_entries_than_samples(tmp_path):
     folder = write_benchmark(tmp_path, "7.3", val_loc=np.ones((37, 1)))
     refused(r"att_splits.mat: val_loc has 37 entries, but there are only 36 samples", load_xlsa17, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("labels", "a column for each of the 20000000 labels"), ("val_loc", "has 20,000,000 entries")]
+)
+def test_matlab_5_with_more_entries_than_samples(tmp_path, name, message):
+    folder = write_benchmark(tmp_path)
+    path = folder / ("res101.mat" if name == "labels" else "att_splits.mat")
+    content = {key: value for key, value in loadmat(path).items() if not key.startswith("__")}
+    savemat(path, {**content, name: np.zeros((20_000_000, 1), dtype=np.uint8)}, do_compression=True)
+    assert path.stat().st_size < 50_000
+    refused(message, load_xlsa17, folder)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_matlab_5_larger_than_memory(tmp_path, monkeypatch, compressed):
+    savemat(tmp_path / "a.mat", {"x": np.zeros(2**22, dtype=np.uint8)}, do_compression=compressed)
+    monkeypatch.setattr(errors, "memory_at_hand", lambda: 2**21)
+    refused(r"a.mat: x takes 4,194,304 bytes of memory", open_mat(tmp_path / "a.mat").array, "x")
+
+
+def test_a_sparse_matrix_larger_than_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(errors, "memory_at_hand", lambda: 2**21)
+    savemat(tmp_path / "a.mat", {"x": sparse.csc_matrix((2**31 - 1, 2**16))})
+    refused(r"a.mat: x takes .* GB of memory", open_mat(tmp_path / "a.mat").array, "x")
 
 
 def bomb(path, **arrays):

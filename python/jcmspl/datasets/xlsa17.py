@@ -164,7 +164,7 @@ def _opened(path: Path) -> MatFile | None:
 def _require_columns(name: str, shape: tuple[int, ...], count: int, what: str) -> None:
     if len(shape) != 2 or shape[1] != count:
         hint = ": transpose it" if len(shape) == 2 and shape[0] == count else ""
-        size = " x ".join(map(str, shape))
+        size = " x ".join(map(str, shape)) or "a single value"
         raise DatasetError(f"{name} must have a column for each of the {count} {what}, but is {size}{hint}")
 
 

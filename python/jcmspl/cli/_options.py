@@ -24,10 +24,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--labels", metavar="FILE", help="own data: the label of each sample (DATA has the features)")
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
-    add_header(group)
-    group.add_argument(
-        "--classes-header", choices=HEADERS, default="auto", help="whether the CSV of class vectors has a header"
-    )
+    add_headers(group)
     group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
     group.add_argument(
         "--hold-out", metavar="SHARE", type=float, help="keep this share of the samples of seen classes for testing"
@@ -35,11 +32,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
 
 
-def add_header(parser: Any) -> None:
-    """Add whether a CSV file of features has a header."""
-    parser.add_argument(
-        "--header", choices=HEADERS, default="auto", help="whether a CSV of features has a header (default: auto)"
-    )
+def add_headers(parser: Any) -> None:
+    """Add whether CSV files of features and of class vectors have a header."""
+    for option, what in (("--header", "features"), ("--classes-header", "class vectors")):
+        text = f"whether a CSV of {what} has a header (default: auto, it is found out)"
+        parser.add_argument(option, choices=HEADERS, default="auto", help=text)
 
 
 def dataset_of(arguments: argparse.Namespace) -> Dataset:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_header, add_output, refuse_existing, say, show
+from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
 from jcmspl.cli._parser import suggestion
 from jcmspl.report.text import without_formula
-from jcmspl.support.names import GROUPS, HEADERS, PARTS
+from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import printable, quoted
 
@@ -34,11 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fitted(parser)
     parser.add_argument("samples", metavar="SAMPLES", help="features (.npy, .npz, .csv, .parquet), or a data set")
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
-    add_header(parser)
     parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
-    parser.add_argument(
-        "--classes-header", choices=HEADERS, default="auto", help="whether the CSV of class vectors has a header"
-    )
+    add_headers(parser)
     parser.add_argument(
         "--candidates",
         metavar="WHICH",

@@ -1,5 +1,6 @@
-"""Files and calls at random, all from a seed.
+"""What the package must survive: damaged files of every layout, and random calls with hostile data.
 
-Damaged files of every layout are loaded, or refused in a sentence that names them; ``python -m tests.fuzz --layout
-xlsa17 --n 20000`` tries any number of them. Calls of the core are compared with extended precision.
+Files are damaged at random from a seed: each is loaded, or refused in a sentence that names it. Answers of calls are
+compared with their definition in extended precision. ``python -m tests.fuzz --layout xlsa17 --n 20000`` and
+``--calls nearest --n 20000`` try any number; the tests try a few hundred of each.
 """

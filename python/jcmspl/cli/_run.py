@@ -16,6 +16,9 @@ from typing import Any
 
 from jcmspl.cli import FAILED, INTERRUPTED, OK, TERMINATED, USAGE
 from jcmspl.cli._parser import parser
+from jcmspl.support.shown import shown
+
+_LONGEST = 2000  # characters of a message, whatever a library may say
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -50,7 +53,7 @@ def main(argv: Sequence[str] | None) -> int:
         for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError, MemoryError)
         if arguments.debug or not isinstance(error, for_users):
             raise
-        print(f"jcmspl {arguments.command}: {_sentence(error, arguments)}", file=sys.stderr)
+        print(f"jcmspl {arguments.command}: {shown(_sentence(error, arguments), _LONGEST)}", file=sys.stderr)
         return FAILED
     return OK
 
@@ -115,7 +118,7 @@ def _shown_by(arguments: argparse.Namespace) -> Any:
 
     def show(message: Any, *_: Any) -> None:
         if str(message) not in told and not getattr(arguments, "quiet", False):
-            print(f"note: {message}", file=sys.stderr)
+            print(f"note: {shown(message, _LONGEST)}", file=sys.stderr)
         told.add(str(message))
 
     return show

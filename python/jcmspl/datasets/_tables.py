@@ -72,11 +72,18 @@ def read_csv(path: Path, text_column: Column | None = None, *, header: str = "au
     return Table(columns, np.concatenate(blocks), None if position is None else texts)
 
 
-def read_text_rows(path: Path) -> list[list[str]]:
-    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out."""
+def read_text_rows(path: Path, *, whole_lines: bool = False) -> list[list[str]]:
+    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out.
+
+    Where whole lines are wanted, a comma is part of the text, whether it stands in quotes or not.
+    """
     require_file(path)
     with decoding(path, "a text file"):
-        rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
+        if whole_lines:
+            with path.open(encoding="utf-8-sig") as file:
+                rows = [[_unquoted(line.strip())] for line in file]
+        else:
+            rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
     while rows and rows[-1] == [""]:
         rows.pop()
     return rows
@@ -153,6 +160,11 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file)
         for cells in reader:
             yield reader.line_num, cells
+
+
+def _unquoted(text: str) -> str:
+    cells = next(csv.reader([text]), [""])
+    return cells[0].strip() if len(cells) == 1 else text
 
 
 def _require_commas(path: Path, first: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from jcmspl.data.normalisation import Normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
-from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
+from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, check_parameters, checked_by
@@ -240,6 +240,7 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
+        warn_of_zero_vectors(table)
         self.class_table_ = self.class_table_.updated(table)
         self._table = self._table.updated(table)
         return self
@@ -367,6 +368,9 @@ class Learner(Fitted, BaseEstimator):
         vectors = known.vectors[: len(labels)]
         training = TrainingData.of(raw, vectors, self.feature_normalisation, self.class_normalisation, rows)
         warn_of_lost_digits(raw, training)
+        warn_of_zero_vectors(known)
+        if table is not None:
+            warn_of_transposed(table, labels)
         warn_of_equal_vectors(known, training.classes)
         self._become(*self._solved(training), training)
         self.classes_ = label_array(labels)

@@ -21,7 +21,7 @@ from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.normalisation import parse_normalisation
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
@@ -291,7 +291,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         folds, n_splits = self._folds(len(classes))
         data = FoldedData(X, labels, table, folds, n_splits)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
-        scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
+        scalings = {name: parse_feature_normalisation(name)[0] for name in as_values(axis, "feature_normalisation")}
         data.read(sorted(set(scalings.values())), progress=bool(self.progress))
         search = Search(template, axes, data, self)
         search.run()

@@ -16,7 +16,6 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
-from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.monitor import Monitor
@@ -91,14 +90,13 @@ class FoldedData:
 
     def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
         """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""
-        unit_rows, _ = parse_normalisation(model.feature_normalisation, "feature_normalisation")
+        unit_rows = model._unit_rows()
         first = fold - fold % self._n_splits
         others = [i for i in range(first, first + self._n_splits) if i != fold]
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         # a sum and not a difference: that would cost digits
         raw = reduce(operator.add, (self._parts[unit_rows][i] for i in others)).select_classes(kept)
-        names = model.feature_normalisation, model.class_normalisation
-        training = TrainingData.of(raw, self.vectors[kept], *names, self._rows_of(kept, model))
+        training = TrainingData.of(raw, self.vectors[kept], *model._normalisations(), self._rows_of(kept, model))
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, model._prepare(training), candidates)

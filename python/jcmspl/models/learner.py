@@ -16,14 +16,14 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, check_parameters, checked_by
+from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
 from jcmspl.support.state import changes, reads
@@ -63,8 +63,9 @@ class Learner(Fitted, BaseEstimator):
     :meth:`_prepare`, all that depends on the data alone, and :meth:`_fit`, the rest.
     """
 
-    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
     progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
@@ -304,7 +305,10 @@ class Learner(Fitted, BaseEstimator):
             )
 
     def _unit_rows(self) -> bool:
-        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+        return parse_feature_normalisation(self.feature_normalisation)[0]
+
+    def _normalisations(self) -> tuple[str, str, float]:
+        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage
 
     def _collector(
         self, table: ClassTable | None, known: Iterable[Label] = (), declared: set[Label] | None = None
@@ -363,7 +367,7 @@ class Learner(Fitted, BaseEstimator):
             )
         known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, self.feature_normalisation, self.class_normalisation, rows)
+        training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
         warn_of_lost_digits(raw, training)
         warn_of_equal_vectors(known, training.classes)
         self._become(*self._solved(training), training)

@@ -16,7 +16,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, label_array, sorted_labels
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
@@ -39,6 +39,7 @@ _COMMON: dict[str, Shape] = {
     "class_scale": ("d",),
 }
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
+_WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
@@ -64,6 +65,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
+        if normalisation.whitening is not None:
+            arrays[_WHITENING] = normalisation.whitening
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     sampled: list[Label] = []
@@ -117,7 +120,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts"]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -185,10 +188,16 @@ def _model_class(name: Any) -> Any:
 
 def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
     name = content[f"{kind}_normalisation"]
-    unit_rows, _ = parse_normalisation(name, f"{kind}_normalisation")
+    parse = parse_feature_normalisation if kind == "feature" else parse_normalisation
+    unit_rows, _ = parse(name, f"{kind}_normalisation")
     if not np.all(arrays[f"{kind}_scale"] > 0):
         raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
-    return Normalisation(name, unit_rows, arrays[f"{kind}_shift"], arrays[f"{kind}_scale"])
+    shift, whitening = arrays[f"{kind}_shift"], arrays.get(_WHITENING) if kind == "feature" else None
+    if whitening is not None:
+        check_arrays({_WHITENING: whitening}, {_WHITENING: ("m", "m")}, {"m": len(shift)})
+        if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
+            raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
+    return Normalisation(name, unit_rows, shift, arrays[f"{kind}_scale"], whitening)
 
 
 def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: bool) -> LabelledStatistics | None:

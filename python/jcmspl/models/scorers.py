@@ -65,8 +65,7 @@ class NearestScorer(LinearScorer):
         """Return a linear layer of raw samples that knows the distances behind it."""
         layer = super().recogniser(normalisation, labels, bias)
         place = partial(_of_raw, self.place, normalisation)
-        stretch = self.norm / float(np.abs(normalisation.scale).min())
-        shift = self.norm * float(np.linalg.norm(normalisation.shift / normalisation.scale))
+        stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
             layer.weights, layer.bias, labels, layer.unit_rows, place, stretch, shift, self.prototypes, bias
         )

@@ -20,6 +20,9 @@ NORMALISATIONS = (
     *(f"sample_l2+{step}" for step in COLUMN_STEPS[1:]),
 )
 
+#: What is done to samples: any of these, or whitening by the scatter within classes.
+FEATURE_NORMALISATIONS = (*NORMALISATIONS, "center+whiten", "sample_l2+center+whiten")
+
 #: The parts of a data set, in the order in which they are listed.
 PARTS = ("train", "val", "test_seen", "test_unseen")
 

@@ -40,6 +40,12 @@ class TestMistakes:
         assert "--force" in self.fails(tmp_path, "evaluate", model, "digits", "-o", tmp_path / "r.html")
         assert (tmp_path / "r.html").read_text() == "precious"
 
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+    def test_a_pipe_for_output(self, tmp_path, capsys):
+        os.mkfifo(tmp_path / "pipe")
+        assert main(["fit", "no-such-data", "-o", str(tmp_path / "pipe"), "--force"]) == 1  # before any work
+        assert "pipe is a device or a pipe" in capsys.readouterr().err
+
     def test_output_in_no_folder(self, tmp_path):
         assert "does not exist" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "no" / "m.safetensors")
 
@@ -140,12 +146,13 @@ class TestMistakes:
         assert "--verify is for .npz files" in capsys.readouterr().err
 
     @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-    def test_no_room_for_the_output(self, tmp_path):
+    @pytest.mark.parametrize(("output", "file"), [("digits.npz", "digits.npz"), ("digits", "digits/features.mat")])
+    def test_no_room_for_the_output(self, tmp_path, output, file):
         import resource
 
         limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
-        result = jcmspl("convert", "digits", "-o", tmp_path / "digits.npz", code=1, **limit)
-        assert result.stderr == f"jcmspl convert: {tmp_path / 'digits.npz'} cannot be written: File too large\n"
+        result = jcmspl("convert", "digits", "-o", tmp_path / output, code=1, **limit)
+        assert result.stderr == f"jcmspl convert: {tmp_path / file} cannot be written: File too large\n"
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")

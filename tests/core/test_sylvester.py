@@ -445,6 +445,16 @@ def test_subnormal_coefficients():
         assert_allclose(x, kronecker_solve(*(z * 2.0**1000 for z in (a, b, q))), rtol=1e-8)
 
 
+@pytest.mark.parametrize("one", [1.0, 1j])
+@pytest.mark.parametrize("scale", [1e-308, 1e300])
+def test_one_coefficient_of_zeros_beside_tiny_or_huge_ones(one, scale):
+    a, q = one * np.diag([1.0, 2.0]) * scale, np.array([[3.0], [4.0]]) * scale
+    x = solve_sylvester(a, [[0.0]], q)
+    assert_allclose(x, [[3 / one], [2 / one]], rtol=1e-14)
+    assert sylvester_residual(a, [[0.0]], q, x) < 1e-15
+    assert sylvester_residual(a, [[0.0]], 0 * q, 0 * x) == 0
+
+
 def test_residual_of_wrong_shape():
     with pytest.raises(ValueError, match="shape of q"):
         sylvester_residual(np.eye(2), np.eye(2), np.eye(2), np.ones((2, 3)))

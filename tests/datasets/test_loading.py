@@ -41,9 +41,9 @@ def test_unknown_layouts(tmp_path):
         load_dataset(tmp_path / "nothing")
     with pytest.raises(DatasetError, match=r"it holds nothing, but wanted is a folder with att_splits.mat"):
         load_dataset(tmp_path)
-    for name in "abcdefgh":
+    for name in "abcdefghijkl":
         (tmp_path / name).touch()
-    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, \.\.\., but wanted"):
+    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\), but wanted"):
         load_dataset(tmp_path)
     with pytest.raises(DatasetError, match="/a has no known layout: wanted is"):
         load_dataset(tmp_path / "a")

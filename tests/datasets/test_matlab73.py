@@ -78,6 +78,23 @@ def test_cells_in_other_files(tmp_path, secret, way_out):
         load_xlsa17(folder)
 
 
+def test_other_files_are_not_even_opened(tmp_path, secret, monkeypatch):
+    """To tell the shape of a virtual dataset, HDF5 opens its sources: one that is a pipe would be waited for."""
+    folder = write_benchmark(tmp_path / "zoo", "7.3")
+    with h5py.File(folder / "res101.mat", "r+") as file:
+        del file["labels"]
+        virtual_dataset(file, "labels", secret)
+    shape = h5py.Dataset.shape
+
+    def told(dataset):
+        assert not dataset.is_virtual
+        return shape.fget(dataset)
+
+    monkeypatch.setattr(h5py.Dataset, "shape", property(told))
+    with pytest.raises(DatasetError, match=r"labels is not read, because .*virtual dataset"):
+        load_xlsa17(folder)
+
+
 def test_a_structure_in_another_file_has_no_fields(tmp_path):
     path = written(tmp_path / "demo.mat", "7.3")
     with h5py.File(path, "r+") as file, h5py.File(tmp_path / "other.h5", "w") as other:

@@ -173,6 +173,17 @@ def test_a_member_that_reaches_into_the_next(tmp_path):
         load_npz(path)
 
 
+def test_a_member_that_is_shorter_than_it_says(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **{**CONTENT, "features": np.ones((4, 4096))})
+    data = bytearray(path.read_bytes())
+    sizes = data.index(b"PK\x01\x02") + 20
+    data[sizes : sizes + 4] = struct.pack("<I", struct.unpack_from("<I", data, sizes)[0] - 4096)
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"a.npz is damaged: features.npy reaches into what is stored after it"):
+        load_npz(path)
+
+
 @pytest.mark.parametrize("name", ["labels", "class_vectors", "train", "features"])
 def test_checksums(tmp_path, name):
     path = tmp_path / "a.npz"

@@ -106,6 +106,8 @@ def refuse_existing(path: str | None, force: bool) -> None:
         return
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(f"{path} is a device or a pipe, which a file cannot replace: choose another name")
     if Path(path).exists() and not force:
         raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
     if not Path(path).absolute().parent.is_dir():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_output, dataset_of, show
+from jcmspl.support.shown import shown
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
 EXAMPLES = """\
@@ -46,8 +47,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return f"{len(value)}: {some(value, 4)}" if value else "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+        return ", ".join(f"{shown(name)} {_shown(part)}" for name, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else shown(value, 200)
 
 
 def _about_model(model: Any) -> dict[str, Any]:

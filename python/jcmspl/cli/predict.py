@@ -12,8 +12,10 @@ from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_header, add_output, refuse_existing, say, show
+from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, HEADERS, PARTS
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import printable
 
 _CHUNK = 8192
 EXAMPLES = """\
@@ -44,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")
     parser.add_argument(
+        "--exact-labels",
+        action="store_true",
+        help="CSV: write labels that start like a formula (= + - @) as they are; otherwise they get a ' in front, so "
+        "that no spreadsheet runs them",
+    )
+    parser.add_argument(
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
     add_output(parser, ".csv or .npz; default: CSV to standard output")
@@ -52,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
+    from jcmspl.data.labels import some
     from jcmspl.datasets.arrays import load_classes
     from jcmspl.io.atomic import open_atomically
 
@@ -71,6 +80,13 @@ def run(arguments: argparse.Namespace) -> None:
     recogniser = model.recogniser(class_vectors=given, candidates=_candidates(arguments.candidates, by_text))
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
+    if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):
+        changed = [label for label in recogniser.labels.tolist() if without_formula(label) != label]
+        if changed:
+            say(
+                arguments,
+                f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
+            )
     X, rows = _samples(arguments, model.n_features_in_)
     named = _named(recogniser, X, rows, arguments)
     if output is None:
@@ -136,10 +152,21 @@ def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any
 def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
     ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
     columns = ("label", "score") if arguments.scores else ("label",)
-    writer = csv.writer(file, lineterminator="\n")
+    writer, is_terminal = csv.writer(file, lineterminator="\n"), file.isatty()
     writer.writerow(["row", *(name + rank for name in columns for rank in ranks)])
     for row, labels, scores in _each(named):
-        writer.writerow([row, *labels, *(f"{score:.9g}" for score in scores if arguments.scores)])
+        writer.writerow(
+            [
+                row,
+                *(_cell(label, is_terminal, arguments) for label in labels),
+                *(f"{score:.9g}" for score in scores if arguments.scores),
+            ]
+        )
+
+
+def _cell(label: Any, is_terminal: bool, arguments: argparse.Namespace) -> Any:
+    cell = label if arguments.exact_labels else without_formula(label)
+    return printable(cell) if is_terminal and isinstance(cell, str) else cell
 
 
 def _write_json(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:

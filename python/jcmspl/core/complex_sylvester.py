@@ -93,8 +93,9 @@ class _Triangular:
 
 
 def _exponent(a: Matrix) -> int:
-    """Return the power of two above the largest part of an element; 0 if all are zero."""
-    return int(np.frexp(max(np.abs(a.real).max(initial=0), np.abs(a.imag).max(initial=0)))[1])
+    """Return the power of two above the largest part of an element; if all are zero one that is below any other."""
+    largest = max(np.abs(a.real).max(initial=0), np.abs(a.imag).max(initial=0))
+    return int(np.frexp(largest)[1]) if largest else -2000
 
 
 def _times_power(a: npt.NDArray[Any], exponent: int) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 
 Label = Hashable
@@ -35,7 +36,7 @@ def as_label_list(labels: Any, name: str = "y") -> list[Label]:
             hash(value)
         except TypeError:
             raise TypeError(
-                f"{name} holds {value!r} at position {position}, which cannot be a label: "
+                f"{name} holds {quoted(value)} at position {position}, which cannot be a label: "
                 "labels are strings, numbers or other hashable values"
             ) from None
         if _is_missing(value):
@@ -118,5 +119,4 @@ def numbered(labels: Iterable[Label], classes: Iterable[Label]) -> IntArray:
 
 def some(labels: Sequence[Label], most: int = 3) -> str:
     """Return the first few labels for a message."""
-    shown = ", ".join(repr(label) for label in labels[:most])
-    return shown + (", ..." if len(labels) > most else "")
+    return ", ".join(map(quoted, labels[:most])) + (", ..." if len(labels) > most else "")

@@ -81,7 +81,7 @@ class Elements:
         word = struct.unpack(f"{self._order}I", flags[:4])[0]
         kind = word & 0xFF
         shape = () if kind == OPAQUE else self._shape()
-        return Header(self._content(_LONGEST_NAMES)[1].decode("ascii"), kind, bool(word & 0x800), shape)
+        return Header(_name(self._content(_LONGEST_NAMES)[1]), kind, bool(word & 0x800), shape)
 
     def _shape(self) -> tuple[int, ...]:
         kind, content = self._content(4 * _MOST_AXES)
@@ -128,7 +128,7 @@ class Elements:
         if length < 1 or len(names) % length:
             raise ValueError("the names of the fields of a structure have no length")
         parts = (names[first : first + length] for first in range(0, len(names), length))
-        return [part.split(b"\0")[0].decode("ascii") for part in parts]
+        return [_name(part.split(b"\0")[0]) for part in parts]
 
     def skip(self, size: int) -> None:
         """Pass over some bytes."""
@@ -187,6 +187,13 @@ class Elements:
 
     def _end_too_early(self) -> int:
         raise DatasetError(f"{self._path} is cut short or damaged: it ends within a variable")
+
+
+def _name(content: bytes) -> str:
+    name = content.decode("ascii")
+    if not name.isprintable():
+        raise ValueError(f"a variable has the name {name!r:.50}")
+    return name
 
 
 class _Inflated(io.RawIOBase):

@@ -128,12 +128,14 @@ class _OwnContent:
     def dataset(self, name: str, reference: Any = None) -> Any:
         """Return the array of a variable, or the one that a reference in a cell of that variable leads to."""
         found = self._followed(name) if reference is None else self.group[reference]
-        if not isinstance(found, self._h5py.Dataset) or found.shape is None:
+        if not isinstance(found, self._h5py.Dataset):
             raise DatasetError(f"{self._path}: {name} must be an array, but is a {type(found).__name__.lower()}")
         if found.external is not None:
             self._refuse(name, "its numbers are in another file (HDF5 external storage)")
         if found.is_virtual:
             self._refuse(name, "it is put together from other files (an HDF5 virtual dataset)")
+        if found.shape is None:  # only now: to tell a shape, the library may open those other files
+            raise DatasetError(f"{self._path}: {name} must be an array, but holds nothing")
         require_stored(self._path, name, _n_bytes(found), found.id.get_storage_size())
         return found
 

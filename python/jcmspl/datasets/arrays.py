@@ -18,6 +18,7 @@ from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array
+from jcmspl.support.shown import listed, quoted
 
 #: The kinds of files that hold each part of a data set.
 SUFFIXES = {
@@ -151,7 +152,7 @@ def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSo
             return X, _read_labels(labels)
         key = next((key for key in columns if key in there), None)
         if key is None:
-            raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
+            raise DatasetError(f"{path} has no array {quoted(column or 'labels')}: it holds {listed(there)}")
         return X, reader.array(key, len(X))
     if path.suffix in (".csv", ".parquet"):
         text_column = None if apart else columns
@@ -164,7 +165,7 @@ def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSo
 def _feature_key(path: Path, there: list[str]) -> str:
     key = next((key for key in ("features", "X") if key in there), there[0] if len(there) == 1 else None)
     if key is None:
-        raise DatasetError(f"{path} has no array 'features': it holds {', '.join(there) or 'nothing'}")
+        raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
     return key
 
 
@@ -215,15 +216,17 @@ def _read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
         if len(entries) != n_samples:
             raise DatasetError(f"{path} names the parts of {len(entries)} samples, but there are {n_samples}")
     else:
-        raise DatasetError(f"{path} must have one column, or the columns 'row' and 'part', but starts with {rows[0]}")
+        raise DatasetError(
+            f"{path} must have one column, or the columns 'row' and 'part', but starts with {listed(rows[0])}"
+        )
     parts: dict[str, list[int]] = {name: [] for name in PARTS}
     for row_text, name in entries:
         if name == _UNUSED:
             continue
         if name not in parts or not row_text.isdecimal():
             raise DatasetError(
-                f"{path} holds {name!r} for row {row_text!r}, but a row is a number from 0 and a part one of "
-                f"{', '.join(PARTS)} or {_UNUSED}"
+                f"{path} holds {quoted(name)} for row {quoted(row_text)}, but a row is a number from 0 and a part "
+                f"one of {', '.join(PARTS)} or {_UNUSED}"
             )
         parts[name].append(int(row_text))
     return {name: np.array(numbers, dtype=np.int64) for name, numbers in parts.items()}

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.shown import listed, printable, shown
 
 # Deflate, the compression of all these files, makes no more bytes than this of one.
 _DEFLATED = 1032
@@ -15,6 +16,9 @@ _SMALL = 2**20  # a claim that does no harm, true or not
 
 class DatasetError(ValueError):
     """A data set, or a file of one, that cannot be used; the message says which and why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))  # what is wrong may be in the names that it tells
 
 
 @contextmanager
@@ -39,7 +43,7 @@ def decoding(path: Path, kind: str) -> Iterator[None]:
         detail = f" ({error})" if str(error) else ""
         raise MemoryError(f"there is not enough memory to read {path}{detail}") from None
     except Exception as error:
-        detail = (str(error) or type(error).__name__).splitlines()[0]
+        detail = shown((str(error) or type(error).__name__).splitlines()[0], 200)
         raise DatasetError(f"{path} is not {kind}, or it is damaged or cut short ({detail})") from error
 
 
@@ -66,7 +70,7 @@ def require_keys(path: Path, wanted: Iterable[str], found: Iterable[str]) -> Non
     there = list(found)
     missing = [name for name in wanted if name not in there]
     if missing:
-        raise DatasetError(f"{path} lacks {', '.join(missing)}: it holds {', '.join(sorted(there)) or 'nothing'}")
+        raise DatasetError(f"{path} lacks {', '.join(missing)}: it holds {listed(sorted(there)) or 'nothing'}")
 
 
 def _bytes(number: float) -> str:

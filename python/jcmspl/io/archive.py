@@ -16,6 +16,7 @@ from safetensors.numpy import save
 
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.regular import require_file
+from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 
 _FORMAT = "jcmspl model"
@@ -23,6 +24,9 @@ _FORMAT = "jcmspl model"
 
 class ModelFileError(ValueError):
     """A file that holds no model that this version can read."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))  # what is wrong may be in the names that it tells
 
 
 @dataclass(frozen=True, eq=False)

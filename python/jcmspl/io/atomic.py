@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
+import io
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
-
-# Only who writes meets these; they come without the name of a file.
-_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+from typing import Any, BinaryIO
 
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
@@ -37,30 +34,41 @@ def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     # The name is known before there is such a file: whatever happens from then on, it can be removed.
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with open(
-            part, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else 0o600)
-        ) as file:
+        with _saying(wanted):
+            raw = _Part(part, wanted, 0o666 if mode is None else 0o600)
+        with io.BufferedWriter(raw) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(part, mode)
-        os.replace(part, path)
-    except BaseException as error:
+            with _saying(wanted):
+                os.fsync(file.fileno())
+        with _saying(wanted):
+            if mode is not None:
+                os.chmod(part, mode)
+            os.replace(part, path)
+    except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
-        if isinstance(error, OSError) and (error.filename == str(part) or is_full(error)):
-            raise _about(wanted, error) from error
         raise
 
 
-def is_full(error: OSError) -> bool:
-    """Whether there is no room for what is written."""
-    return error.filename is None and error.errno in _FULL
+class _Part(io.FileIO):
+    """A new file that names what it is a part of when it cannot be written."""
+
+    def __init__(self, part: Path, wanted: Path, mode: int) -> None:
+        self._wanted = wanted
+        super().__init__(part, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+
+    def write(self, data: Any) -> int:
+        with _saying(self._wanted):
+            return super().write(data)
 
 
-def _about(wanted: Path, error: OSError) -> OSError:
-    """Return the error as a sentence about the file that was asked for."""
-    named = type(error)(f"{wanted} cannot be written: {error.strerror}")
-    named.errno = error.errno
-    return named
+@contextlib.contextmanager
+def _saying(wanted: Path) -> Iterator[None]:
+    """Turn what the system says into a sentence about the file that was asked for."""
+    try:
+        yield
+    except OSError as error:
+        named = type(error)(f"{wanted} cannot be written: {error.strerror}")
+        named.errno = error.errno
+        raise named from error

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.support.names import GROUPS as GROUPS
+from jcmspl.support.shown import quoted
 
 
 def candidate_table(
@@ -76,7 +77,8 @@ def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, ca
     if isinstance(candidates, str):
         if candidates not in GROUPS:
             raise ValueError(
-                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is {candidates!r}"
+                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is "
+                f"{quoted(candidates)}"
             )
         if candidates == "seen":
             return trained

@@ -10,6 +10,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 
 
@@ -48,7 +49,7 @@ def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> No
     if len(same):
         one, two = (list(table)[order[same[0] + i]] for i in range(2))
         warn_user(
-            f"the classes {one!r} and {two!r} have the same class vector after {normalisation.name!r} and cannot be "
-            "told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
+            f"the classes {quoted(one)} and {quoted(two)} have the same class vector after {normalisation.name!r} and "
+            "cannot be told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
             RuntimeWarning,
         )

@@ -26,6 +26,7 @@ from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted
 from jcmspl.support.state import changes, reads
 from jcmspl.support.warn import OneWarning
 
@@ -363,7 +364,8 @@ class Learner(Fitted, BaseEstimator):
         labels = collected.labels if table is None else table.own_labels(collected.labels)
         if len(labels) < 2:
             raise ValueError(
-                f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
+                f"y holds only one class, {quoted(labels[0])}: learning to recognise needs samples of at least "
+                "two classes"
             )
         known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]

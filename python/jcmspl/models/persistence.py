@@ -22,6 +22,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
@@ -134,7 +135,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
-        raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
+        raise ModelFileError(
+            f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
+        )
     model: ZeroShotClassifier = model_class(**parameters)
     model._check_parameters()
 
@@ -183,7 +186,9 @@ def _model_class(name: Any) -> Any:
     try:
         return registry.get(name)
     except (ValueError, TypeError):
-        raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load") from None
+        raise ModelFileError(
+            f"{quoted(name)} is no kind of model that this version of jcmspl can save or load"
+        ) from None
 
 
 def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
@@ -226,7 +231,8 @@ def _encoded(label: Label) -> list[Any]:
     kind = type(label).__name__
     if _LABEL_TYPES.get(kind) is not type(label) or label in (float("inf"), float("-inf")):
         raise ValueError(
-            f"the label {label!r} cannot be saved: labels in files are strings, numbers or booleans (or use pickle)"
+            f"the label {quoted(label)} cannot be saved: labels in files are strings, numbers or booleans "
+            "(or use pickle)"
         )
     return [kind, label]
 
@@ -234,6 +240,6 @@ def _encoded(label: Label) -> list[Any]:
 def _decoded(item: Any) -> Label:
     kind, value = item
     if _LABEL_TYPES.get(kind) is not type(value):
-        raise ModelFileError(f"the label {value!r} is not of the type {kind!r}")
+        raise ModelFileError(f"the label {quoted(value)} is not of the type {quoted(kind)}")
     label: Label = value
     return label

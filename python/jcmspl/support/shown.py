@@ -28,7 +28,7 @@ def shown(name: object, most: int = LONG) -> str:
 
 def quoted(label: Any) -> str:
     """Return a label as Python would write it, so that text and numbers are told apart."""
-    if type(label).__module__ == "numpy" and hasattr(label, "item"):
+    if type(label).__module__ == "numpy" and not getattr(label, "shape", None):
         label = label.item()  # 'zero' and not np.str_('zero')
     return repr(shortened(label)) if isinstance(label, str) else shown(repr(label))
 

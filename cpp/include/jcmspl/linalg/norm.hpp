@@ -7,11 +7,12 @@
 
 namespace jcmspl {
 
-// The power of two above the largest element; 0 if all are zero.
+// The power of two above the largest element; if all are zero one that is below any other.
 template <class M>
 int exponent_of(const M& x) {
-  int exponent = 0;
-  if (x.size() > 0) std::frexp(x.cwiseAbs().maxCoeff(), &exponent);
+  int exponent = -2000;
+  const auto largest = x.size() > 0 ? x.cwiseAbs().maxCoeff() : 0;
+  if (largest != 0) std::frexp(largest, &exponent);
   return exponent;
 }
 

@@ -17,7 +17,9 @@ class Statistics:
     def __init__(self, n_features: int, n_classes: int) -> None: ...
     @staticmethod
     def from_arrays(gram: _F64, class_sums: _F64, counts: _I64) -> Statistics: ...
-    def update(self, X: _F32 | _F64, labels: _I64, unit_rows: bool, first_row: int = 0) -> None: ...
+    def update(
+        self, X: _F32 | _F64, labels: _I64, unit_rows: bool, roots: bool = False, first_row: int = 0
+    ) -> None: ...
     def add(self, other: Statistics) -> None: ...
     def subtract(self, other: Statistics) -> None: ...
     @property
@@ -159,10 +161,16 @@ def fold(
     metric: Metric,
 ) -> tuple[_F64, _F64]: ...
 def top_k(
-    X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], k: int, unit_rows: bool, n_threads: int
+    X: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    bias: npt.NDArray[Any],
+    k: int,
+    unit_rows: bool,
+    roots: bool,
+    n_threads: int,
 ) -> tuple[_I64, npt.NDArray[Any]]: ...
 def affine_scores(
-    X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], unit_rows: bool
+    X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], unit_rows: bool, roots: bool
 ) -> npt.NDArray[Any]: ...
 def nearest(
     X: npt.NDArray[Any], prototypes: npt.NDArray[Any], k: int, metric: Metric, n_threads: int

@@ -1,13 +1,14 @@
 """Normalisation of features and class vectors, named by its axis and fitted on training data only.
 
-A normalisation is ``z = T (x / |x| - shift) / scale``, each part of it optional. Fitting needs nothing but sufficient
-statistics, so the samples are read once; applying it folds into the weights of a recogniser.
+A normalisation is ``z = T (r / |r| - shift) / scale``, each part of it optional; r is x or its signed root. Fitting
+needs nothing but sufficient statistics, so the samples are read once; applying it folds into the weights of a
+recogniser, all but the root and the length.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from jcmspl.data import whitening
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
+from jcmspl.support.names import POWERS
+from jcmspl.support.scaling import Scaling, signed_root
 from jcmspl.support.warn import warn_user
 
 # Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
@@ -43,14 +46,37 @@ def parse_normalisation(name: Any, parameter: str, names: tuple[str, ...] = NORM
     return (True, rest or "none") if first == "sample_l2" else (False, plain)
 
 
-def parse_feature_normalisation(name: Any, parameter: str = "feature_normalisation") -> tuple[bool, str]:
-    """Return the same for samples, which may be whitened as well."""
-    return parse_normalisation(name, parameter, FEATURE_NORMALISATIONS)
+class FeatureSteps(NamedTuple):
+    """What the name of a normalisation of samples says: ``power`` is None where the samples decide it."""
+
+    power: bool | None
+    unit_rows: bool
+    column: str
+    whiten: bool
+
+    def scaling(self, power: bool) -> Scaling:
+        """Return what is done to samples first, when the samples have decided."""
+        return Scaling(self.unit_rows, power if self.power is None else self.power)
+
+
+def parse_feature_normalisation(name: Any, parameter: str = "feature_normalisation") -> FeatureSteps:
+    """Return what is done to samples: roots of values first, the same as to class vectors, whitening last."""
+    plain: Any = name
+    power: bool | None = False
+    if isinstance(name, str):
+        first, _, rest = name.replace(" ", "").partition("+")
+        if first in POWERS:
+            plain, power = rest or "none", None if first == POWERS[1] else True
+    try:
+        unit_rows, column = parse_normalisation(plain, parameter, FEATURE_NORMALISATIONS)
+    except ValueError as error:
+        raise ValueError(f"{error} (any of them may start with 'power+' or 'auto_power+')") from None
+    return FeatureSteps(power, unit_rows, column.removesuffix(_WHITEN), column.endswith(_WHITEN))
 
 
 @dataclass(frozen=True, eq=False)
 class Normalisation:
-    """A fitted normalisation: ``z = T (x / |x| - shift) / scale``.
+    """A fitted normalisation: ``z = T (r / |r| - shift) / scale``.
 
     ==================  ==============================================================================
     name                what it does
@@ -65,6 +91,8 @@ class Normalisation:
     sample_l2+...       sample_l2 first, then one of the last five
     center+whiten       center, then T: :mod:`jcmspl.data.whitening`; the mean square length is 1 (samples only, also
                         with sample_l2 first)
+    power+...           first of all the signed root of each value, sign(x) |x| ** 0.5; then one of these (samples only)
+    auto_power+...      the same if no value of the first samples is negative, else without it
     ==================  ==============================================================================
 
     Columns that are constant are centred and not divided. With the last two the weights of a model mean the same
@@ -72,10 +100,15 @@ class Normalisation:
     """
 
     name: str
-    unit_rows: bool
+    scaling: Scaling
     shift: Float64Array
     scale: Float64Array
     whitening: Float64Array | None = None
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether rows are scaled to length one."""
+        return self.scaling.unit_rows
 
     @classmethod
     def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
@@ -87,15 +120,19 @@ class Normalisation:
         cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE
     ) -> tuple[Normalisation, Statistics]:
         """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it."""
-        unit_rows, step = parse_feature_normalisation(name)
-        if unit_rows != statistics.unit_rows:
-            raise ValueError(f"feature_normalisation={name!r} needs statistics made with unit_rows={unit_rows}")
+        steps = parse_feature_normalisation(name)
+        scaling = steps.scaling(statistics.power)
+        for option in ("unit_rows", "power"):
+            if getattr(scaling, option) != getattr(statistics, option):
+                needed = f"{option}={getattr(scaling, option)}"
+                raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
         n = statistics.n_samples
         squares = statistics.gram.diagonal() / max(n, 1)
         mean = statistics.class_sums.sum(axis=0) / max(n, 1)
-        plain = cls(name.replace(" ", ""), unit_rows, *_column_step(step.removesuffix(_WHITEN), mean, squares, n))
+        resolved = decided_name(name, scaling.power)
+        plain = cls(resolved, scaling, *_column_step(steps.column, mean, squares, n))
         normalised = plain.of_statistics(statistics)
-        if not step.endswith(_WHITEN):
+        if not steps.whiten:
             return plain, normalised
         T = whitening.whitening(normalised, shrinkage)
         if T is None:
@@ -115,7 +152,7 @@ class Normalisation:
         if unit_rows:
             matrix = _unit(matrix)
         mean, squares = matrix.mean(axis=0), np.mean(matrix**2, axis=0)
-        return cls(name.replace(" ", ""), unit_rows, *_column_step(step, mean, squares, len(matrix)))
+        return cls(name.replace(" ", ""), Scaling(unit_rows), *_column_step(step, mean, squares, len(matrix)))
 
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
@@ -138,7 +175,8 @@ class Normalisation:
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""
-        matrix = _unit(rows) if self.unit_rows else rows
+        roots = signed_root(rows) if self.scaling.power else rows
+        matrix = _unit(roots) if self.scaling.unit_rows else roots
         shift = self.shift.astype(rows.dtype)
         moved = matrix - shift
         # What is left of a row that is the mean is rounding, which cosines would take for a direction.
@@ -161,6 +199,15 @@ class Normalisation:
         stretch = 1.0 if self.whitening is None else float(np.linalg.norm(self.whitening))
         largest = float(np.abs(1 / self.scale).max(initial=0))
         return stretch * largest, stretch * float(np.linalg.norm(self.shift / self.scale))
+
+
+def decided_name(name: str, power: bool) -> str:
+    """Return the name of a normalisation of samples with "auto_power" replaced by what the samples decided."""
+    first, _, rest = name.replace(" ", "").partition("+")
+    if first != POWERS[1]:
+        return name.replace(" ", "")
+    parts = [POWERS[0]] * power + [rest] * bool(rest)
+    return "+".join(parts) or "none"
 
 
 def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: int) -> tuple[Float64Array, Float64Array]:

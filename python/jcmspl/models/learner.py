@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -153,7 +152,8 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
             )
-        if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
+        steps = parse_feature_normalisation(self.feature_normalisation)
+        if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
             raise ValueError(
                 f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples "
                 "so far in whether samples are scaled: start anew with fit"
@@ -161,7 +161,7 @@ class Learner(Fitted, BaseEstimator):
         table = self._table_so_far(class_vectors, so_far)
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
         started = time.perf_counter()
-        collector = self._collector(table, so_far.labels if so_far else (), declared)
+        collector = self._collector(table, so_far, declared)
         new = self._read(X, y, collector, reset=so_far is None)
         self._declared = declared
         if solve:
@@ -183,8 +183,8 @@ class Learner(Fitted, BaseEstimator):
         Parameters
         ----------
         statistics : Statistics
-            Made with ``unit_rows=True`` if ``feature_normalisation`` starts with ``sample_l2``. Classes without samples
-            are left out.
+            Made with ``unit_rows=True`` and ``power=True`` if ``feature_normalisation`` has ``sample_l2`` and ``power``
+            in it. Classes without samples are left out.
         classes : array_like of shape (statistics.n_classes,), optional
             The labels of the class numbers of the statistics; by default the numbers themselves.
         class_vectors
@@ -305,17 +305,17 @@ class Learner(Fitted, BaseEstimator):
                 "(only an iterator of (X, y) chunks comes without)"
             )
 
-    def _unit_rows(self) -> bool:
-        return parse_feature_normalisation(self.feature_normalisation)[0]
-
     def _normalisations(self) -> tuple[str, str, float]:
         return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage
 
     def _collector(
-        self, table: ClassTable | None, known: Iterable[Label] = (), declared: set[Label] | None = None
+        self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
     ) -> Collector:
-        progress = bool(self.progress)
-        return Collector(table, unit_rows=self._unit_rows(), progress=progress, known=known, declared=declared)
+        power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
+        known: list[Label] = []
+        if so_far is not None:
+            power, known = so_far.statistics.power, so_far.labels
+        return Collector(table, unit_rows, power, progress=bool(self.progress), known=known, declared=declared)
 
     def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""

@@ -22,6 +22,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
 
@@ -167,7 +168,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
-    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.unit_rows)
+    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
     return model
@@ -193,8 +194,13 @@ def _model_class(name: Any) -> Any:
 
 def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
     name = content[f"{kind}_normalisation"]
-    parse = parse_feature_normalisation if kind == "feature" else parse_normalisation
-    unit_rows, _ = parse(name, f"{kind}_normalisation")
+    if kind == "feature":
+        steps = parse_feature_normalisation(name)
+        if steps.power is None:
+            raise ModelFileError("the normalisation does not say whether it takes roots")
+        scaling = steps.scaling(steps.power)
+    else:
+        scaling = Scaling(parse_normalisation(name, f"{kind}_normalisation")[0])
     if not np.all(arrays[f"{kind}_scale"] > 0):
         raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
     shift, whitening = arrays[f"{kind}_shift"], arrays.get(_WHITENING) if kind == "feature" else None
@@ -202,15 +208,15 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
         check_arrays({_WHITENING: whitening}, {_WHITENING: ("m", "m")}, {"m": len(shift)})
         if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
             raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
-    return Normalisation(name, unit_rows, shift, arrays[f"{kind}_scale"], whitening)
+    return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
 
 
-def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: bool) -> LabelledStatistics | None:
+def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:
     if "gram" not in arrays:
         return None
     sums, counts = {name: arrays[name] for name in _STATISTICS}, arrays["counts"]
     check_arrays(sums, _STATISTICS, {"m": m, "s": len(labels)})
-    statistics = Statistics.from_arrays(**sums, counts=counts, unit_rows=unit_rows)
+    statistics = Statistics.from_arrays(sums["gram"], sums["class_sums"], counts, **scaling._asdict())
     if not np.all(counts > 0) or labels != sorted_labels(dict.fromkeys(labels)):
         raise ModelFileError("the statistics have classes without samples, or not in order")
     return LabelledStatistics(labels, statistics)

@@ -47,7 +47,7 @@ class LinearScorer:
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
         """Return a linear layer of raw samples."""
         weights, offsets = normalisation.folded(self.weights, self.offsets)
-        return LinearRecogniser(weights, offsets + bias, labels, normalisation.unit_rows)
+        return LinearRecogniser(weights, offsets + bias, labels, normalisation.scaling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class NearestScorer(LinearScorer):
         place = partial(_of_raw, self.place, normalisation)
         stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
-            layer.weights, layer.bias, labels, layer.unit_rows, place, stretch, shift, self.prototypes, bias
+            layer.weights, layer.bias, labels, layer.scaling, place, stretch, shift, self.prototypes, bias
         )
 
 
@@ -85,7 +85,7 @@ class FunctionScorer:
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
     """Return what applies a linear map of normalised samples to raw ones."""
     folded, offsets = normalisation.folded(weights, np.zeros(len(weights)))
-    return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
+    return AffineScorer(folded, offsets, **normalisation.scaling._asdict())
 
 
 def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:

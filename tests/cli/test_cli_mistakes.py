@@ -1,6 +1,7 @@
 """The command line with wrong input."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -253,3 +254,42 @@ def test_a_first_line_that_counts_the_columns(model, tmp_path):
     assert len(jcmspl("predict", model, path, "--header", "no").stdout.splitlines()) == 1 + 3
     assert len(jcmspl("predict", model, path, "--header", "yes").stdout.splitlines()) == 1 + 2
     assert "for CSV files" in jcmspl("info", "digits", "--header", "no", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["predikt", "m"], "did you mean predict?"),
+        (["fit", "digits", "-o", "m", "--spce", "visual"], "unknown arguments: --spce visual; did you mean --space?"),
+        (["fit", "digits", "-o", "m", "--space", "visaul"], "did you mean visual?"),
+        (["info", "digits", "--zzz"], "unknown arguments: --zzz\n"),
+        (["info", "digits", "--\x1b[31m"], "unknown arguments: --\\x1b[31m\n"),
+    ],
+)
+def test_words_that_are_unknown(arguments, sentence, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "usage:" not in error
+    assert error.endswith("--help`\n")
+
+
+def test_sentences(model, own, tmp_path, capsys):
+    mine = [str(own / "features.npy"), "--labels", str(own / "labels.txt"), "--classes", str(own / "classes.csv")]
+    swapped = [mine[0], "--labels", mine[4], "--classes", mine[2]]
+    output = ["-o", str(tmp_path / "out")]
+    for arguments, sentence in (
+        (["predict", str(model), mine[0], "--candidates", "unsen"], "no class 'unsen'; did you mean unseen?"),
+        (["predict", str(model), mine[0], "--candidates", "two, fuor"], "no class 'fuor'; did you mean four?"),
+        (["predict", str(model), "digits"], "digits is a data set and not a file of features: .* --part test_unseen"),
+        (["fit", *mine, "--unseen", "25", *output], "fit: the share of unseen classes must be .* but is 25$"),
+        (["fit", *swapped, *output], "classes.csv: .*is this the file of class vectors"),
+        (["fit", "digits", "-o", "x.pkl"], "x.pkl is named like another kind"),
+        (["tune", "digits", "-o", "x.pkl"], "x.pkl is named like another kind"),
+    ):
+        assert main(arguments) == 1
+        error = capsys.readouterr().err
+        assert re.search(sentence, error, re.MULTILINE), error
+        assert len(error.splitlines()) == 1

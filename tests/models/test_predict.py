@@ -364,6 +364,7 @@ def test_classes_that_are_all_far_away_are_still_told_apart(calibration):
     assert not np.array_equal(scorer.recogniser(plain, np.arange(6), bias).scores(X).argmax(axis=1), expected[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:the class vector of .* is all zero")
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("model", [JCMSPL(), RidgeVS(), SAE(), ESZSL()], ids=lambda model: type(model).__name__)
 def test_a_class_of_which_nothing_is_known_wins_no_samples(model, space):

@@ -114,6 +114,15 @@ def refuse_existing(path: str | None, force: bool) -> None:
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
 
 
+def refuse_model(path: str | None, force: bool) -> None:
+    """Refuse a file for a model that exists, or that is named like another kind, before any work is done."""
+    from jcmspl.models.persistence import require_name_of_model
+
+    refuse_existing(path, force)
+    if path is not None:
+        require_name_of_model(path)
+
+
 def refuse_full(folder: Path, force: bool) -> None:
     """Refuse a folder for output that has something in it."""
     if folder.is_dir() and any(folder.iterdir()) and not force:

@@ -12,10 +12,11 @@ from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_header, add_output, refuse_existing, say, show
+from jcmspl.cli._parser import suggestion
 from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, HEADERS, PARTS
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import printable
+from jcmspl.support.shown import printable, quoted
 
 _CHUNK = 8192
 EXAMPLES = """\
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     if suffix not in (".csv", ".npz"):
         raise ValueError(f"predictions are written as .csv or .npz, but the output is {output}")
     model = loaded(arguments)
+    X, rows = _samples(arguments, model.n_features_in_)
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
@@ -87,7 +89,6 @@ def run(arguments: argparse.Namespace) -> None:
                 arguments,
                 f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
             )
-    X, rows = _samples(arguments, model.n_features_in_)
     named = _named(recogniser, X, rows, arguments)
     if output is None:
         (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
@@ -110,7 +111,14 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
         return text
     # a name with commas stands in quotes, or alone
     parts = [text] if text in by_text else next(csv.reader([text], skipinitialspace=True))
-    return [by_text.get(part.strip(), part.strip()) for part in parts]
+    names = [part.strip() for part in parts]
+    unknown = next((name for name in names if name not in by_text), None)
+    if unknown is not None:
+        raise ValueError(
+            f"--candidates takes {', '.join(GROUPS)}, or names of classes, but there is no class {quoted(unknown)}"
+            + suggestion(unknown, [*GROUPS, *by_text])
+        )
+    return [by_text[name] for name in names]
 
 
 def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
@@ -124,7 +132,10 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
         dataset = load_dataset(arguments.samples)
         X, rows = dataset.X, dataset.rows(arguments.part)
     elif Path(arguments.samples).is_dir() or arguments.samples == "digits":
-        raise ValueError(f"{arguments.samples} is not a file of features: of a data set, name the part with --part")
+        raise ValueError(
+            f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
+            "example --part test_unseen"
+        )
     else:
         X = load_features(arguments.samples, arguments.header)
         rows = np.arange(len(X))

@@ -132,9 +132,25 @@ class ClassTable:
             count = len(dict.fromkeys(wanted))
             raise ValueError(
                 f"there are no class vectors for {len(missing)} of the {count} classes in {name}: {some(missing)} "
-                f"(there are for {some(list(self), 5)})"
+                f"(there are for {some(list(self), 5)}){self._why(missing)}"
             )
         return np.array([self._position[label] for label in wanted], dtype=np.int64)
+
+    def _why(self, missing: list[Label]) -> str:
+        """Return what may be the matter with labels that have no vector, as the end of a sentence."""
+        alike = {str(label): label for label in self}
+        twin = next((label for label in missing if str(label) in alike), None)
+        if twin is not None:
+            other = alike[str(twin)]
+            return (
+                f": their types differ, {quoted(twin)} is of type {type(twin).__name__} and {quoted(other)} of type "
+                f"{type(other).__name__}, so make them the same, for example with y.astype({type(other).__name__})"
+            )
+        by_number = list(self) == list(range(self.n_classes))
+        columns = self.attributes or (range(self.n_attributes) if by_number else ())
+        if all(label in columns for label in missing):
+            return ": if classes are the columns of class_vectors and not its rows, pass its transpose, class_vectors.T"
+        return ""
 
     def own_labels(self, labels: Iterable[Label]) -> list[Label]:
         """Return the labels as this table has them: 1.0 becomes 1 if that is the name of the class."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import inspect
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from jcmspl.support.names import HEADERS
 from jcmspl.support.shown import quoted, shown
 
 _BLOCK = 4096  # lines
+_SAFE_PYARROW = 17  # as in pyproject.toml
 # What stands above names of classes, but names none.
 _HEADS_OF_NAMES = ("", "class", "classes", "label", "labels", "name", "names")
 
@@ -72,11 +72,18 @@ def read_csv(path: Path, text_column: Column | None = None, *, header: str = "au
     return Table(columns, np.concatenate(blocks), None if position is None else texts)
 
 
-def read_text_rows(path: Path) -> list[list[str]]:
-    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out."""
+def read_text_rows(path: Path, *, whole_lines: bool = False) -> list[list[str]]:
+    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out.
+
+    Where whole lines are wanted, a comma is part of the text, whether it stands in quotes or not.
+    """
     require_file(path)
     with decoding(path, "a text file"):
-        rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
+        if whole_lines:
+            with path.open(encoding="utf-8-sig") as file:
+                rows = [[_unquoted(line.strip())] for line in file]
+        else:
+            rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
     while rows and rows[-1] == [""]:
         rows.pop()
     return rows
@@ -85,14 +92,9 @@ def read_text_rows(path: Path) -> list[list[str]]:
 def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
     """Read a parquet file of numbers, a batch at a time; one column may hold texts."""
     require_file(path)
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+    parquet = _import_parquet(path)
     with decoding(path, "a parquet file"):
-        # the option came with pyarrow 15
-        can_verify = "page_checksum_verification" in inspect.signature(parquet.ParquetFile).parameters
-        file = parquet.ParquetFile(path, **({"page_checksum_verification": True} if can_verify else {}))
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
         columns = [str(name) for name in file.schema_arrow.names]
         position = _position(path, columns, len(columns), text_column)
         texts: list[Any] = []
@@ -116,6 +118,22 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
         if done != n_rows or (position is not None and len(texts) != n_rows):
             raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but {done:,} are there")
     return Table(kept, numbers, None if position is None else texts)
+
+
+def _import_parquet(path: Path) -> Any:
+    """Return pyarrow's module, or say how to get it."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+    # a damaged file may end the process in older ones, and before 14.0.1 a file could have code run
+    if int(pyarrow.__version__.partition(".")[0]) < _SAFE_PYARROW:
+        raise ImportError(
+            f"{path} is a parquet file, which needs pyarrow {_SAFE_PYARROW} or newer, but there is "
+            f"{pyarrow.__version__}: pip install 'jcmspl[data]'"
+        )
+    return parquet
 
 
 def _n_rows(path: Path, metadata: Any) -> int:
@@ -142,6 +160,11 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(file)
         for cells in reader:
             yield reader.line_num, cells
+
+
+def _unquoted(text: str) -> str:
+    cells = next(csv.reader([text]), [""])
+    return cells[0].strip() if len(cells) == 1 else text
 
 
 def _require_commas(path: Path, first: Sequence[str]) -> None:

@@ -85,7 +85,8 @@ def load_arrays(
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
         classes.positions(y.tolist(), "y")  # if it is these that are wrong, it is not the split
-        if split is None:
+    if split is None:
+        with about(None):
             split = make_split(y, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
     parts = split if isinstance(split, Mapping) else _read_split(Path(split), len(X))
     with about(path if isinstance(split, Mapping) else Path(split)):
@@ -111,7 +112,10 @@ def load_classes(value: Any, header: str = "auto") -> ClassTable:
         if path.suffix == ".csv":
             table = read_csv(path, 0, header=header)
             if not table.numbers.size:
-                raise DatasetError(f"{path} has a single column: after the name of a class comes its vector")
+                raise DatasetError(
+                    f"{path} has a single column, but after the name of a class comes its vector: is this the file of "
+                    "labels, which is another option (labels, --labels)?"
+                )
             return ClassTable(table.texts, table.numbers, table.columns)
         if path.suffix == ".npy":
             return ClassTable.of(open_npy(path))
@@ -175,12 +179,21 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
     if not _is_path(labels):
         return labels
     path = Path(labels)
+    swapped = "is this the file of class vectors, which is another option (class_vectors, --classes)?"
     if path.suffix == ".npy":
-        return np.array(open_npy(path))
-    rows = read_text_rows(path)
+        array = np.array(open_npy(path))
+        if array.ndim == 2 and array.shape[1] > 1:
+            raise DatasetError(
+                f"{path} has the shape {array.shape}, but one label for each sample is expected: {swapped}"
+            )
+        return array
+    rows = read_text_rows(path, whole_lines=path.suffix == ".txt")
     wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)
     if wide is not None:
-        raise DatasetError(f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected")
+        raise DatasetError(
+            f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected: a label with commas "
+            f"stands in quotes; or {swapped}"
+        )
     texts = [cells[0] for cells in rows]
     return texts[1:] if texts and texts[0].lower() in _LABEL_COLUMNS else texts
 

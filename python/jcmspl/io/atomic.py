@@ -24,7 +24,7 @@ def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     if wanted.is_dir():
         raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
     if os.path.lexists(wanted) and not overwrite:
-        raise FileExistsError(f"{wanted} exists already: choose another name or allow it to be overwritten")
+        raise FileExistsError(f"{wanted} exists already: choose another name, or replace it with overwrite=True")
     path = wanted.resolve()  # what a link points to is replaced, not the link
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.support.shown import quoted
@@ -38,6 +40,32 @@ def warn_of_lost_digits(raw: Statistics, training: TrainingData) -> None:
             "than 1 part in 30,000, so centring loses most of their digits: subtract a constant from them first"
         )
         warn_user(message, RuntimeWarning)
+
+
+def warn_of_zero_vectors(table: ClassTable) -> None:
+    """Warn of classes whose vectors say nothing."""
+    empty = [label for label, vector in zip(table, table.vectors, strict=True) if not vector.any()]
+    if empty:
+        warn_user(
+            f"the class vector of {some(empty)} is all zero, so nothing is known of that class: check where the vector "
+            "comes from",
+            RuntimeWarning,
+        )
+
+
+def warn_of_transposed(table: ClassTable, labels: Sequence[Label]) -> None:
+    """Warn of an array that has as many columns as there are classes, and rows for more.
+
+    The labels of an array are its row numbers, so that its transpose may fit as well. A square one cannot be told.
+    """
+    by_number = table.attributes is None and list(table) == list(range(table.n_classes))
+    if by_number and table.n_classes > table.n_attributes == table.positions(labels).max() + 1:
+        warn_user(
+            f"class_vectors has {table.n_classes} rows and {table.n_attributes} columns, and y holds the classes up to "
+            f"{table.n_attributes - 1}: if classes are its columns, pass class_vectors.T; if they are its rows, name "
+            "the attributes, ClassTable(labels, vectors, attributes)",
+            RuntimeWarning,
+        )
 
 
 def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> None:

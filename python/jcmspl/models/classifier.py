@@ -15,6 +15,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
 from jcmspl.models.candidates import candidate_table, unseen_in
+from jcmspl.models.cautions import warn_of_zero_vectors
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
@@ -364,6 +365,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         Parameters
         ----------
         path : str or Path
+            Any name but that of another kind of file, such as ``model.pkl``.
         statistics : bool, default False
             Whether to include the statistics of the samples, (n_features, n_features), which :meth:`partial_fit` needs
             to go on.
@@ -422,6 +424,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
+        if class_vectors is not None:
+            warn_of_zero_vectors(table)
         handicap = as_number(self._bias_in(space) if seen_bias is None else seen_bias, "seen_bias")
         mixed = is_seen.any() and not is_seen.all()
         if mixed and seen_bias is None and not self._is_biased_in(space):

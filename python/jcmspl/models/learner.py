@@ -19,7 +19,7 @@ from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_no
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
-from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
+from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
@@ -241,6 +241,7 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
+        warn_of_zero_vectors(table)
         self.class_table_ = self.class_table_.updated(table)
         self._table = self._table.updated(table)
         return self
@@ -371,6 +372,9 @@ class Learner(Fitted, BaseEstimator):
         vectors = known.vectors[: len(labels)]
         training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
         warn_of_lost_digits(raw, training)
+        warn_of_zero_vectors(known)
+        if table is not None:
+            warn_of_transposed(table, labels)
         warn_of_equal_vectors(known, training.classes)
         self._become(*self._solved(training), training)
         self.classes_ = label_array(labels)

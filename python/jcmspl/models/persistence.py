@@ -44,12 +44,29 @@ _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
+# Endings of files that a model cannot be.
+_OTHER_KINDS = (
+    ".pkl",
+    ".pickle",
+    ".joblib",
+    ".npy",
+    ".npz",
+    ".mat",
+    ".h5",
+    ".hdf5",
+    ".onnx",
+    ".pt",
+    ".pth",
+    ".csv",
+    ".json",
+)
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
 def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overwrite: bool) -> None:
     """Write a fitted model."""
     check_is_fitted(model)
+    require_name_of_model(path)
     if _model_class(type(model).__name__) is not type(model):
         raise ValueError(
             f"this {type(model).__name__} is not the one that files know by that name (it was defined again since, or "
@@ -92,6 +109,15 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "timings": model.timings_,
     }
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
+
+
+def require_name_of_model(path: str | Path) -> None:
+    """Refuse a name by which others would take the file for what it is not."""
+    if Path(path).suffix.lower() in _OTHER_KINDS:
+        raise ValueError(
+            f"a model is saved as a safetensors file, but {path} is named like another kind: name it .safetensors "
+            "(pickle.dump(model, file) writes a pickle, model.recogniser().to_onnx(path) an ONNX file)"
+        )
 
 
 def load(path: str | Path) -> ZeroShotClassifier:

@@ -37,7 +37,7 @@ def test_statistics_that_differ_in_roots_do_not_merge():
 def test_values_whose_squares_overflow_have_roots_whose_squares_do_not():
     X = np.array([[1e280, -1e280], [4.0, 9.0]])
     assert_allclose(Statistics.from_samples(X, [0, 1], power=True).class_sums, [[1e140, -1e140], [2, 3]])
-    with pytest.raises(ValueError, match="too large|overflow|beyond|large"):
+    with pytest.raises(ValueError, match="too large"):
         Statistics.from_samples(X, [0, 1])
 
 
@@ -104,14 +104,14 @@ def test_a_stream_decides_by_its_first_block(tmp_path):
 
 def test_files_and_layers(tmp_path):
     model = JCMSPL(feature_normalisation="auto_power+sample_l2+center+whiten", space="visual")
-    model.fit(POSITIVE, ZOO.y, class_vectors=ZOO.table).save(tmp_path / "m")
+    model.fit(POSITIVE, ZOO.y, class_vectors=ZOO.table).save(tmp_path / "m", statistics=True)
     expected = model.decision_function(POSITIVE_NEW, candidates="unseen")
     again = load(tmp_path / "m")
     assert_array_equal(again.decision_function(POSITIVE_NEW, candidates="unseen"), expected)
     assert again.statistics_.power
     assert again.feature_normalisation == "auto_power+sample_l2+center+whiten"
     onnx = pytest.importorskip("onnx.reference", reason="onnx is not installed")
-    model.to_onnx(tmp_path / "m.onnx", candidates="unseen")
+    model.recogniser(candidates="unseen").to_onnx(tmp_path / "m.onnx")
     (scores, _) = onnx.ReferenceEvaluator(str(tmp_path / "m.onnx")).run(
         None, {"features": POSITIVE_NEW.astype(np.float32)}
     )

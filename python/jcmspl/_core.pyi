@@ -160,6 +160,7 @@ def fold(
     space: Space,
     metric: Metric,
 ) -> tuple[_F64, _F64]: ...
+def allow_portable_screen(allowed: bool) -> None: ...
 def top_k(
     X: npt.NDArray[Any],
     weights: npt.NDArray[Any],

@@ -37,7 +37,7 @@ class ClassicMat(MatFile):
         with decoding(path, KIND), path.open("rb") as file:
             start = file.read(_START)
             if start[124:] not in _ORDERS:
-                raise ValueError("it does not say that it is of version 5 to 7.3")
+                raise ValueError("it is not of version 5 to 7.3: save an older file anew, with -v7")
             self._order = _ORDERS[start[124:]]
             position = _START
             while position < self._size:

@@ -17,19 +17,21 @@ namespace {
 std::vector<std::int64_t> copied(const Labels& labels) { return {labels.data(), labels.data() + labels.size()}; }
 
 template <class T>
-void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, Index first_row) {
+void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, bool roots,
+            Index first_row) {
   require(x.ndim() == 2 && labels.ndim() == 1 && x.shape(0) == labels.shape(0), "expected a label for each sample");
   const Samples<T> chunk = samples(x);
+  const Scaling scaling{roots, unit_rows};
   const std::vector<std::int64_t> own_labels = copied(labels);
   const std::int64_t* label_data = own_labels.data();
   py::gil_scoped_release release;
   try {
     // A large chunk is summed up outside the lock, where it may poll for signals.
     if (chunk.rows > self.block_rows) {
-      Statistics part = Statistics::of(chunk, label_data, self.n_classes, unit_rows, SignalPoll());
+      Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll());
       self.with([&](Statistics& total) { total.add(std::move(part)); });
     } else {
-      self.with([&](Statistics& total) { total.update(chunk, label_data, unit_rows, [] {}); });
+      self.with([&](Statistics& total) { total.update(chunk, label_data, scaling, [] {}); });
     }
   } catch (const BadValue& e) {
     throw BadValue(first_row + e.row, e.finite);
@@ -86,9 +88,9 @@ void register_statistics(py::module_& m) {
       .def_static("from_arrays", &from_arrays, py::arg("gram").noconvert(), py::arg("class_sums").noconvert(),
                   py::arg("counts").noconvert())
       .def("update", &update<float>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0)
       .def("update", &update<double>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0)
       .def(
           "add",
           [](SharedStatistics& self, SharedStatistics& other) {

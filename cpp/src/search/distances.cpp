@@ -168,7 +168,7 @@ private:
   std::optional<std::vector<Index>> search_by_screen(const Samples<T>& samples, std::int64_t* indices, T* keys) const {
     const bool pays = Screen<double>::pays(samples.rows, samples.cols, prototypes_.cols(), n_best_);
     if (!pays || !ranking_.exists) return std::nullopt;
-    const QueryReader<double, T> reader(samples, &ranking_.origin, false);
+    const QueryReader<double, T> reader(samples, &ranking_.origin, {});
     const ConstView<double> centred{ranking_.centred.data(), samples.cols, prototypes_.cols(),
                                     Eigen::OuterStride<>(samples.cols)};
     const Screen<double> screen(centred, ranking_.bias, ranking_.fixed.maxCoeff(), mean_of_first(reader), n_threads_,
@@ -178,7 +178,7 @@ private:
   }
 
   void search_by_product(const Samples<T>& samples, std::int64_t* indices, T* keys) {
-    QueryReader<double, T> reader(samples, &ranking_.origin, false);
+    QueryReader<double, T> reader(samples, &ranking_.origin, {});
     const Index step = std::min(sample_block, samples.rows), width = std::min(prototype_block, prototypes_.cols());
     const Index limit = 2 * (n_best_ + std::clamp<Index>(prototypes_.cols() / 16, 64, 4096));
     std::vector<Shortlist> lists(static_cast<std::size_t>(step), Shortlist(n_best_, limit));

@@ -92,11 +92,11 @@ struct ProductScores {
 };
 
 template <class T>
-void search(const AffineScorer<T>& scorer, const Samples<T>& samples, bool unit_rows, Index n_best,
+void search(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling scaling, Index n_best,
             std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
-  QueryReader<T, T> reader(samples, nullptr, unit_rows);
+  QueryReader<T, T> reader(samples, nullptr, scaling);
   const auto by_product = [&](const Samples<T>& some, std::int64_t* found, T* scores) {
-    QueryReader<T, T> some_reader(some, nullptr, unit_rows);
+    QueryReader<T, T> some_reader(some, nullptr, scaling);
     search_by_product(scorer, some_reader, n_best, found, scores, poll);
   };
   const auto rest = [&]() -> std::optional<std::vector<Index>> {
@@ -113,14 +113,14 @@ void search(const AffineScorer<T>& scorer, const Samples<T>& samples, bool unit_
 }  // namespace
 
 template <class T>
-void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices,
+void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices,
                             T* best_scores, Index n_threads, const Poll& poll) const {
-  search(*this, samples, unit_rows, n_best, indices, best_scores, n_threads, poll);
+  search(*this, samples, scaling, n_best, indices, best_scores, n_threads, poll);
 }
 
 template <class T>
-void AffineScorer<T>::scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const {
-  QueryReader<T, T> reader(samples, nullptr, unit_rows);
+void AffineScorer<T>::scores(const Samples<T>& samples, Scaling scaling, T* out, const Poll& poll) const {
+  QueryReader<T, T> reader(samples, nullptr, scaling);
   for_each_block(reader, [&](Index first, const ConstView<T>& x) {
     View<T> block(out + first * weights.cols(), weights.cols(), x.cols(), Eigen::OuterStride<>(weights.cols()));
     score_block<T>(weights, bias, x, reader.factors(), block);
@@ -165,7 +165,7 @@ void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_
     return nearest_by_distance(samples, prototypes, n_best, indices, values, n_threads, poll);
   const Vector<T> no_bias = Vector<T>::Zero(prototypes.cols());
   if (metric == Metric::dot)
-    return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, false, indices, values, n_threads, poll);
+    return AffineScorer<T>{prototypes, no_bias}.top_k(samples, n_best, {}, indices, values, n_threads, poll);
   Matrix<T> unit(prototypes.rows(), prototypes.cols());
   for_ranges_in_parallel(prototypes.cols(), prototypes.rows(), n_threads, poll, [&] {
     return [&](Index first, Index last, const Poll&) {
@@ -175,7 +175,8 @@ void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_
       }
     };
   });
-  AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, true, indices, values, n_threads, poll);
+  AffineScorer<T>{as_const(view(unit)), no_bias}.top_k(samples, n_best, {false, true}, indices, values, n_threads,
+                                                       poll);
 }
 
 #define JCMSPL_INSTANTIATE(T)      \

@@ -21,7 +21,6 @@ from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
@@ -291,8 +290,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         folds, n_splits = self._folds(len(classes))
         data = FoldedData(X, labels, table, folds, n_splits)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
-        scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
-        data.read(sorted(set(scalings.values())), progress=bool(self.progress))
+        data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = Search(template, axes, data, self)
         search.run()
         prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
@@ -306,7 +304,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.n_splits_: int = len(folds)
         self.interrupted_: bool = search.interrupted
         chosen = template.set_params(**self.best_params_)
-        return chosen, data.total(scalings[chosen.feature_normalisation])
+        return chosen, data.total(chosen.feature_normalisation)
 
     def _choose_blindly(
         self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None

@@ -224,7 +224,7 @@ def _curves_of_folds(
 def _statistics_of(
     model: ZeroShotClassifier, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
 ) -> LabelledStatistics:
-    collector = Collector(model.class_table_, unit_rows=model.feature_normalisation_.unit_rows, progress=False)
+    collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
     collector.add_chunks(_chunks(X, labels, rows), lambda block: block)
     return collector.result()
 

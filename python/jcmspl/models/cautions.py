@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +22,10 @@ def warn_of_lost_digits(raw: Statistics, training: TrainingData) -> None:
     The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
     """
     before = raw.gram.diagonal() / training.features.scale**2
-    after = training.statistics.gram.diagonal()
+    features = training.features
+    whitened = features.whitening is not None
+    centred = replace(features, whitening=None).of_statistics(raw) if whitened else training.statistics
+    after = centred.gram.diagonal()
     if not after.any():
         message = (
             "after normalisation all samples are the same, or their differences are too small beside their mean to be "

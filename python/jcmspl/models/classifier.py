@@ -24,6 +24,7 @@ from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
+from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import changes, reads
 from jcmspl.support.warn import OneWarning
 
@@ -439,7 +440,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         normalisation = self.feature_normalisation_
         if scaled_already:
-            normalisation = replace(normalisation, unit_rows=False)
+            normalisation = replace(normalisation, scaling=Scaling())
         return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:

@@ -68,8 +68,10 @@ class JCMSPL(Bilinear):
         candidates P in that space; it is called with blocks of samples and is slower.
     feature_normalisation, class_normalisation : str, default "sample_l2+center"
         What is done to samples and to class vectors first; one of
-        :data:`jcmspl.data.normalisation.NORMALISATIONS`. Fitted
-        on training data alone.
+        :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
+        which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
+    whitening_shrinkage : float, default 5
+        The larger, the less samples are whitened, where they are.
     seen_bias : float, default 0
         What is taken off the scores of training classes where other classes are candidates too (generalized
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,14 +15,14 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, check_parameters, checked_by
+from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
@@ -64,8 +63,9 @@ class Learner(Fitted, BaseEstimator):
     :meth:`_prepare`, all that depends on the data alone, and :meth:`_fit`, the rest.
     """
 
-    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
     progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
@@ -152,7 +152,8 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
             )
-        if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
+        steps = parse_feature_normalisation(self.feature_normalisation)
+        if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
             raise ValueError(
                 f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples "
                 "so far in whether samples are scaled: start anew with fit"
@@ -160,7 +161,7 @@ class Learner(Fitted, BaseEstimator):
         table = self._table_so_far(class_vectors, so_far)
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
         started = time.perf_counter()
-        collector = self._collector(table, so_far.labels if so_far else (), declared)
+        collector = self._collector(table, so_far, declared)
         new = self._read(X, y, collector, reset=so_far is None)
         self._declared = declared
         if solve:
@@ -182,8 +183,8 @@ class Learner(Fitted, BaseEstimator):
         Parameters
         ----------
         statistics : Statistics
-            Made with ``unit_rows=True`` if ``feature_normalisation`` starts with ``sample_l2``. Classes without samples
-            are left out.
+            Made with ``unit_rows=True`` and ``power=True`` if ``feature_normalisation`` has ``sample_l2`` and ``power``
+            in it. Classes without samples are left out.
         classes : array_like of shape (statistics.n_classes,), optional
             The labels of the class numbers of the statistics; by default the numbers themselves.
         class_vectors
@@ -305,14 +306,17 @@ class Learner(Fitted, BaseEstimator):
                 "(only an iterator of (X, y) chunks comes without)"
             )
 
-    def _unit_rows(self) -> bool:
-        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+    def _normalisations(self) -> tuple[str, str, float]:
+        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage
 
     def _collector(
-        self, table: ClassTable | None, known: Iterable[Label] = (), declared: set[Label] | None = None
+        self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
     ) -> Collector:
-        progress = bool(self.progress)
-        return Collector(table, unit_rows=self._unit_rows(), progress=progress, known=known, declared=declared)
+        power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
+        known: list[Label] = []
+        if so_far is not None:
+            power, known = so_far.statistics.power, so_far.labels
+        return Collector(table, unit_rows, power, progress=bool(self.progress), known=known, declared=declared)
 
     def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""
@@ -366,7 +370,7 @@ class Learner(Fitted, BaseEstimator):
             )
         known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, self.feature_normalisation, self.class_normalisation, rows)
+        training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)
         if table is not None:

@@ -16,12 +16,13 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, label_array, sorted_labels
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
 
@@ -40,6 +41,7 @@ _COMMON: dict[str, Shape] = {
     "class_scale": ("d",),
 }
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
+_WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
 # Endings of files that a model cannot be.
@@ -82,6 +84,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
+        if normalisation.whitening is not None:
+            arrays[_WHITENING] = normalisation.whitening
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     sampled: list[Label] = []
@@ -144,7 +148,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts"]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -190,7 +194,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
-    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.unit_rows)
+    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
     return model
@@ -216,18 +220,29 @@ def _model_class(name: Any) -> Any:
 
 def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
     name = content[f"{kind}_normalisation"]
-    unit_rows, _ = parse_normalisation(name, f"{kind}_normalisation")
+    if kind == "feature":
+        steps = parse_feature_normalisation(name)
+        if steps.power is None:
+            raise ModelFileError("the normalisation does not say whether it takes roots")
+        scaling = steps.scaling(steps.power)
+    else:
+        scaling = Scaling(parse_normalisation(name, f"{kind}_normalisation")[0])
     if not np.all(arrays[f"{kind}_scale"] > 0):
         raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
-    return Normalisation(name, unit_rows, arrays[f"{kind}_shift"], arrays[f"{kind}_scale"])
+    shift, whitening = arrays[f"{kind}_shift"], arrays.get(_WHITENING) if kind == "feature" else None
+    if whitening is not None:
+        check_arrays({_WHITENING: whitening}, {_WHITENING: ("m", "m")}, {"m": len(shift)})
+        if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
+            raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
+    return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
 
 
-def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: bool) -> LabelledStatistics | None:
+def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:
     if "gram" not in arrays:
         return None
     sums, counts = {name: arrays[name] for name in _STATISTICS}, arrays["counts"]
     check_arrays(sums, _STATISTICS, {"m": m, "s": len(labels)})
-    statistics = Statistics.from_arrays(**sums, counts=counts, unit_rows=unit_rows)
+    statistics = Statistics.from_arrays(sums["gram"], sums["class_sums"], counts, **scaling._asdict())
     if not np.all(counts > 0) or labels != sorted_labels(dict.fromkeys(labels)):
         raise ModelFileError("the statistics have classes without samples, or not in order")
     return LabelledStatistics(labels, statistics)

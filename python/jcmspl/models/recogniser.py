@@ -16,6 +16,7 @@ from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
+from jcmspl.support.scaling import Scaling, signed_root
 
 # Samples that are handed to a function at a time.
 _BLOCK = 1024
@@ -51,18 +52,23 @@ class LinearRecogniser(Recogniser):
     weights : ndarray of shape (n_candidates, n_features)
     bias : ndarray of shape (n_candidates,)
     labels : ndarray of shape (n_candidates,)
-    unit_rows : bool
-        Whether samples must be divided by their length first.
+    scaling : Scaling
+        What must be done to samples first: signed roots of their values, a division by their length.
     """
 
     weights: Float64Array
     bias: Float64Array
     labels: LabelArray
-    unit_rows: bool
+    scaling: Scaling
 
     @cached_property
     def _scorer(self) -> AffineScorer:
-        return AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
+        return AffineScorer(self.weights, self.bias, **self.scaling._asdict())
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether samples must be divided by their length first."""
+        return self.scaling.unit_rows
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
@@ -78,7 +84,7 @@ class LinearRecogniser(Recogniser):
         Its input is ``features`` (n, n_features) in float32, its outputs ``scores`` (n, n_candidates) and ``index``
         (n,), the number of the best candidate. The labels are in the model's metadata, as a JSON list.
         """
-        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.unit_rows)
+        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.scaling)
         write_onnx(layer, Path(path), overwrite=overwrite)
 
 
@@ -130,7 +136,8 @@ class DistanceRecogniser(LinearRecogniser):
     def _rounding(self, samples: Float64Array) -> Float64Array:
         """Return a bound on the rounding errors of the scores of each sample: of its products and of the weights."""
         n_terms = sum(self.prototypes.shape) + samples.shape[1] + 8
-        lengths = np.ones(len(samples)) if self.unit_rows else np.linalg.norm(samples, axis=1)
+        roots = signed_root(samples) if self.scaling.power else samples
+        lengths = np.ones(len(samples)) if self.scaling.unit_rows else np.linalg.norm(roots, axis=1)
         largest = np.linalg.norm(self.prototypes, axis=1).max()
         placed = self.stretch * lengths + self.shift
         sizes = placed * largest + largest**2 + np.abs(self.calibration).max()

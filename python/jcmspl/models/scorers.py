@@ -47,7 +47,7 @@ class LinearScorer:
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
         """Return a linear layer of raw samples."""
         weights, offsets = normalisation.folded(self.weights, self.offsets)
-        return LinearRecogniser(weights, offsets + bias, labels, normalisation.unit_rows)
+        return LinearRecogniser(weights, offsets + bias, labels, normalisation.scaling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +65,9 @@ class NearestScorer(LinearScorer):
         """Return a linear layer of raw samples that knows the distances behind it."""
         layer = super().recogniser(normalisation, labels, bias)
         place = partial(_of_raw, self.place, normalisation)
-        stretch = self.norm / float(np.abs(normalisation.scale).min())
-        shift = self.norm * float(np.linalg.norm(normalisation.shift / normalisation.scale))
+        stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
-            layer.weights, layer.bias, labels, layer.unit_rows, place, stretch, shift, self.prototypes, bias
+            layer.weights, layer.bias, labels, layer.scaling, place, stretch, shift, self.prototypes, bias
         )
 
 
@@ -86,7 +85,7 @@ class FunctionScorer:
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
     """Return what applies a linear map of normalised samples to raw ones."""
     folded, offsets = normalisation.folded(weights, np.zeros(len(weights)))
-    return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
+    return AffineScorer(folded, offsets, **normalisation.scaling._asdict())
 
 
 def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:

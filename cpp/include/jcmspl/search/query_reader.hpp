@@ -13,9 +13,9 @@ namespace jcmspl {
 template <class T, class From>
 class QueryReader {
 public:
-  // With an origin it is subtracted; with unit_rows each sample has a factor that makes its length one. Not both.
-  QueryReader(const Samples<From>& samples, const VectorD* origin, bool unit_rows)
-      : reader_(samples, origin), unit_rows_(unit_rows) {}
+  // With an origin it is subtracted. With a scale to length one each sample has a factor. Not both.
+  QueryReader(const Samples<From>& samples, const VectorD* origin, Scaling scaling)
+      : reader_(samples, origin, scaling.roots), unit_rows_(scaling.unit_rows) {}
 
   Index size() const { return reader_.size(); }
 

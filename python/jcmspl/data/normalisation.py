@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data import whitening
+from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
@@ -104,6 +105,7 @@ class Normalisation:
     shift: Float64Array
     scale: Float64Array
     whitening: Float64Array | None = None
+    kernel: ClassKernel | None = None  # of class vectors
 
     @property
     def unit_rows(self) -> bool:
@@ -145,14 +147,19 @@ class Normalisation:
         return replace(plain, whitening=T), whitening.whitened(normalised, T)
 
     @classmethod
-    def from_rows(cls, name: str, rows: npt.ArrayLike) -> Normalisation:
+    def from_rows(
+        cls, name: str, rows: npt.ArrayLike, class_kernel: str = "linear", kernel_width: float = 1.0
+    ) -> Normalisation:
         """Fit to the rows of a small matrix, such as the class vectors of the seen classes."""
         unit_rows, step = parse_normalisation(name, "class_normalisation")
         matrix = np.asarray(rows, dtype=np.float64)
         if unit_rows:
             matrix = _unit(matrix)
         mean, squares = matrix.mean(axis=0), np.mean(matrix**2, axis=0)
-        return cls(name.replace(" ", ""), Scaling(unit_rows), *_column_step(step, mean, squares, len(matrix)))
+        plain = cls(name.replace(" ", ""), Scaling(unit_rows), *_column_step(step, mean, squares, len(matrix)))
+        if class_kernel == "linear":
+            return plain
+        return replace(plain, kernel=ClassKernel.fitted(class_kernel, kernel_width, plain.of_rows(matrix)))
 
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
@@ -182,10 +189,14 @@ class Normalisation:
         # What is left of a row that is the mean is rounding, which cosines would take for a direction.
         moved[np.abs(moved) <= 4 * np.finfo(rows.dtype).eps * np.abs(shift)] = 0
         moved /= self.scale.astype(rows.dtype)
+        if self.kernel is not None:
+            return self.kernel.of(moved)
         return moved if self.whitening is None else np.asarray(moved @ self.whitening.T.astype(rows.dtype))
 
     def undone(self, rows: npt.NDArray[Any]) -> FloatArray:
         """Return rows in the units of the data; of unit length (about) where samples were scaled."""
+        if self.kernel is not None:
+            raise ValueError(f"class vectors cannot be had back from class_kernel={self.kernel.name!r}: use 'linear'")
         plain = rows if self.whitening is None else whitening.undone(self.whitening, rows).astype(rows.dtype)
         return np.asarray(plain * self.scale.astype(rows.dtype) + self.shift.astype(rows.dtype))
 

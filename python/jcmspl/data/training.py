@@ -70,11 +70,13 @@ class TrainingData:
         feature_normalisation: str,
         class_normalisation: str,
         whitening_shrinkage: float,
+        class_kernel: str,
+        kernel_width: float,
         rows: LabelledRows | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         features, statistics = Normalisation.of_training(feature_normalisation, raw, whitening_shrinkage)
-        classes = Normalisation.from_rows(class_normalisation, vectors)
+        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width)
         return cls(statistics, classes.of_rows(vectors), features, classes, rows)
 
     @property

@@ -36,6 +36,9 @@ class JCMSPLCV(BaseClassSearch):
         Normalisations to try.
     whitening_shrinkage : float or sequence of float, default 5
         Values to try where samples are whitened.
+    class_kernel : str or sequence of str, default "linear"
+    kernel_width : float or sequence of float, default 1
+        Kernels of class vectors to try.
     cv : int or ClassKFold, optional
         The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
         default 5 folds, which are drawn five times if there are less than 20 classes.
@@ -122,6 +125,8 @@ class JCMSPLCV(BaseClassSearch):
     feature_normalisation: Any = JCMSPL.feature_normalisation
     class_normalisation: Any = JCMSPL.class_normalisation
     whitening_shrinkage: Any = JCMSPL.whitening_shrinkage
+    class_kernel: Any = JCMSPL.class_kernel
+    kernel_width: Any = JCMSPL.kernel_width
     init: str = "codes"
     max_iter: int = 35
     tol: float = JCMSPL.tol

@@ -28,7 +28,7 @@ from jcmspl.support.progress import Progress
 from jcmspl.support.threads import usable_cores
 from jcmspl.support.warn import warn_user
 
-NORMALISATION = ("feature_normalisation", "class_normalisation", "whitening_shrinkage")
+NORMALISATION = ("feature_normalisation", "class_normalisation", "whitening_shrinkage", "class_kernel", "kernel_width")
 
 # Settings that are fitted before they are scored together, and the bytes that their weights may take. Ctrl-C while
 # they are scored loses them, and a memory map is read once for each such batch.

@@ -144,6 +144,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         check_is_fitted(self)
         if callable(self.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
+        if self.class_normalisation_.kernel is not None:
+            raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
         samples = self._checked(X)
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.space)
         recogniser = self._recogniser_of(table, bias, self.space)

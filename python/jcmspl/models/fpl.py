@@ -18,7 +18,8 @@ class FPL(Bilinear):
 
     Parameters
     ----------
-    space, metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
+    space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
     """
 

@@ -72,6 +72,11 @@ class JCMSPL(Bilinear):
         which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
     whitening_shrinkage : float, default 5
         The larger, the less samples are whitened, where they are.
+    class_kernel : {"linear", "poly2", "rbf"}, default "linear"
+        How inner products of class vectors are taken: (1 + s . t)^2, or exp(-|s - t|^2 / (2 w^2)). Helps most where
+        class vectors are attributes.
+    kernel_width : float, default 1
+        The w of "rbf", in units of the median distance of the training classes' vectors.
     seen_bias : float, default 0
         What is taken off the scores of training classes where other classes are candidates too (generalized
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.

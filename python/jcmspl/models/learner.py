@@ -22,8 +22,9 @@ from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
+from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.names import KERNELS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
 from jcmspl.support.state import changes, reads
@@ -66,6 +67,8 @@ class Learner(Fitted, BaseEstimator):
     feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
     whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
+    class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
+    kernel_width: float = field(default=1.0, metadata=POSITIVE)
     progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
@@ -306,8 +309,9 @@ class Learner(Fitted, BaseEstimator):
                 "(only an iterator of (X, y) chunks comes without)"
             )
 
-    def _normalisations(self) -> tuple[str, str, float]:
-        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage
+    def _normalisations(self) -> tuple[str, str, float, str, float]:
+        kernel = self.class_kernel, self.kernel_width
+        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage, *kernel
 
     def _collector(
         self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None

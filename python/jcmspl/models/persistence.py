@@ -5,6 +5,7 @@ Nothing is believed before it is checked.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, label_array, sorted_labels
@@ -22,6 +24,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.names import KERNELS
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
@@ -42,6 +45,8 @@ _COMMON: dict[str, Shape] = {
 }
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
+_KERNEL = "kernel."
+_KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
 # Endings of files that a model cannot be.
@@ -86,6 +91,9 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
         if normalisation.whitening is not None:
             arrays[_WHITENING] = normalisation.whitening
+    kernel = model.class_normalisation_.kernel
+    if kernel is not None:
+        arrays |= {name: getattr(kernel, name.removeprefix(_KERNEL)) for name in _KERNEL_ARRAYS}
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     sampled: list[Label] = []
@@ -105,6 +113,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "feature_names": None if names is None else [str(name) for name in names],
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
+        "class_kernel": None if kernel is None else [kernel.name, kernel.width],
         "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
         "timings": model.timings_,
     }
@@ -148,7 +157,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, *_KERNEL_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -173,14 +182,16 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         raise ModelFileError("the numbers of classes do not fit together")
     common = {name: arrays[name] for name in _COMMON if name in arrays}
     sizes = check_arrays(common, _COMMON, {"n": len(labels), "c": n_seen})
+    kernel = _kernel(content, arrays, sizes["d"])
     model.arrays_ = _with_prefix(arrays, _FITTED)
-    check_arrays(model.arrays_, model.ARRAYS, {letter: sizes[letter] for letter in "mdc"})
+    dimensions = sizes["d"] if kernel is None else len(kernel.shift)
+    check_arrays(model.arrays_, model.ARRAYS, {"m": sizes["m"], "d": dimensions, "c": sizes["c"]})
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"])
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
     model.class_means_ = arrays["class_means"]
     model.feature_normalisation_ = _normalisation(content, arrays, "feature")
-    model.class_normalisation_ = _normalisation(content, arrays, "class")
+    model.class_normalisation_ = replace(_normalisation(content, arrays, "class"), kernel=kernel)
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
@@ -235,6 +246,18 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
         if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
             raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
     return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
+
+
+def _kernel(content: dict[str, Any], arrays: NamedArrays, n_attributes: int) -> ClassKernel | None:
+    given = content.get("class_kernel")
+    if given is None:
+        return None
+    parts = {name: array for name, array in arrays.items() if name in _KERNEL_ARRAYS}
+    check_arrays(parts, _KERNEL_ARRAYS, {"d": n_attributes})
+    name, width = given
+    if as_number(width, "the width of the kernel") <= 0:
+        raise ModelFileError("the width of the kernel is not above 0")
+    return ClassKernel(one_of(name, "class_kernel", KERNELS[1:]), float(width), **_with_prefix(parts, _KERNEL))
 
 
 def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:

@@ -20,7 +20,8 @@ class RidgeVS(Bilinear):
     alpha : float, default 1.0
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, seen_bias, temperature, progress
         As for :class:`jcmspl.JCMSPL`.
 
     Attributes

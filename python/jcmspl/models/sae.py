@@ -26,7 +26,8 @@ class SAE(Bilinear):
         The paper's λ.
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

@@ -26,6 +26,9 @@ FEATURE_NORMALISATIONS = (*NORMALISATIONS, "center+whiten", "sample_l2+center+wh
 #: What may be done to samples before that: signed roots of their values, always or where no value is negative.
 POWERS = ("power", "auto_power")
 
+#: How inner products of class vectors are taken.
+KERNELS = ("linear", "poly2", "rbf")
+
 #: The parts of a data set, in the order in which they are listed.
 PARTS = ("train", "val", "test_seen", "test_unseen")
 

@@ -1,0 +1,68 @@
+"""Kernels for class vectors: a map of them, learnt from the seen classes, that any linear method can take.
+
+With K the kernel of the seen classes and k(y) that of a class with each of them, phi(y) = K^(-1/2) k(y): inner products
+of seen classes are then their kernel. It is centred on the seen classes, and scaled so that their mean square length
+is 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist, pdist
+
+from jcmspl.support.arguments import Float64Array
+
+# Eigenvalues of a kernel below this part of the largest, times their number, are rounding.
+_NOISE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class ClassKernel:
+    """A fitted map.
+
+    Attributes
+    ----------
+    name : {"poly2", "rbf"}
+        (1 + s . t)^2, or exp(-|s - t|^2 / (2 width^2)).
+    width : float
+        Of "rbf", in the units of the normalised class vectors.
+    anchors : ndarray of shape (n_seen, n_attributes)
+        The normalised vectors of the seen classes.
+    root : ndarray of shape (n_seen, n_dimensions)
+        K^(-1/2) on the space that the kernel spans, scaled.
+    shift : ndarray of shape (n_dimensions,)
+    """
+
+    name: str
+    width: float
+    anchors: Float64Array
+    root: Float64Array
+    shift: Float64Array
+
+    @classmethod
+    def fitted(cls, name: str, relative_width: float, anchors: Float64Array) -> ClassKernel:
+        """Fit to the normalised vectors of the seen classes; the width is relative to their median distance."""
+        distances = pdist(anchors)
+        median = float(np.median(distances)) if distances.any() else 1.0
+        width = relative_width * (median or float(distances.mean()))
+        kernel = _kernel(name, width, anchors, anchors)
+        values, vectors = eigh(kernel)
+        kept = values > len(values) * _NOISE * values[-1]
+        root = vectors[:, kept] / np.sqrt(values[kept])
+        mapped = kernel @ root
+        shift = mapped.mean(axis=0)
+        length = float(np.sqrt(np.mean(np.sum((mapped - shift) ** 2, axis=1)))) or 1.0
+        return cls(name, width, anchors, np.ascontiguousarray(root / length), shift / length)
+
+    def of(self, rows: Float64Array) -> Float64Array:
+        """Map normalised class vectors."""
+        return np.asarray(_kernel(self.name, self.width, rows, self.anchors) @ self.root - self.shift)
+
+
+def _kernel(name: str, width: float, rows: Float64Array, anchors: Float64Array) -> Float64Array:
+    if name == "poly2":
+        return np.asarray((1 + rows @ anchors.T) ** 2)
+    return np.asarray(np.exp(-cdist(rows, anchors, "sqeuclidean") / (2 * width**2)))

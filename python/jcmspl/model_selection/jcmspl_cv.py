@@ -111,7 +111,7 @@ class JCMSPLCV(BaseClassSearch):
     >>> seen = y < 6
     >>> model = JCMSPLCV(cv=3).fit(X[seen], y[seen], class_vectors=attributes)
     >>> sorted(model.best_params_)[:3]
-    ['class_match', 'class_normalisation', 'feature_normalisation']
+    ['class_kernel', 'class_match', 'class_normalisation']
     >>> bool(model.score(X[~seen], y[~seen]) > 0.8)
     True
     """

@@ -8,6 +8,7 @@
 #include "jcmspl/descent/concept_blocks.hpp"
 #include "jcmspl/descent/solve.hpp"
 #include "register.hpp"
+#include "shared_statistics.hpp"
 #include "signals.hpp"
 
 namespace jcmspl::bindings {
@@ -96,8 +97,12 @@ Results solve_from_class_codes(const Spectrum& spectrum, const Settings& setting
   return run(spectrum, settings, std::move(start), on_iteration);
 }
 
-Results solve_from_sample_codes(const Spectrum& spectrum, const Settings& settings, const StartStatistics& start,
+Results solve_from_sample_codes(const Spectrum& spectrum, const Settings& settings, SharedStart& shared,
                                 const Callback& on_iteration) {
+  const StartStatistics start = [&] {
+    py::gil_scoped_release release;
+    return shared.with([](const StartStatistics& s) { return s; });
+  }();
   require(start.n_classes() == spectrum.n_classes() && start.n_concepts() == settings.n_concepts &&
               start.n_features() == spectrum.visual.dimension(),
           "the start has other numbers of concepts, features or classes");

@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "jcmspl/search/byte_products.hpp"
 #include "jcmspl/search/recognition.hpp"
 #include "register.hpp"
 #include "signals.hpp"
@@ -21,7 +22,7 @@ void check_search(Index cols, Index n_features, Index n_best, Index n_candidates
 
 template <class T>
 py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows,
-                Index n_threads) {
+                bool roots, Index n_threads) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
   check_search(chunk.cols, affine.weights.rows(), k, affine.weights.cols());
@@ -31,21 +32,21 @@ py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contigu
   T* score_data = scores.mutable_data();
   {
     py::gil_scoped_release release;
-    affine.top_k(chunk, k, unit_rows, index_data, score_data, n_threads, SignalPoll());
+    affine.top_k(chunk, k, {roots, unit_rows}, index_data, score_data, n_threads, SignalPoll());
   }
   return py::make_tuple(indices, scores);
 }
 
 template <class T>
 py::array_t<T> affine_scores(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias,
-                             bool unit_rows) {
+                             bool unit_rows, bool roots) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
   require(chunk.cols == affine.weights.rows(), "the samples have another number of features than the candidates");
   py::array_t<T> out({chunk.rows, affine.weights.cols()});
   T* data = out.mutable_data();
   py::gil_scoped_release release;
-  affine.scores(chunk, unit_rows, data, SignalPoll());
+  affine.scores(chunk, {roots, unit_rows}, data, SignalPoll());
   return out;
 }
 
@@ -68,9 +69,9 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 template <class T>
 void register_type(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
-        py::arg("k"), py::arg("unit_rows"), py::arg("n_threads"));
+        py::arg("k"), py::arg("unit_rows"), py::arg("roots"), py::arg("n_threads"));
   m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
-        py::arg("bias").noconvert(), py::arg("unit_rows"));
+        py::arg("bias").noconvert(), py::arg("unit_rows"), py::arg("roots"));
   m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),
         py::arg("metric"), py::arg("n_threads"));
 }
@@ -99,6 +100,7 @@ void register_search(py::module_& m) {
       },
       py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
+  m.def("allow_portable_screen", &bytes::allow_portable, py::arg("allowed"));  // for tests
   register_type<float>(m);
   register_type<double>(m);
 }

@@ -1,3 +1,7 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "arrays.hpp"
 #include "jcmspl/data/start_statistics.hpp"
 #include "jcmspl/data/statistics.hpp"
@@ -9,19 +13,25 @@ namespace jcmspl::bindings {
 
 namespace {
 
+// A copy: labels are indices, and another thread may write to the caller's between their check and their use.
+std::vector<std::int64_t> copied(const Labels& labels) { return {labels.data(), labels.data() + labels.size()}; }
+
 template <class T>
-void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, Index first_row) {
+void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, bool roots,
+            Index first_row) {
   require(x.ndim() == 2 && labels.ndim() == 1 && x.shape(0) == labels.shape(0), "expected a label for each sample");
   const Samples<T> chunk = samples(x);
-  const std::int64_t* label_data = labels.data();
+  const Scaling scaling{roots, unit_rows};
+  const std::vector<std::int64_t> own_labels = copied(labels);
+  const std::int64_t* label_data = own_labels.data();
   py::gil_scoped_release release;
   try {
     // A large chunk is summed up outside the lock, where it may poll for signals.
     if (chunk.rows > self.block_rows) {
-      Statistics part = Statistics::of(chunk, label_data, self.n_classes, unit_rows, SignalPoll());
+      Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll());
       self.with([&](Statistics& total) { total.add(std::move(part)); });
     } else {
-      self.with([&](Statistics& total) { total.update(chunk, label_data, unit_rows, [] {}); });
+      self.with([&](Statistics& total) { total.update(chunk, label_data, scaling, [] {}); });
     }
   } catch (const BadValue& e) {
     throw BadValue(first_row + e.row, e.finite);
@@ -42,8 +52,8 @@ auto snapshot(SharedStatistics& self, Function part) {
   return self.with(part);
 }
 
-SharedStatistics from_arrays(const Contiguous<double>& gram, const Contiguous<double>& class_sums,
-                             const Contiguous<std::int64_t>& counts) {
+std::unique_ptr<SharedStatistics> from_arrays(const Contiguous<double>& gram, const Contiguous<double>& class_sums,
+                                              const Contiguous<std::int64_t>& counts) {
   require(gram.ndim() == 2 && class_sums.ndim() == 2 && counts.ndim() == 1 && gram.shape(0) == gram.shape(1) &&
               class_sums.shape(1) == gram.shape(0) && class_sums.shape(0) == counts.shape(0),
           "expected gram (m, m), class_sums (c, m) and counts (c,)");
@@ -51,23 +61,21 @@ SharedStatistics from_arrays(const Contiguous<double>& gram, const Contiguous<do
   out.gram_lower = transposed<double>(gram).triangularView<Eigen::Lower>();
   out.class_sums = transposed<double>(class_sums);
   out.counts = Eigen::Map<const Counts>(counts.data(), counts.shape(0));
-  return SharedStatistics(std::move(out));
+  return std::make_unique<SharedStatistics>(std::move(out));
 }
 
 template <class Code, class T>
-void update_start(StartStatistics& self, const Strided<Code>& codes, const Strided<T>& x, const Labels& labels) {
+void update_start(SharedStart& self, const Strided<Code>& codes, const Strided<T>& x, const Labels& labels) {
   const Samples<Code> c = samples(codes);
   const Samples<T> s = samples(x);
-  require(c.cols == self.n_concepts() && s.cols == self.n_features() && c.rows == s.rows && labels.ndim() == 1 &&
-              labels.shape(0) == s.rows,
-          "expected codes (n, k), samples (n, m) and labels (n,)");
-  const std::int64_t* label_data = labels.data();
+  require(labels.ndim() == 1 && labels.shape(0) == s.rows, "expected a label for each sample");
+  const std::vector<std::int64_t> own_labels = copied(labels);
   py::gil_scoped_release release;
-  self.update(c, s, label_data);
+  self.with([&](StartStatistics& start) { start.update(c, s, own_labels.data()); });
 }
 
 template <class Code, class T>
-void register_update(py::class_<StartStatistics>& start) {
+void register_update(py::class_<SharedStart>& start) {
   start.def("update", &update_start<Code, T>, py::arg("codes").noconvert(), py::arg("X").noconvert(),
             py::arg("labels").noconvert());
 }
@@ -80,9 +88,9 @@ void register_statistics(py::module_& m) {
       .def_static("from_arrays", &from_arrays, py::arg("gram").noconvert(), py::arg("class_sums").noconvert(),
                   py::arg("counts").noconvert())
       .def("update", &update<float>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0)
       .def("update", &update<double>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0)
       .def(
           "add",
           [](SharedStatistics& self, SharedStatistics& other) {
@@ -108,7 +116,7 @@ void register_statistics(py::module_& m) {
         return to_numpy(snapshot(self, [](const Statistics& s) { return s.counts; }));
       });
 
-  py::class_<StartStatistics> start(m, "StartStatistics");
+  py::class_<SharedStart> start(m, "StartStatistics");
   start.def(py::init<Index, Index, Index>(), py::arg("n_concepts"), py::arg("n_features"), py::arg("n_classes"));
   register_update<double, double>(start);
   register_update<double, float>(start);

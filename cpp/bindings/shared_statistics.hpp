@@ -7,32 +7,41 @@
 #include <mutex>
 #include <utility>
 
+#include "jcmspl/data/start_statistics.hpp"
 #include "jcmspl/data/statistics.hpp"
 
 namespace jcmspl::bindings {
 
-class SharedStatistics {
+template <class Value>
+class Locked {
 public:
-  SharedStatistics(Index features, Index classes) : SharedStatistics(Statistics(features, classes)) {}
-  explicit SharedStatistics(Statistics&& value)
-      : n_features(value.n_features()),
-        n_classes(value.n_classes()),
-        block_rows(value.block_rows()),
-        value_(std::move(value)) {}
-  SharedStatistics(SharedStatistics&& other) : SharedStatistics(std::move(other.value_)) {}
+  template <class... Args>
+  explicit Locked(Args&&... args) : value_(std::forward<Args>(args)...) {}
 
-  // Calls function(statistics) under the lock.
+  // Calls function(value) under the lock.
   template <class Function>
   auto with(Function function) {
     const std::lock_guard lock(mutex_);
     return function(value_);
   }
 
-  const Index n_features, n_classes, block_rows;
-
 private:
-  Statistics value_;
+  Value value_;
   std::mutex mutex_;
+};
+
+using SharedStart = Locked<StartStatistics>;
+
+class SharedStatistics : public Locked<Statistics> {
+public:
+  SharedStatistics(Index features, Index classes) : SharedStatistics(Statistics(features, classes)) {}
+  explicit SharedStatistics(Statistics&& value)
+      : Locked(std::move(value)),
+        n_features(with([](const Statistics& s) { return s.n_features(); })),
+        n_classes(with([](const Statistics& s) { return s.n_classes(); })),
+        block_rows(with([](const Statistics& s) { return s.block_rows(); })) {}
+
+  const Index n_features, n_classes, block_rows;
 };
 
 }  // namespace jcmspl::bindings

@@ -151,7 +151,7 @@ void statistics() {
   const MatrixD x = whole_numbers<double>(m, count, 1);
   const Matrix<float> single = x.cast<float>();
   const auto labels = labels_of(count, n_classes);
-  Statistics expected = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, false, no_poll);
+  Statistics expected = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, {}, no_poll);
 
   SharedStatistics total(m, n_classes);
   at_once("statistics: update, merge, read", [&](int number) {
@@ -159,11 +159,11 @@ void statistics() {
       const Index first = (number * n_chunks + i) * chunk;
       const std::int64_t* own = labels.data() + first;
       if (i % 3 == 0) {
-        total.with([&](Statistics& s) { s.update(samples_of(single, first, chunk), own, false, no_poll); });
+        total.with([&](Statistics& s) { s.update(samples_of(single, first, chunk), own, {}, no_poll); });
       } else if (i % 3 == 1) {
-        total.with([&](Statistics& s) { s.update(samples_of(x, first, chunk), own, false, no_poll); });
+        total.with([&](Statistics& s) { s.update(samples_of(x, first, chunk), own, {}, no_poll); });
       } else {  // summed up outside the lock
-        Statistics part = Statistics::of(samples_of(x, first, chunk), own, n_classes, false, no_poll);
+        Statistics part = Statistics::of(samples_of(x, first, chunk), own, n_classes, {}, no_poll);
         total.with([&](Statistics& s) { s.add(std::move(part)); });
       }
       const MatrixD gram = total.with([](const Statistics& s) { return s.gram(); });
@@ -219,7 +219,7 @@ void search() {
     Found found;
     const Samples<double> samples = samples_of(x, 0, n_samples);
     if (kind == 3)
-      scorer.top_k(samples, n_best, true, found.indices.data(), found.values.data(), threads, no_poll);
+      scorer.top_k(samples, n_best, {false, true}, found.indices.data(), found.values.data(), threads, no_poll);
     else
       nearest(samples, view, n_best, static_cast<Metric>(kind), found.indices.data(), found.values.data(), threads,
               no_poll);
@@ -254,7 +254,7 @@ void descent() {
   const Index count = 200;
   const MatrixD x = random_matrix(m, count, 7), vectors = random_matrix(4, n_classes, 8);
   const auto labels = labels_of(count, n_classes);
-  const Statistics raw = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, false, no_poll);
+  const Statistics raw = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, {}, no_poll);
   const Spectrum spectrum(raw, vectors, no_poll);
   const auto fit = [&](int number) {
     Settings settings;

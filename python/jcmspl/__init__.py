@@ -54,7 +54,12 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
-    from jcmspl.support.exceptions import DivergenceError, NearlySingularWarning, SingularEquationError
+    from jcmspl.support.exceptions import (
+        DivergenceError,
+        NearlySingularWarning,
+        SingularEquationError,
+        UncalibratedWarning,
+    )
 else:  # hidden from type checkers, which would take any name to be there
     from _thread import RLock as _RLock  # that of threading
 
@@ -71,7 +76,12 @@ else:  # hidden from type checkers, which would take any name to be there
         "model_selection.jcmspl_cv": ("JCMSPLCV",),
         "models.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
         "models.persistence": ("load",),
-        "support.exceptions": ("DivergenceError", "NearlySingularWarning", "SingularEquationError"),
+        "support.exceptions": (
+            "DivergenceError",
+            "NearlySingularWarning",
+            "SingularEquationError",
+            "UncalibratedWarning",
+        ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
     _MODULES = ("datasets", "metrics", "plots")
@@ -128,6 +138,7 @@ __all__ = [
     "Spectrum",
     "StartStatistics",
     "Statistics",
+    "UncalibratedWarning",
     "__version__",
     "evaluate",
     "load",

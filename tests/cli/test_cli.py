@@ -345,3 +345,12 @@ def test_on_real_files(data_folder, tmp_path):
     data = data_of("evaluate", tmp_path / "m.safetensors", cub)
     assert data["results"][0]["standard"]["per_class"] > 0.62
     assert len(load_dataset(cub).unseen) == data["dataset"]["n_unseen_classes"] == 50
+
+
+def test_competing_classes_are_told_of_once(model, tmp_path):
+    np.save(tmp_path / "features.npy", np.tile(load_digits().X, (6, 1)))  # more than one chunk
+    args = ["predict", model, tmp_path / "features.npy"]
+    assert jcmspl(*args).stderr == ""  # it is calibrated for its own metric
+    assert jcmspl(*args, "--set", "metric=euclidean").stderr.count("note: seen and unseen classes compete") == 1
+    assert jcmspl(*args, "--set", "metric=euclidean", "--candidates", "unseen").stderr == ""
+    assert jcmspl(*args, "--set", "metric=euclidean", "--seen-bias", "0.1", "--quiet").stderr == ""

@@ -1,14 +1,18 @@
 """The command line with wrong input."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
 
+from jcmspl import datasets
 from jcmspl.cli import main
+from jcmspl.datasets import make_zsl, save_npz
 from support.command import jcmspl
 from support.processes import interruptible
 
@@ -36,6 +40,12 @@ class TestMistakes:
         (tmp_path / "r.html").write_text("precious")
         assert "--force" in self.fails(tmp_path, "evaluate", model, "digits", "-o", tmp_path / "r.html")
         assert (tmp_path / "r.html").read_text() == "precious"
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+    def test_a_pipe_for_output(self, tmp_path, capsys):
+        os.mkfifo(tmp_path / "pipe")
+        assert main(["fit", "no-such-data", "-o", str(tmp_path / "pipe"), "--force"]) == 1  # before any work
+        assert "pipe is a device or a pipe" in capsys.readouterr().err
 
     def test_output_in_no_folder(self, tmp_path):
         assert "does not exist" in self.fails(tmp_path, "fit", "digits", "-o", tmp_path / "no" / "m.safetensors")
@@ -122,6 +132,57 @@ class TestMistakes:
         files[2] = tmp_path / "labels.txt"
         assert "labels.txt" in self.fails(tmp_path, "info", *files)
 
+    def test_checksums_are_compared_where_that_is_wanted(self, tmp_path, capsys):
+        path = tmp_path / "made.npz"
+        save_npz(make_zsl(50, 40, 3, 3, 2), path)
+        assert main(["info", str(path), "--verify"]) == 0
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3] ^= 1  # within the features
+        path.write_bytes(data)
+        capsys.readouterr()
+        assert main(["info", str(path)]) == 0
+        assert main(["info", str(path), "--verify"]) == 1
+        assert "made.npz" in capsys.readouterr().err
+        assert main(["info", "digits", "--verify"]) == 1
+        assert "--verify is for .npz files" in capsys.readouterr().err
+
+    @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+    @pytest.mark.parametrize(("output", "file"), [("digits.npz", "digits.npz"), ("digits", "digits/features.mat")])
+    def test_no_room_for_the_output(self, tmp_path, output, file):
+        import resource
+
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+        result = jcmspl("convert", "digits", "-o", tmp_path / output, code=1, **limit)
+        assert result.stderr == f"jcmspl convert: {tmp_path / file} cannot be written: File too large\n"
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+    def test_no_room_for_what_is_printed(self):
+        command = [sys.executable, "-m", "jcmspl", "methods"]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert result.stderr == "jcmspl methods: the output cannot be written: No space left on device\n"
+        assert result.returncode == 1
+
+    @pytest.mark.parametrize("text", ["Unable to allocate 1 TiB", ""])
+    def test_no_memory(self, monkeypatch, capsys, text):
+        def too_large(*_, **__):
+            raise MemoryError(text)
+
+        monkeypatch.setattr(datasets, "load_dataset", too_large)
+        assert main(["info", "digits"]) == 1
+        expected = "jcmspl info: there is not enough memory for digits" + f" ({text})" * bool(text)
+        assert capsys.readouterr().err == expected + "\n"
+
+    def test_no_memory_to_read_a_file(self, tmp_path, monkeypatch, capsys):
+        def too_large(*_, **__):
+            raise MemoryError
+
+        save_npz(make_zsl(50, 40, 3, 3, 2), tmp_path / "made.npz")
+        monkeypatch.setattr(zipfile.ZipFile, "open", too_large)
+        assert main(["info", str(tmp_path / "made.npz")]) == 1
+        assert capsys.readouterr().err == f"jcmspl info: there is not enough memory to read {tmp_path / 'made.npz'}\n"
+
     def test_debug_shows_the_traceback(self, tmp_path):
         result = jcmspl("fit", tmp_path / "nothing", "-o", tmp_path / "m", "--debug", code=1)
         assert "Traceback" in result.stderr
@@ -157,3 +218,78 @@ def test_ctrl_c_writes_nothing(tmp_path):
     assert process.returncode == 130
     assert messages == "jcmspl: interrupted; nothing was written\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.npz", "classes.npy"]
+
+
+# The command line, which says when its output is complete, but not yet in its place, and waits there.
+WAITING = """
+import sys, time
+from jcmspl import cli
+from jcmspl.io import atomic
+def wait(_):
+    print("writing", flush=True)
+    time.sleep(3600)
+atomic.os.fsync = wait
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_sigterm_leaves_nothing_behind(tmp_path):
+    with interruptible("-c", WAITING, "convert", "digits", "-o", tmp_path / "zoo", stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "writing\n"
+        assert [path.suffix for path in (tmp_path / "zoo").iterdir()] == [".part"] * 2
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=300)
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_first_line_that_counts_the_columns(model, tmp_path):
+    """No sample is lost to a guess that it is a header."""
+    path = tmp_path / "features.csv"
+    path.write_text("\n".join(",".join(str(i + row) for i in range(64)) for row in range(3)) + "\n")
+    result = jcmspl("predict", model, path, code=1)
+    assert "features.csv starts with the line 0,1,2," in result.stderr
+    assert "--header" in result.stderr
+    assert len(jcmspl("predict", model, path, "--header", "no").stdout.splitlines()) == 1 + 3
+    assert len(jcmspl("predict", model, path, "--header", "yes").stdout.splitlines()) == 1 + 2
+    assert "for CSV files" in jcmspl("info", "digits", "--header", "no", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["predikt", "m"], "did you mean predict?"),
+        (["fit", "digits", "-o", "m", "--spce", "visual"], "unknown arguments: --spce visual; did you mean --space?"),
+        (["fit", "digits", "-o", "m", "--space", "visaul"], "did you mean visual?"),
+        (["info", "digits", "--zzz"], "unknown arguments: --zzz\n"),
+        (["info", "digits", "--\x1b[31m"], "unknown arguments: --\\x1b[31m\n"),
+    ],
+)
+def test_words_that_are_unknown(arguments, sentence, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "usage:" not in error
+    assert error.endswith("--help`\n")
+
+
+def test_sentences(model, own, tmp_path, capsys):
+    mine = [str(own / "features.npy"), "--labels", str(own / "labels.txt"), "--classes", str(own / "classes.csv")]
+    swapped = [mine[0], "--labels", mine[4], "--classes", mine[2]]
+    output = ["-o", str(tmp_path / "out")]
+    for arguments, sentence in (
+        (["predict", str(model), mine[0], "--candidates", "unsen"], "no class 'unsen'; did you mean unseen?"),
+        (["predict", str(model), mine[0], "--candidates", "two, fuor"], "no class 'fuor'; did you mean four?"),
+        (["predict", str(model), "digits"], "digits is a data set and not a file of features: .* --part test_unseen"),
+        (["fit", *mine, "--unseen", "25", *output], "fit: the share of unseen classes must be .* but is 25$"),
+        (["fit", *swapped, *output], "classes.csv: .*is this the file of class vectors"),
+        (["fit", "digits", "-o", "x.pkl"], "x.pkl is named like another kind"),
+        (["tune", "digits", "-o", "x.pkl"], "x.pkl is named like another kind"),
+    ):
+        assert main(arguments) == 1
+        error = capsys.readouterr().err
+        assert re.search(sentence, error, re.MULTILINE), error
+        assert len(error.splitlines()) == 1

@@ -148,7 +148,7 @@ def test_bad_metric():
 def test_overflowing_scores():
     huge = np.array([[1e200, 0], [-1e200, 1]])
     with pytest.raises(ValueError, match="the scores overflow"):
-        nearest(np.ones((1, 2)), huge, metric="euclidean")
+        nearest(np.full((1, 2), 1e308), np.full((1, 2), -1e308), metric="euclidean")
     with pytest.raises(ValueError, match="the scores overflow"):
         nearest(huge, huge, metric="dot")
     with pytest.raises(ValueError, match="the scores overflow"):
@@ -166,7 +166,51 @@ def test_cosine_at_the_ends_of_the_range(dtype, scale):
     X = np.array([[1, 0, 0], [1, 1, 0]]) * dtype(scale) * dtype(0.8)
     indices, values = nearest(X.astype(dtype), np.array([[0, 1, 0], [1, 0, 0]], dtype), 2)
     assert_array_equal(indices[0], [1, 0])
-    assert_allclose(values, [[1, 0], [np.sqrt(0.5)] * 2], rtol=1e-3)
+    assert_allclose(values, [[1, 0], [np.sqrt(0.5)] * 2], rtol=2 * np.finfo(dtype).eps)
+    _, values = nearest(np.array([[0, 1, 0], [1, 0, 0]], dtype), X.astype(dtype), 2)
+    assert_allclose(values, [[np.sqrt(0.5), 0], [1, np.sqrt(0.5)]], rtol=2 * np.finfo(dtype).eps)
+
+
+def test_one_far_prototype_does_not_change_who_is_nearest():
+    indices, distances = nearest([[1.0]], [[0.0], [1.0], [1e9]], metric="euclidean")
+    assert_array_equal(indices, [[1]])
+    assert_array_equal(distances, [[0]])
+
+
+@pytest.mark.parametrize("far", [1e8, 1e9, 1e12, 1e16, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray])
+def test_distances_are_exact_beside_outliers(far, layout):
+    X, prototypes = np.linspace(0, 1, 301)[:, None], np.r_[np.linspace(0, 1, 300), far, -far][:, None]
+    expected = np.abs(X - prototypes.T)
+    indices, distances = nearest(layout(X), layout(prototypes), 3, metric="euclidean")
+    assert_array_equal(indices, np.argsort(expected, axis=1, kind="stable")[:, :3])
+    assert_array_equal(distances, np.sort(expected, axis=1)[:, :3])
+
+
+@given(
+    coordinates=st.lists(
+        st.tuples(st.integers(-3, 3), st.sampled_from([-300, -160, -9, 0, 0, 0, 8, 9, 16, 150])),
+        min_size=2,
+        max_size=12,
+    ),
+    k=st.integers(1, 3),
+)
+def test_distances_on_a_line_of_any_scale(coordinates, k):
+    values = np.array([number * 10.0**power for number, power in coordinates])[:, None]
+    expected = np.abs(values - values.T)
+    k = min(k, len(values))
+    indices, distances = nearest(values, values, k, metric="euclidean")
+    assert_array_equal(distances, np.sort(expected, axis=1)[:, :k])
+    # of two that differ by less than rounding either may come first
+    assert_array_equal(np.take_along_axis(expected, indices, axis=1), distances)
+    assert all(len(set(row)) == k for row in indices.tolist())
+
+
+def test_more_equal_distances_than_a_shortlist_holds():
+    prototypes = np.tile(np.eye(4), (3000, 1))
+    indices, distances = nearest(np.zeros((3, 4)), prototypes, 5, metric="euclidean")
+    assert_array_equal(indices, np.tile(np.arange(5), (3, 1)))
+    assert_array_equal(distances, np.ones((3, 5)))
 
 
 def test_distances_between_distant_clusters_in_float32():

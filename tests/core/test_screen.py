@@ -1,4 +1,4 @@
-"""Searches large enough for candidates to be screened by bounds, on CPUs that can: the answers must not show it."""
+"""Searches large enough for candidates to be screened by bounds: the answers must not show it."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from jcmspl import AffineScorer, nearest
+from jcmspl import AffineScorer, _core, nearest
 from jcmspl.support.threads import blas_threads
+
+
+@pytest.fixture(autouse=True, scope="module", params=["as the CPU is", "portable"])
+def screen(request):
+    """Search as the CPU can; and with the instructions' twin in plain C++, by which bounds are tested on any CPU."""
+    _core.allow_portable_screen(request.param == "portable")
+    yield
+    _core.allow_portable_screen(False)
 
 
 def features(rng, n, m):
@@ -52,6 +60,18 @@ def test_cosines_and_distances_equal_brute_force(dtype, offset):
     expected = scipy.spatial.distance.cdist(wide_X, wide)
     assert_allclose(distances, np.sort(expected, axis=1)[:, :4], rtol=2 * np.finfo(dtype).eps, atol=1e-9)
     assert_array_equal(indices, np.argsort(expected, axis=1, kind="stable")[:, :4])
+
+
+@pytest.mark.parametrize("far", [1e4, 1e9, 1e13])
+def test_far_prototypes_do_not_spoil_distances(far):
+    rng = np.random.default_rng(0)
+    X, prototypes = rng.standard_normal((600, 40)), rng.standard_normal((1200, 40))
+    prototypes[:5] *= far
+    prototypes[5:200] += 1e3
+    expected = scipy.spatial.distance.cdist(X, prototypes)
+    indices, distances = nearest(X, prototypes, 3, metric="euclidean")
+    assert_array_equal(indices, np.argsort(expected, axis=1, kind="stable")[:, :3])
+    assert_allclose(distances, np.sort(expected, axis=1)[:, :3], rtol=1e-14)
 
 
 # Where a bound that is a little too low, or lost to over- or underflow, would drop a candidate. Each makes samples,

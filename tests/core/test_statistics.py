@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import Statistics
+from jcmspl import Spectrum, StartStatistics, Statistics, solve
 from support.samples import make_samples
 
 
@@ -301,3 +303,78 @@ def test_reading_while_another_thread_updates():
     # only whole chunks are ever seen
     assert seen <= set(range(0, 100_001, 20_000))
     assert statistics.n_samples == 100_000
+
+
+LABELS_IN_MOTION = """
+import threading
+import numpy as np
+from jcmspl import StartStatistics, Statistics
+
+X, codes, labels = np.ones((20_000, 2)), np.ones((20_000, 3)), np.zeros(20_000, dtype=np.int64)
+done = threading.Event()
+
+def write():
+    while not done.is_set():
+        labels[-1] = 2**40
+        labels[-1] = 0
+
+thread = threading.Thread(target=write)
+thread.start()
+refused = 0
+try:
+    for _ in range(300):
+        for update in (
+            lambda: Statistics(2, 2).update(X, labels),
+            lambda: StartStatistics(3, 2, 2).update(codes, X, labels),
+        ):
+            try:
+                update()
+            except (ValueError, IndexError):
+                refused += 1
+finally:
+    done.set()
+    thread.join()
+print("survived")
+"""
+
+
+def test_labels_that_another_thread_writes_do_no_harm():
+    run = subprocess.run([sys.executable, "-c", LABELS_IN_MOTION], capture_output=True, text=True)
+    assert (run.returncode, run.stdout.strip()) == (0, "survived"), run.stderr
+
+
+def test_several_threads_update_one_start():
+    rng = np.random.default_rng(0)
+    X, codes, labels = rng.integers(0, 9, (4000, 6)) * 1.0, rng.integers(0, 9, (4000, 5)) * 1.0, np.arange(4000) % 5
+    start, alone = StartStatistics(5, 6, 5), StartStatistics(5, 6, 5)
+    threads = [
+        threading.Thread(
+            target=lambda part=part: [
+                start.update(codes[i : i + 10], X[i : i + 10], labels[i : i + 10])
+                for i in range(part * 500, part * 500 + 500, 10)
+            ]
+        )
+        for part in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone.update(codes, X, labels)
+    spectrum = Spectrum(Statistics.from_samples(X, labels, 5), rng.standard_normal((5, 2)))
+    answers = [
+        solve(spectrum, l1=1, l2=1, l3=1, l4=1, n_concepts=5, start=one, max_iter=2).visual_projection
+        for one in (start, alone)
+    ]
+    assert_array_equal(*answers)  # sums of whole numbers do not depend on their order
+
+
+@pytest.mark.parametrize("n", [5, 9000])  # of one block, and of several
+def test_unit_rows_of_subnormal_values(n):
+    X = np.round(9 * np.random.default_rng(0).standard_normal((n, 3))) * 5e-324
+    labels = np.zeros(n, dtype=int)
+    exact = X / 5e-324
+    size = np.linalg.norm(exact, axis=1, keepdims=True)
+    expected = exact / np.where(size > 0, size, 1)
+    statistics = Statistics(3, 1, unit_rows=True).update(X, labels)
+    assert_allclose(statistics.gram, expected.T @ expected, rtol=1e-13, atol=1e-13 * n)

@@ -1,3 +1,8 @@
+import importlib.util
+import os
+import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -336,13 +341,118 @@ def test_no_warning_for_equations_that_are_only_large_or_small():
         ((np.ones(2), np.eye(2), np.ones((2, 2))), ValueError, "a must have 2 dimension"),
         ((np.eye(2), np.array([[1, np.nan], [0, 1]]), np.ones((2, 2))), ValueError, "b holds NaN or infinity.*0, 1"),
         ((np.eye(2), np.eye(2), np.array([[1, np.inf], [0, 1]])), ValueError, "q holds NaN or infinity"),
-        ((np.eye(2) * 1j, np.eye(2), np.eye(2)), TypeError, "real numbers"),
+        ((np.eye(2) * 1j, np.eye(2) * np.nan, np.eye(2)), ValueError, "b holds NaN or infinity"),
         ((np.array([["x"]]), np.eye(1), np.eye(1)), TypeError, "real numbers"),
     ],
 )
 def test_bad_input(arguments, error, message):
     with pytest.raises(error, match=message):
         solve_sylvester(*arguments)
+
+
+# Complex numbers.
+
+
+def complex_equation(rng, k, m, dtype=np.complex128):
+    draw = [rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for shape in ((k, k), (m, m), (k, m))]
+    return tuple(z.astype(dtype) for z in draw)
+
+
+@given(
+    k=st.integers(1, 8), m=st.integers(1, 8), seed=st.integers(0, 999), real=st.sampled_from(["", "a", "b", "q", "ab"])
+)
+def test_complex_equals_kronecker_solve(k, m, seed, real):
+    rng = np.random.default_rng(seed)
+    parts = dict(zip("abq", complex_equation(rng, k, m), strict=True))
+    a, b, q = (z.real if name in real else z for name, z in parts.items())
+    a = a + 4 * np.sqrt(k + m) * np.eye(k)
+    x = solve_sylvester(a, b, q)
+    assert x.dtype == np.complex128
+    assert_allclose(x, kronecker_solve(a, b, q), rtol=1e-9, atol=1e-11)
+    assert sylvester_residual(a, b, q, x) < 1e-14
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e300])
+def test_complex_at_extreme_scales(scale):
+    a, b, q = complex_equation(np.random.default_rng(0), 5, 4)
+    x = solve_sylvester(a * scale, b * scale, q * scale)
+    assert_allclose(x, solve_sylvester(a, b, q), rtol=1e-9)
+    assert sylvester_residual(a * scale, b * scale, q * scale, x) < 1e-14
+
+
+def test_complex_single_precision_stays_single():
+    equation = complex_equation(np.random.default_rng(0), 6, 5, np.complex64)
+    x = solve_sylvester(*equation)
+    assert x.dtype == np.complex64
+    assert sylvester_residual(*equation, x) < 1e-6
+    assert solve_sylvester(*equation[:2], equation[2].real).dtype == np.complex64
+    assert solve_sylvester(equation[0], equation[1].real.astype(np.float64), equation[2]).dtype == np.complex128
+
+
+def test_complex_singular_and_nearly_singular():
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3)))
+    a = basis @ np.diag([1 + 2j, 3, 4j]) @ basis.conj().T
+    with pytest.raises(SingularEquationError) as error:
+        solve_sylvester(a, np.diag([-1 - 2j, 5]), np.ones((3, 2)))
+    assert_allclose(error.value.eigenvalues, (1 + 2j, -1 - 2j), atol=1e-12)
+    with pytest.warns(NearlySingularWarning, match="separation 1"):
+        solve_sylvester(a, np.diag([-1 - 2j + 1e-10, 5]), np.ones((3, 2)))
+
+
+OURS_FOR_SCIPYS = """
+import scipy.linalg
+import jcmspl
+scipy.linalg.solve_sylvester = jcmspl.solve_sylvester
+
+def pytest_collection_modifyitems(items):
+    assert items[0].module.solve_sylvester is jcmspl.solve_sylvester
+"""
+
+
+def test_scipys_own_tests_of_its_solver_pass(tmp_path):
+    if importlib.util.find_spec("scipy.linalg.tests") is None:
+        pytest.skip("this SciPy ships without its tests")
+    (tmp_path / "ours.py").write_text(OURS_FOR_SCIPYS)
+    tests = ["--pyargs", "scipy.linalg.tests.test_solvers", "-k", "TestSolveSylvester"]
+    search_path = os.pathsep.join([str(tmp_path), *sys.path])
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "ours", "-p", "no:cacheprovider", *tests],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": search_path},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"\b\d+ passed", run.stdout)
+
+
+def test_residual_at_the_ends_of_the_range():
+    for scale in (5e-324, 2.0**-1030, 2.0**-700, 2.0**700, 2.0**1000):
+        a, b, x = np.diag([1.0, 3.0]) * scale, np.array([[2.0]]) * scale, np.array([[1.0], [2.0]])
+        exact = np.array([[3.0], [10.0]]) * scale
+        assert sylvester_residual(a, b, exact, x) == 0
+        assert_allclose(sylvester_residual(a, b, 2 * exact, x), 1 / (2 + (np.hypot(1, 3) + 2) * 5**0.5 / 109**0.5))
+    assert sylvester_residual([[1e300]], [[1e300]], [[1e-300]], [[1e-300]]) == 1
+    assert sylvester_residual(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1))) == 0
+
+
+def test_subnormal_coefficients():
+    rng = np.random.default_rng(0)
+    for kind in (general, symmetric, upper):
+        a, b, q = kind(rng, 4) * 1e-310, kind(rng, 3) * 1e-310, rng.standard_normal((4, 3)) * 1e-310
+        x = solve_sylvester(a, b, q)
+        assert_allclose(x, kronecker_solve(*(z * 2.0**1000 for z in (a, b, q))), rtol=1e-8)
+
+
+@pytest.mark.parametrize("one", [1.0, 1j])
+@pytest.mark.parametrize("scale", [1e-308, 1e300])
+def test_one_coefficient_of_zeros_beside_tiny_or_huge_ones(one, scale):
+    a, q = one * np.diag([1.0, 2.0]) * scale, np.array([[3.0], [4.0]]) * scale
+    x = solve_sylvester(a, [[0.0]], q)
+    assert_allclose(x, [[3 / one], [2 / one]], rtol=1e-14)
+    assert sylvester_residual(a, [[0.0]], q, x) < 1e-15
+    assert sylvester_residual(a, [[0.0]], 0 * q, 0 * x) == 0
 
 
 def test_residual_of_wrong_shape():

@@ -181,3 +181,41 @@ def test_the_order_of_labels_depends_on_them_alone(labels, random):
     assert sorted_labels(dict.fromkeys(labels)) == sorted_labels(dict.fromkeys(labels))
     if len({type(label) for label in labels}) == 1:
         assert sorted_labels(labels) == sorted_labels(shuffled) == sorted(labels)
+
+
+@pytest.mark.parametrize(("own", "other"), [(3, "3"), ("3", 3), ("1.5", 1.5), (1, "1")])
+def test_labels_that_differ_in_type_alone(own, other):
+    table = ClassTable([own, "x"], [[1.0], [2.0]])
+    expected = (
+        f"their types differ, {other!r} is of type {type(other).__name__} and {own!r} of type {type(own).__name__}"
+    )
+    with pytest.raises(ValueError, match=expected):
+        table.positions([other], "y")
+    with pytest.raises(ValueError, match=r"\(there are for .*\)$"):
+        table.positions(["yeti"], "y")
+
+
+@pytest.mark.parametrize("kind", ["dict", "frame", "table", "array"])
+def test_nan_is_told_of_by_class(kind):
+    vectors = np.array([[1.0, 2.0], [3.0, np.nan]])
+    forms = {
+        "dict": dict(zip(["zebra", "horse"], vectors, strict=True)),
+        "frame": pd.DataFrame(vectors, index=["zebra", "horse"]),
+        "array": vectors,
+    }
+    with pytest.raises(ValueError, match=r"NaN or infinity in the vectors of 1 classes: ('horse'|1)$"):
+        ClassTable(["zebra", "horse"], vectors) if kind == "table" else ClassTable.of(forms[kind])
+
+
+def test_labels_of_numpy_are_shown_as_plain_ones():
+    table, zero = ClassTable(["one"], [[1.0]]), np.array(["zero"])[0]
+    for call in (
+        lambda: table[zero],
+        lambda: table.positions([zero]),
+        lambda: ClassTable([zero, zero], [[1.0], [2.0]]),
+        lambda: ClassTable.of({zero: "text"}),
+        lambda: ClassTable.of({zero: [np.nan]}),
+    ):
+        with pytest.raises((ValueError, KeyError, TypeError), match=r"'zero'") as caught:
+            call()
+        assert "str_" not in str(caught.value)

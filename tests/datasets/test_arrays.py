@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from numpy.testing import assert_array_equal
 
 from jcmspl import ClassTable
 from jcmspl.datasets import Dataset, DatasetError, load_arrays, load_dataset
 from jcmspl.datasets import _tables as tables
+from jcmspl.datasets.arrays import load_classes, load_features
 
 NAMES = ["zebra", "horse", "otter", "tiger"]
 X = np.arange(60.0).reshape(20, 3) / 4
@@ -179,7 +181,66 @@ def test_headers_that_count_the_columns(tmp_path, names):
     assert_array_equal(load_arrays(tmp_path / "x.csv", class_vectors=VECTORS).X, X)
     wide = pd.DataFrame(np.tile(X, 2))
     wide.to_csv(tmp_path / "y.csv", index=False)  # 0,1,2,3,4,5
-    assert_array_equal(load_arrays(tmp_path / "y.csv", Y, class_vectors=VECTORS).X, wide)
+    assert_array_equal(load_arrays(tmp_path / "y.csv", Y, class_vectors=VECTORS, header="yes").X, wide)
+
+
+@pytest.mark.parametrize("width", [2, 3, 6])
+def test_a_first_line_that_counts_is_not_guessed(tmp_path, width):
+    """It is the first sample, or the header that pandas writes: only the user knows."""
+    numbers = np.vstack([np.arange(width), np.ones((19, width))])
+    path = tmp_path / "x.csv"
+    np.savetxt(path, numbers, fmt="%g", delimiter=",")
+    with pytest.raises(DatasetError, match=r"x.csv starts with the line 0,1.*header='no' or 'yes' \(--header\)"):
+        load_arrays(path, Y, class_vectors=VECTORS)
+    assert_array_equal(load_arrays(path, Y, class_vectors=VECTORS, header="no").X, numbers)
+    assert_array_equal(load_arrays(path, Y[1:], class_vectors=VECTORS, header="yes").X, numbers[1:])
+    with pytest.raises(ValueError, match="header must be one of 'auto', 'yes', 'no', but is 'maybe'"):
+        load_arrays(path, Y, class_vectors=VECTORS, header="maybe")
+
+
+@pytest.mark.parametrize(("first", "has_header"), [("zebra", None), ("class", True), ("", True)])
+def test_class_vectors_whose_first_line_counts(tmp_path, first, has_header):
+    path = tmp_path / "c.csv"
+    path.write_text(f"{first},0,1,2\nhorse,3,4,5\n")
+    if has_header is None:
+        with pytest.raises(DatasetError, match=r"c.csv starts with the line zebra,0,1,2.*--classes-header"):
+            load_classes(path)
+    else:
+        assert list(load_classes(path)) == ["horse"]
+    assert list(load_classes(path, "no")) == [first, "horse"]
+    assert list(load_classes(path, "yes")) == ["horse"]
+
+
+@pytest.mark.parametrize("number", ["1_000", "\uff11\uff12", "\u0663", "0x10", "1,5", "--1", "1 000", "1\u00a0000"])
+def test_numbers_that_are_not_plain(tmp_path, number):
+    path = tmp_path / "x.csv"
+    path.write_text(f'1,2\n3,"{number}"\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"x.csv: line 2 holds '.*' where a plain number is expected$"):
+        load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
+    path.write_text(f'"{number}",2\n3,4\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"x.csv: line 1 holds '.*' where a plain number is expected \(if it is a"):
+        load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
+
+
+def test_numbers_that_are_plain(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("1,-2.5,+.5,1e-3\n 7 ,1.,1E+2,0005\n")
+    expected = [[1, -2.5, 0.5, 1e-3], [7, 1, 100, 5]]
+    assert_array_equal(load_features(path), expected)
+
+
+@pytest.mark.parametrize("text", ["class;p;q\nzebra;1;0\n", "class\tp\tq\nzebra\t1\t0\n", "1,5;2,5\n3,5;4,5\n"])
+def test_other_signs_between_cells(tmp_path, text):
+    (tmp_path / "c.csv").write_text(text)
+    for load_file in (load_classes, load_features):
+        with pytest.raises(DatasetError, match=r"c.csv has (semicolons|tabs) between its cells, but .* commas"):
+            load_file(tmp_path / "c.csv")
+
+
+def test_class_names_without_vectors(tmp_path):
+    (tmp_path / "c.csv").write_text("zebra\nhorse\n")
+    with pytest.raises(DatasetError, match=r"c.csv has a single column, but after the name"):
+        load_classes(tmp_path / "c.csv")
 
 
 def test_csv_is_read_in_blocks(tmp_path, monkeypatch):
@@ -207,8 +268,53 @@ def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
         load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS)
 
 
+def test_parquet_that_claims_more_or_fewer_rows(tmp_path):
+    """Each number of rows in the footer in turn: what is loaded has the very rows that were written."""
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, compression=None, index=False)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    refused = 0
+    for claim in (10, 40):
+        for place in range(footer, len(data) - 8):
+            if data[place] == 2 * 20:  # as the format writes the number 20
+                changed = bytearray(data)
+                changed[place] = 2 * claim
+                path.write_bytes(changed)
+                try:
+                    assert_array_equal(load_arrays(path, class_vectors=VECTORS).X, X)
+                except DatasetError as error:
+                    refused += "rows" in str(error)
+    assert refused >= 2 * (2 + 4)  # in all, in the group of rows, and in each column
+
+
+def test_parquet_that_lacks_rows(tmp_path, monkeypatch):
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, index=False)
+    batches = pyarrow.parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pyarrow.parquet.ParquetFile, "iter_batches", lambda file, **options: (b[:-1] for b in batches(file, **options))
+    )
+    with pytest.raises(DatasetError, match=r"x.parquet is damaged: it claims 20 rows, but 19 are there"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
+def test_parquet_checksums(tmp_path):
+    path = tmp_path / "x.parquet"
+    frame_of_samples().to_parquet(path, index=False, compression=None, use_dictionary=False, write_page_checksum=True)
+    data = bytearray(path.read_bytes())
+    data[data.index(np.float64(0.75).tobytes())] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"x.parquet is not a parquet file, or it is damaged .*CRC"):
+        load_arrays(path, class_vectors=VECTORS)
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     path, _ = write_features(tmp_path, ".parquet")
+    with monkeypatch.context() as context:
+        context.setattr(pyarrow, "__version__", "16.1.0")
+        with pytest.raises(ImportError, match=r"needs pyarrow 17 or newer, but there is 16.1.0"):
+            load_arrays(path, class_vectors=VECTORS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'jcmspl\[data\]'"):
         load_arrays(path, class_vectors=VECTORS)
@@ -252,9 +358,9 @@ def test_bad_split_files(tmp_path, text, message):
         ("", "x.csv is empty"),
         ("a,b\n", "holds no lines but its header"),
         ("1,2\n3\n", "line 2 has 1 cells, but line 1 has 2"),
-        ("a,b\n1,2\n3,four\n", "line 3 holds 'four' where a number is expected"),
-        ("a,b\n1,2\n3,\n", "line 3 holds '' where a number is expected"),
-        ("zebra,1\nhorse,2\n", "line 1 holds 'zebra' where a number is expected"),
+        ("a,b\n1,2\n3,four\n", "line 3 holds 'four' where a plain number is expected"),
+        ("a,b\n1,2\n3,\n", "line 3 holds '' where a plain number is expected"),
+        ("zebra,1\nhorse,2\n", "line 1 holds 'zebra' where a plain number is expected"),
         ("1,2\n3,4\n", "there are 2 samples but 20 labels"),
         (b"\xff\xfe1\x00", "is not a CSV file, or it is damaged"),
     ],
@@ -273,7 +379,7 @@ def test_bad_csv_files(tmp_path, text, message):
         ("class,p\nzebra,1\nhorse,nan\notter,inf\n", "in the vectors of 2 classes: 'horse', 'otter'"),
         ("class,p\nzebra,1\nhorse,x\n", "line 3 holds 'x'"),
         ("class,p\nzebra,1\nhorse,2\n", "no class vectors for 2 of the 4 classes in y: 'otter', 'tiger'"),
-        ("class\nzebra\n", "class_vectors is empty|holds no lines"),
+        ("class\nzebra\n", "has a single column"),
     ],
 )
 def test_bad_class_tables(tmp_path, text, message):
@@ -297,7 +403,7 @@ def test_bad_files_of_other_kinds(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"labels.txt does not exist"):
         load_arrays(X, "labels.txt", class_vectors=VECTORS)
     np.save(tmp_path / "o.npy", np.array([1, "a"], dtype=object))
-    with pytest.raises(DatasetError, match=r"o.npy is not a NumPy .npy file"):
+    with pytest.raises(DatasetError, match=r"o.npy: the array holds Python objects"):
         load_arrays(tmp_path / "o.npy", Y, class_vectors=VECTORS)
     np.save(tmp_path / "cut.npy", X)
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-1])
@@ -326,3 +432,38 @@ def test_a_folder(tmp_path):
     (folder / "classes.csv").unlink()
     with pytest.raises(FileNotFoundError, match=r"has no file classes \(.csv, .npy, .npz\)"):
         load_dataset(folder, layout="arrays")
+
+
+@pytest.mark.parametrize("label", ["snow leopard, asian", '"snow leopard, asian"', 'the "great" one, grey'])
+def test_labels_with_commas(tmp_path, label):
+    """A line of a text file is one label; in a CSV file commas stand in quotes."""
+    name = label.strip('"')
+    vectors = {name: [1.0, 2.0], "horse": [2.0, 1.0]}
+    (tmp_path / "labels.txt").write_text(f"{label}\n horse \n" * 10)
+    data = load_arrays(X, tmp_path / "labels.txt", class_vectors=vectors, unseen=["horse"], val=0)
+    assert data.y.tolist() == [name, "horse"] * 10
+    (tmp_path / "labels.csv").write_text("snow leopard, asian\nhorse\n" * 10)
+    with pytest.raises(DatasetError, match=r"entry 1 has 2 cells.*a label with commas stands in quotes"):
+        load_arrays(X, tmp_path / "labels.csv", class_vectors=vectors)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".npy"])
+def test_swapped_labels_and_classes(tmp_path, kind):
+    labels, classes = tmp_path / f"labels{kind}", tmp_path / f"classes{kind}"
+    if kind == ".npy":
+        np.save(labels, np.arange(20) % 4)
+        np.save(classes, VECTORS.vectors)
+    else:
+        labels.write_text("\n".join(Y))
+        write_classes(classes)
+    with pytest.raises(DatasetError, match=r"classes.*one label.*is this the file of class vectors.*--classes\)\?$"):
+        load_arrays(X, classes, class_vectors=labels)
+    if kind == ".csv":
+        with pytest.raises(DatasetError, match=r"labels.csv has a single column.*is this the file of labels"):
+            load_arrays(X, Y, class_vectors=labels)
+
+
+def test_a_share_that_is_none_does_not_blame_a_file(tmp_path):
+    (tmp_path / "labels.txt").write_text("\n".join(Y))
+    with pytest.raises(DatasetError, match=r"^the share of unseen classes must be .*a quarter is 0.25.* is 25$"):
+        load_arrays(X, tmp_path / "labels.txt", class_vectors=VECTORS, unseen=25)

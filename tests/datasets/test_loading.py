@@ -41,9 +41,9 @@ def test_unknown_layouts(tmp_path):
         load_dataset(tmp_path / "nothing")
     with pytest.raises(DatasetError, match=r"it holds nothing, but wanted is a folder with att_splits.mat"):
         load_dataset(tmp_path)
-    for name in "abcdefgh":
+    for name in "abcdefghijkl":
         (tmp_path / name).touch()
-    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, \.\.\., but wanted"):
+    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\), but wanted"):
         load_dataset(tmp_path)
     with pytest.raises(DatasetError, match="/a has no known layout: wanted is"):
         load_dataset(tmp_path / "a")
@@ -70,9 +70,7 @@ def good_files(tmp_path_factory):
 def test_not_a_matlab_file(tmp_path, good_files, name, content):
     folder = shutil.copytree(good_files / "5", tmp_path / "zoo")
     (folder / name).write_bytes(content)
-    # SciPy 1.10 takes zeros for a file without variables
-    problem = "is not a MATLAB file, or it is damaged|lacks .*: it holds nothing"
-    with pytest.raises(DatasetError, match=rf"{name} ({problem})") as caught:
+    with pytest.raises(DatasetError, match=rf"{name} is not a MATLAB file, or it is damaged") as caught:
         load_dataset(folder)
     assert "\n" not in str(caught.value)
 
@@ -112,5 +110,5 @@ def test_a_cut_through_variables_that_are_not_needed_is_found(tmp_path, good_fil
     folder = shutil.copytree(good_files / "5", tmp_path / "zoo")
     whole = (folder / "att_splits.mat").read_bytes()
     (folder / "att_splits.mat").write_bytes(whole[:-missing])  # within val_loc or train_loc
-    with pytest.raises(DatasetError, match=r"att_splits.mat is cut short: it ends within a variable"):
+    with pytest.raises(DatasetError, match=r"att_splits.mat is cut short or damaged: it ends within a variable"):
         load_dataset(folder)

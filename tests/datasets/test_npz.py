@@ -1,6 +1,8 @@
 """The project's own file: streams in, memory maps out, nothing pickled."""
 
+import struct
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -123,7 +125,7 @@ def test_nothing_is_written_over(tmp_path, made):
         ({"class_names": np.array([*"abd"])}, "a.npz: there are no class vectors for 1 of the 3 classes in y: 'c'"),
         ({"train": np.array([0, 4])}, "a.npz: part 'train' holds the row 4, but rows are 0 to 3"),
         ({"test_unseen": np.array([2])}, "a.npz: seen and unseen classes overlap"),
-        ({"features": np.ones((3, 2))}, "a.npz: there are 3 samples in X but 4 labels in y"),
+        ({"features": np.ones((3, 2))}, "a.npz: labels has 4 entries, but there are only 3 samples"),
         ({"features": np.array(["x"])}, "a.npz: X must have rows and columns"),
     ],
 )
@@ -132,3 +134,70 @@ def test_bad_content(tmp_path, changes, message):
     np.savez(tmp_path / "a.npz", **content)
     with pytest.raises(DatasetError, match=message):
         load_npz(tmp_path / "a.npz")
+
+
+def with_changed_header(path, new, old=b"(4, 2), }"):
+    """Write CONTENT with another shape in the header of the features, and a checksum that is right."""
+    np.savez(path, **CONTENT)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    assert old in members["features.npy"]
+    members["features.npy"] = members["features.npy"].replace(old.ljust(len(new)), new)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return members["features.npy"]
+
+
+@pytest.mark.parametrize("shape", [b"(4, 9), }", b"(4, 1), }", b"(-4, -2), }", b"(0, 0), }"])
+def test_headers_that_claim_other_sizes(tmp_path, shape):
+    """With one that claims more, what is stored after the features would be read as features."""
+    content = with_changed_header(tmp_path / "a.npz", shape)
+    with pytest.raises(DatasetError, match=r"a.npz is damaged or cut short: features has the shape .* 64 are stored"):
+        load_npz(tmp_path / "a.npz")
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(DatasetError, match=r"x.npy is damaged or cut short: the array has .* but 64 are stored"):
+        npz_module.open_npy(tmp_path / "x.npy")
+
+
+def test_a_member_that_reaches_into_the_next(tmp_path):
+    """The directory at the end of the file and the header of the array agree: both claim what is not theirs."""
+    path = tmp_path / "a.npz"
+    n_header = len(with_changed_header(path, b"(4, 99),}")) - 64
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    size = n_header + 4 * 99 * 8
+    data[entry + 16 : entry + 28] = struct.pack("<III", zlib.crc32(data[42 : 42 + size]), size, size)
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"a.npz is .*(reaches into what is stored after it|Overlapped)"):
+        load_npz(path)
+
+
+def test_a_member_that_is_shorter_than_it_says(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **{**CONTENT, "features": np.ones((4, 4096))})
+    data = bytearray(path.read_bytes())
+    sizes = data.index(b"PK\x01\x02") + 20
+    data[sizes : sizes + 4] = struct.pack("<I", struct.unpack_from("<I", data, sizes)[0] - 4096)
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=r"a.npz is damaged: features.npy reaches into what is stored after it"):
+        load_npz(path)
+
+
+@pytest.mark.parametrize("name", ["labels", "class_vectors", "train", "features"])
+def test_checksums(tmp_path, name):
+    path = tmp_path / "a.npz"
+    np.savez(path, **{**CONTENT, "features": np.ones((4, 4096))})
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(f"{name}.npy")
+    data[data.index(content) + len(content) - 1] ^= 1
+    path.write_bytes(data)
+    assert name != "features" or load_npz(path).X[-1, -1] != 1  # not noticed, for it is not read
+    with pytest.raises(DatasetError, match=r"a.npz is not a NumPy .npz file, or it is damaged .*CRC"):
+        load_npz(path, verify=True)
+
+
+def test_whole_files_are_verified(tmp_path, made):
+    save_npz(made, tmp_path / "a.npz")
+    same(load_npz(tmp_path / "a.npz", verify=True), made)

@@ -55,7 +55,7 @@ NAN[1, 0] = np.nan
         ({"X_te": None, "test_labels": None}, r"lacks X_te, param.test_labels: it holds .*param.testclasses_id"),
         ({"S_te_pro": None, "S_te_gt": None}, r"lacks S_te_pro"),
         ({"X_te": np.ones((4, 6))}, "X_te is 4 x 6, but param.test_labels says that there are 5 rows"),
-        ({"X_te": np.ones((5, 7))}, "do not fit together: X_tr is 10 x 6, X_te 5 x 7"),
+        ({"X_te": np.ones((5, 7))}, "do not fit together: X_tr is 10 x 6, X_te is 5 x 7"),
         ({"X_tr": np.ones((6, 10))}, "X_tr is 6 x 10, but S_tr says that there are 10 rows"),
         ({"S_te_pro": UNSEEN_VECTORS.T}, "S_te_pro is 3 x 2, but param.testclasses_id says that there are 2 rows"),
         ({"S_te_pro": NAN}, "NaN or infinity in the vectors of 1 classes: 2$"),

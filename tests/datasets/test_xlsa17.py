@@ -86,7 +86,7 @@ def test_a_cell_that_refers_to_itself(tmp_path):
     with h5py.File(folder / "att_splits.mat", "r+") as file:
         names = file["allclasses_names"]
         names[0, 0] = names.ref
-    with pytest.raises(DatasetError, match=r"att_splits.mat is not a MATLAB file, or it is damaged"):
+    with pytest.raises(DatasetError, match=r"att_splits.mat: allclasses_names must hold texts"):
         load_xlsa17(folder)
 
 

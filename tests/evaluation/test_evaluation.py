@@ -247,9 +247,9 @@ class Foreign(BaseEstimator):
     def fit(self, X, y):
         return self
 
-    def recogniser(self, *, class_vectors, candidates, space):
+    def recogniser(self, *, space, **options):
         assert space == "visual"
-        return self._model.recogniser(class_vectors=class_vectors, candidates=candidates, space=space)
+        return self._model.recogniser(space=space, **options)
 
     def get_params(self, deep=True):
         return {"function": types.SimpleNamespace(), "share": np.float32(0.5)}

@@ -407,3 +407,15 @@ def test_load_checks_the_kind(tmp_path):
     fitted().save(tmp_path / "model")
     with pytest.raises(ValueError, match=r"holds a JCMSPL, not a Other: use jcmspl.load"):
         Other.load(tmp_path / "model")
+
+
+def test_names_of_files(tmp_path):
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    for name in ("model.pkl", "model.NPZ", "model.joblib", "model.onnx"):
+        with pytest.raises(ValueError, match=rf"a model is saved as a safetensors file, but .*{name} is named like"):
+            model.save(tmp_path / name)
+    for name in ("model.safetensors", "model", "model.v2"):
+        model.save(tmp_path / name)
+        with pytest.raises(FileExistsError, match=rf"{name} exists already: .* overwrite=True$"):
+            model.save(tmp_path / name)
+        model.save(tmp_path / name, overwrite=True)

@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from jcmspl import JCMSPL
-from jcmspl.data.normalisation import NORMALISATIONS
+from jcmspl import ESZSL, JCMSPL, SAE, RidgeVS
+from jcmspl.core.search import fold
+from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
+from jcmspl.models.scorers import NearestScorer
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted
 
 
@@ -245,7 +248,7 @@ class TestScore:
             MODEL.score(ZOO.X_new[:1], ["yeti"])
         with pytest.raises(ValueError, match="average must be one of"):
             MODEL.score(ZOO.X_new, ZOO.y_new, average="macro")
-        with pytest.raises(ValueError, match=r"single class 'animal .*name the candidates"):
+        with pytest.raises(ValueError, match=r"single unseen class 'animal .*name the candidates"):
             MODEL.score(ZOO.X_new[ZOO.y_new == ZOO.unseen[0]], ZOO.y_new[ZOO.y_new == ZOO.unseen[0]])
         with pytest.raises(ValueError, match="not among the candidates and could never be right"):
             MODEL.score(ZOO.X, ["yeti", *ZOO.y[1:]])
@@ -327,3 +330,53 @@ def test_bad_samples():
             method(ZOO.X[0])
         with pytest.raises(ValueError, match="X has masked values"):
             method(np.ma.masked_greater(ZOO.X, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("space", SPACES)
+def test_a_far_class_does_not_change_who_is_nearest(space, dtype):
+    parameters = {"space": space, "metric": "euclidean", "class_normalisation": "none"}
+    model, X = fitted(**parameters), ZOO.X_new.astype(dtype)
+    expected, top = model.predict(X), model.predict_topk(X, 3)
+    far = {"far": 1e9 * ZOO.table.vectors[0], "farther": -1e13 * ZOO.table.vectors[1]}
+    grown = fitted(**parameters).add_classes(far)
+    assert_array_equal(grown.predict(X), expected)
+    assert_array_equal(grown.predict_topk(X, 3), top)
+    z, p = in_space(grown, ZOO.X_new, grown.class_table_.vectors)
+    order = np.argsort(cdist(z, p), axis=1, kind="stable")[:, :3]
+    if dtype == np.float64:
+        assert_array_equal(top, np.array(list(grown.class_table_))[order])
+
+
+@pytest.mark.parametrize("calibration", [0.0, 0.4])
+def test_classes_that_are_all_far_away_are_still_told_apart(calibration):
+    # one dimension, the identity, and classes at far + 0, 1, 2, ...: squares of far have no digits left for these
+    far, places = 1e9, np.arange(6.0)[:, None]
+    X, bias = far + np.linspace(0, 5, 50)[:, None], np.r_[calibration, np.zeros(5)]
+    plain = Normalisation("none", False, np.zeros(1), np.ones(1))
+    layer = fold(np.eye(1), np.eye(1), far + places, space="visual", metric="euclidean")
+    scorer = NearestScorer(*layer, np.asarray, 1.0, far + places)
+    recogniser = scorer.recogniser(plain, np.arange(6), bias)
+    expected = np.argsort((X - far - places.T) ** 2 / 2 - bias, axis=1, kind="stable")[:, :3]
+    indices, scores = recogniser.top_k(X, 3)
+    assert_array_equal(indices, expected)
+    assert (np.diff(scores, axis=1) <= 0).all()
+    assert not np.array_equal(scorer.recogniser(plain, np.arange(6), bias).scores(X).argmax(axis=1), expected[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:the class vector of .* is all zero")
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("model", [JCMSPL(), RidgeVS(), SAE(), ESZSL()], ids=lambda model: type(model).__name__)
+def test_a_class_of_which_nothing_is_known_wins_no_samples(model, space):
+    # Centred, the vectors of the seen classes span all but one direction, and the new class lies in that one.
+    X = np.repeat(np.eye(5), 8, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((40, 5))
+    y = np.repeat(list("abcde"), 8)
+    model = clone(model).set_params(class_normalisation="center", space=space)
+    model.fit(X, y, class_vectors=dict(zip("abcde", np.eye(5), strict=True)))
+    model.add_classes({"nothing": np.zeros(5)})
+    if space == "semantic":  # its own vector is a direction like any other; the mean of the others is none
+        model.add_classes({"mean": np.full(5, 0.2)})
+        assert_allclose(model.decision_function(X, candidates=["mean", "a"])[:, 0], 0, atol=0)
+    else:
+        assert_allclose(model.decision_function(X, candidates=["nothing", "a"])[:, 0], 0, atol=1e-15)
+        assert "nothing" not in model.predict(X)

@@ -131,3 +131,39 @@ def test_scores_of_folds_are_those_of_plain_fits(cub, tuned):
 def test_tuned_peers_do_not_reach_it(cub, tuned, peer, grid, least):
     search = ClassSearchCV(peer, grid, extend=0).fit(*cub.part("trainval"), class_vectors=cub.table)
     assert least < search.score(*cub.part("test_unseen")) < tuned.score(*cub.part("test_unseen")) - 0.01
+
+
+WHITENED = {
+    "feature_normalisation": "auto_power+sample_l2+center+whiten",
+    "class_normalisation": "sample_l2+center_unit",
+    "semantic_match": 1,
+    "class_match": 100,
+    "visual_reconstruction": 10,
+    "semantic_reconstruction": 1,
+    "space": "visual",
+}
+
+
+def test_whitened_birds(cub):
+    seen = np.concatenate([cub.parts["trainval"], cub.parts["test_seen"]])
+    unseen = cub.part("test_unseen")
+    scores = [
+        100 * JCMSPL(**parameters).fit(cub.X[seen], cub.y[seen], class_vectors=cub.table).score(*unseen)
+        for parameters in ({}, WHITENED)
+    ]
+    assert_allclose(scores, [63.5, 64.5], atol=0.1)
+
+
+@pytest.mark.filterwarnings("ignore:.*have the same class vector")  # two intents do
+@pytest.mark.parametrize(("name", "plain", "whitened"), [("clinc150", 63.0, 68.4), ("esc50", 35.0, 40.7)])
+def test_whitened_sentences_and_sounds(data_folder, name, plain, whitened):
+    if not (data_folder / f"{name}.npz").is_file():
+        pytest.skip(f"no {name}.npz in the folder of benchmark data")
+    with np.load(data_folder / f"{name}.npz") as file:
+        X, y, vectors, unseen = (file[key] for key in ("X", "y", "S", "unseen"))
+    is_new = np.isin(y, unseen)
+    scores = []
+    for parameters in ({}, WHITENED):
+        model = JCMSPL(**parameters).fit(X[~is_new], y[~is_new], class_vectors=vectors)
+        scores.append(100 * model.score(X[is_new], y[is_new]))
+    assert_allclose(scores, [plain, whitened], atol=0.1)

@@ -8,6 +8,7 @@
 
 #include "jcmspl/data/sample_reader.hpp"
 #include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/linalg/norm.hpp"
 #include "jcmspl/linalg/symmetric.hpp"
 
 namespace jcmspl {
@@ -16,16 +17,15 @@ namespace {
 
 // Scales the samples, in place. One with infinity becomes NaN here, and is found later like NaN itself.
 ConstView<double> scaled_to_unit(View<double> block) {
-  for (Index i = 0; i < block.cols(); ++i) {
-    double norm = block.col(i).norm();
-    if (!(norm > 1e-140 && norm < 1e140)) norm = block.col(i).stableNorm();  // squares under- or overflowed
-    if (norm != 0) block.col(i) /= norm;
-  }
+  for (Index i = 0; i < block.cols(); ++i) scale_to_unit(block.col(i));
   return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
 }
 
 // Rows that are scaled to length one may be of any finite length.
-double largest_accepted(bool unit_rows) { return unit_rows ? std::numeric_limits<double>::max() : largest_value; }
+double largest_accepted(Scaling scaling) {
+  if (scaling.unit_rows) return std::numeric_limits<double>::max();
+  return scaling.roots ? largest_value * largest_value : largest_value;
+}
 
 }  // namespace
 
@@ -65,49 +65,49 @@ void Statistics::add_class_sums(const ConstView<double>& block, const std::int64
 }
 
 template <class T>
-void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows,
+void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling,
                                   const Poll& poll) {
-  SampleReader<double, T> reader(chunk);
+  SampleReader<double, T> reader(chunk, nullptr, scaling.roots);
   // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
   // Equal steps: a short one at the end would cost as much of that as a long one.
-  const bool copies = unit_rows || !reader.in_place();
+  const bool copies = scaling.unit_rows || !reader.in_place();
   const Index largest_step = copies ? block_rows() : 4 * block_rows();
   const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
   const Index step = (chunk.rows + steps - 1) / steps;
   for (Index first = 0; first < chunk.rows; first += step) {
     const Index rows = std::min(step, chunk.rows - first);
-    accumulate(unit_rows ? scaled_to_unit(reader.copy(first, rows)) : reader.read(first, rows), labels + first);
+    accumulate(scaling.unit_rows ? scaled_to_unit(reader.copy(first, rows)) : reader.read(first, rows), labels + first);
     poll();
   }
 }
 
 template <class T>
-Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
                           const Poll& poll) {
   check_labels(labels, chunk.rows, n_classes);
   Statistics out(chunk.cols, n_classes);
-  out.accumulate_chunk(chunk, labels, unit_rows, poll);
+  out.accumulate_chunk(chunk, labels, scaling, poll);
   // A bad value shows on the diagonal of the Gram matrix; the samples are read again only if there is one. NaN fails
   // the comparison.
   const bool all_good = (out.gram_lower.diagonal().array().abs() <= largest_value * largest_value).all();
-  if (!all_good) check_values(chunk, largest_accepted(unit_rows));
+  if (!all_good) check_values(chunk, largest_accepted(scaling));
   return out;
 }
 
 template <class T>
-void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll) {
+void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   // A large chunk gets statistics of its own, which are dropped if there is a bad value. For a small one that would
   // cost more than looking through it first.
-  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), unit_rows, poll));
+  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll));
   check_labels(labels, chunk.rows, n_classes());
-  check_values(chunk, largest_accepted(unit_rows));
-  accumulate_chunk(chunk, labels, unit_rows, [] {});
+  check_values(chunk, largest_accepted(scaling));
+  accumulate_chunk(chunk, labels, scaling, [] {});
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                                           \
-  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, bool, const Poll&); \
-  template void Statistics::update(const Samples<T>&, const std::int64_t*, bool, const Poll&);
+#define JCMSPL_INSTANTIATE(T)                                                                              \
+  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, Scaling, const Poll&); \
+  template void Statistics::update(const Samples<T>&, const std::int64_t*, Scaling, const Poll&);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE

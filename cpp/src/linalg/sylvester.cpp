@@ -1,21 +1,18 @@
 #include "jcmspl/linalg/sylvester.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "jcmspl/linalg/kernels.hpp"
+#include "jcmspl/linalg/norm.hpp"
 #include "jcmspl/linalg/quasi_triangular.hpp"
 #include "jcmspl/linalg/reduced.hpp"
 
 namespace jcmspl {
 
 namespace {
-
-template <class T>
-double norm_of(const Matrix<T>& a) {
-  return a.template cast<double>().stableNorm();
-}
 
 // One equation with its coefficients reduced: factored once, solved for several right-hand sides.
 template <class T>
@@ -25,7 +22,7 @@ public:
       : left_(Reduced<T>::to_hessenberg(a, shape_a, poll)),
         right_(Reduced<T>::to_schur(b, shape_b, poll)),
         exact_(left_.exact && right_.exact),
-        size_(norm_of(a) + norm_of(b)) {
+        size_(frobenius_norm(a) + frobenius_norm(b)) {
     poll();
     // Where the eigenvalues of both sides are known by now, a singular equation is found before it is solved.
     if (left_.form != Form::hessenberg) examine_eigenvalues(left_.matrix);
@@ -59,7 +56,7 @@ public:
     Matrix<T> probe = random_unit_matrix();
     solve_reduced(probe, poll);
     poll();
-    if (norm_of(probe) * size * half_the_digits * 0.01 < 1 && !sums_cancel) return {false};
+    if (frobenius_norm(probe) * size * half_the_digits * 0.01 < 1 && !sums_cancel) return {false};
     const Matrix<T> schur_left = left_.schur_form();
     poll();
     if (left_.form == Form::hessenberg) examine_eigenvalues(schur_left);
@@ -124,12 +121,12 @@ private:
     double growth = 0;
     for (int round = 0; round < 3; ++round) {
       solve_quasi_triangular<T>(const_view(r), const_view(s), view(z));
-      growth = std::max(growth, norm_of(z));
+      growth = std::max(growth, frobenius_norm(z));
       if (!std::isfinite(growth)) return 0;
       poll();
       adjoint = z.transpose() / z.norm();
       solve_quasi_triangular<T>(const_view(s), const_view(r), view(adjoint));
-      growth = std::max(growth, norm_of(adjoint));
+      growth = std::max(growth, frobenius_norm(adjoint));
       if (!std::isfinite(growth)) return 0;
       poll();
       z = adjoint.transpose() / adjoint.norm();
@@ -158,8 +155,8 @@ Matrix<T> residual_of(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q
 
 template <class T>
 double relative(const Matrix<T>& r, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
-  const double size = (norm_of(a) + norm_of(b)) * norm_of(x) + norm_of(q);
-  return size > 0 ? norm_of(r) / size : 0;
+  const double size = (frobenius_norm(a) + frobenius_norm(b)) * frobenius_norm(x) + frobenius_norm(q);
+  return size > 0 ? frobenius_norm(r) / size : 0;
 }
 
 template <class T>
@@ -184,17 +181,13 @@ SylvesterResults<T> solve_oriented(const Matrix<T>& a, Shape shape_a, const Matr
   return out;
 }
 
-// The power of two that brings the largest element to about one.
 template <class T>
-T unit_scale(T largest) {
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  return largest > 0 ? std::ldexp(T(1), -exponent) : T(1);
+int exponent_of_both(const Matrix<T>& a, const Matrix<T>& b) {
+  return std::max(exponent_of(a), exponent_of(b));
 }
 
-template <class T>
-Matrix<T> scaled(const Matrix<T>& a, T factor) {
-  return factor == T(1) ? a : Matrix<T>(a * factor);
+std::complex<double> times_power_of_two(std::complex<double> z, int exponent) {
+  return {std::ldexp(z.real(), exponent), std::ldexp(z.imag(), exponent)};
 }
 
 // Whether a rather than b is reduced to Schur form: the one that is not general, for which that is cheap or already
@@ -210,10 +203,10 @@ template <class T>
 SylvesterResults<T> solve_sylvester(const Matrix<T>& given_a, const Matrix<T>& given_b, const Matrix<T>& given_q,
                                     const Poll& poll) {
   if (given_q.size() == 0) return {given_q};
-  // Squares of very large or small elements would overflow or underflow. Scaling by powers of two is exact.
-  const T alpha = unit_scale(std::max(given_a.cwiseAbs().maxCoeff(), given_b.cwiseAbs().maxCoeff()));
-  const T beta = unit_scale(given_q.cwiseAbs().maxCoeff());
-  const Matrix<T> a = scaled(given_a, alpha), b = scaled(given_b, alpha), q = scaled(given_q, beta);
+  // Squares of very large or small elements would overflow or underflow.
+  const int of_ab = exponent_of_both(given_a, given_b), of_q = exponent_of(given_q);
+  const Matrix<T> a = times_power_of_two(given_a, -of_ab), b = times_power_of_two(given_b, -of_ab);
+  const Matrix<T> q = times_power_of_two(given_q, -of_q);
   const Shape shape_a = shape_of(a), shape_b = shape_of(b);
   const auto transposed_shape = [](Shape shape) {
     if (shape == Shape::upper) return Shape::lower;
@@ -229,17 +222,24 @@ SylvesterResults<T> solve_sylvester(const Matrix<T>& given_a, const Matrix<T>& g
     } else {
       out = solve_oriented(a, shape_a, b, shape_b, q, poll);
     }
-    out.x = (out.x * alpha) / beta;
-    out.separation /= static_cast<double>(alpha);
+    out.x = times_power_of_two(out.x, of_q - of_ab);
+    out.separation = std::ldexp(out.separation, of_ab);
     return out;
   } catch (const SingularEquation& e) {
-    const auto of_a = e.of_a / static_cast<double>(alpha), of_b = e.of_b / static_cast<double>(alpha);
+    const auto of_a = times_power_of_two(e.of_a, of_ab), of_b = times_power_of_two(e.of_b, of_ab);
     throw swap ? SingularEquation(of_b, of_a) : SingularEquation(of_a, of_b);
   }
 }
 
 template <class T>
-double sylvester_residual(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& q, const Matrix<T>& x) {
+double sylvester_residual(const Matrix<T>& given_a, const Matrix<T>& given_b, const Matrix<T>& given_q,
+                          const Matrix<T>& given_x) {
+  if (given_q.size() == 0) return 0;
+  // The same ratio for an equation whose larger side, q or a x + x b, has elements of about one.
+  const int of_ab = exponent_of_both(given_a, given_b);
+  const int larger = std::max(exponent_of(given_q), of_ab + exponent_of(given_x));
+  const Matrix<T> a = times_power_of_two(given_a, -of_ab), b = times_power_of_two(given_b, -of_ab);
+  const Matrix<T> q = times_power_of_two(given_q, -larger), x = times_power_of_two(given_x, of_ab - larger);
   return relative(residual_of(a, b, q, x), a, b, q, x);
 }
 

@@ -1,11 +1,81 @@
 #include "jcmspl/search/byte_products.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+// The same in plain C++, for CPUs without the instructions: slow, and only for tests.
+namespace jcmspl::bytes::portable {
+
+namespace {
+
+template <class T>
+Rounded round(const T* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
+  const auto value = [=](Index j) { return std::fma(static_cast<double>(x[j]), scale, -origin[j]); };
+  double largest = 0;
+  for (Index j = 0; j < n; ++j) largest = std::max(largest, std::abs(value(j)));
+  Rounded out{0, 0, 0, 0, 0, 0, largest == 0 || (largest > 1e-140 && largest < 1e140)};
+  if (largest == 0) std::memset(codes, 0, static_cast<std::size_t>(n));
+  if (largest == 0 || !out.exists) return out;
+  out.step = largest / 127;
+  for (Index j = 0; j < n; ++j) {
+    const double v = value(j), code = std::nearbyint(v / out.step), rounded = code * out.step;
+    out.length += v * v;
+    out.size += rounded * rounded;
+    out.error += (v - rounded) * (v - rounded);
+    out.along += v * other[j];
+    out.sum += static_cast<std::int32_t>(code);
+    codes[j] = static_cast<std::int8_t>(code);
+  }
+  for (double* square : {&out.length, &out.size, &out.error}) *square = std::sqrt(*square);
+  return out;
+}
+
+template <class T>
+double dot(const T* x, const T* y, Index n) {
+  double sum = 0;
+  for (Index j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * static_cast<double>(y[j]);
+  return sum;
+}
+
+void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
+                 const float* thresholds, Bounds& bounds) {
+  for (Index i = 0; i < tile_height; ++i) {
+    const SampleTerms& term = terms[i];
+    bounds.above[i] = 0;
+    for (Index c = 0; c < panel_width; ++c) {
+      std::int32_t product = -term.offset;
+      for (Index j = 0; j < groups * group_size; ++j)
+        product += codes[i * groups * group_size + j] *
+                   panel.codes[(j / group_size * panel_width + c) * group_size + j % group_size];
+      const float upper = term.step * panel.step[c] * static_cast<float>(product) + term.error * panel.length[c] +
+                          term.size * panel.error[c] + term.weight * panel.bias[c] + term.slack;
+      bounds.upper[i][c] = upper;
+      if (!(upper < thresholds[i])) bounds.above[i] |= std::uint64_t{1} << c;
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace jcmspl::bytes::portable
+
+namespace jcmspl::bytes {
+
+namespace {
+
+std::atomic<bool> portable_allowed{false};
+
+}  // namespace
+
+void allow_portable(bool allowed) { portable_allowed = allowed; }
+
+}  // namespace jcmspl::bytes
+
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
-
-#include <cmath>
-#include <cstring>
 
 #if !defined(__clang__) && __GNUC__ < 13  // it warns of code in its own header
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -24,14 +94,14 @@
 
 namespace jcmspl::bytes {
 
-bool available() {
+namespace {
+
+bool has_instructions() {
   static const bool yes = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("fma");
   return yes;
 }
-
-namespace {
 
 // Eight values as doubles; those from count on are zero.
 JCMSPL_VNNI inline __m512d load(const double* x, Index count) {
@@ -131,23 +201,8 @@ JCMSPL_VNNI __attribute__((noinline)) void multiply(const std::uint8_t* panel, c
   }
 }
 
-}  // namespace
-
-JCMSPL_VNNI Rounded round(const float* x, double scale, const double* origin, const double* other, Index n,
-                          std::int8_t* codes) {
-  return round_any(x, scale, origin, other, n, codes);
-}
-
-JCMSPL_VNNI Rounded round(const double* x, double scale, const double* origin, const double* other, Index n,
-                          std::int8_t* codes) {
-  return round_any(x, scale, origin, other, n, codes);
-}
-
-JCMSPL_VNNI double dot(const float* x, const float* y, Index n) { return dot_any(x, y, n); }
-JCMSPL_VNNI double dot(const double* x, const double* y, Index n) { return dot_any(x, y, n); }
-
-JCMSPL_VNNI void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
-                             const float* thresholds, Bounds& bounds) {
+JCMSPL_VNNI void find_bounds_here(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
+                                  const float* thresholds, Bounds& bounds) {
   __m512i products[tile_height][vectors];
   multiply(panel.codes, codes, groups, products);
   for (int i = 0; i < tile_height; ++i) {
@@ -170,22 +225,54 @@ JCMSPL_VNNI void find_bounds(const Panel& panel, const std::int8_t* codes, Index
   }
 }
 
+}  // namespace
+
 }  // namespace jcmspl::bytes
+
+#define JCMSPL_WITH_INSTRUCTIONS(here, elsewhere) has_instructions() ? here : elsewhere
 
 #else
 
-#include <cstdlib>
+#define JCMSPL_WITH_INSTRUCTIONS(here, elsewhere) elsewhere
 
 namespace jcmspl::bytes {
 
-bool available() { return false; }
+namespace {
 
-Rounded round(const float*, double, const double*, const double*, Index, std::int8_t*) { std::abort(); }
-Rounded round(const double*, double, const double*, const double*, Index, std::int8_t*) { std::abort(); }
-double dot(const float*, const float*, Index) { std::abort(); }
-double dot(const double*, const double*, Index) { std::abort(); }
-void find_bounds(const Panel&, const std::int8_t*, Index, const SampleTerms*, const float*, Bounds&) { std::abort(); }
+bool has_instructions() { return false; }
+
+}  // namespace
 
 }  // namespace jcmspl::bytes
 
 #endif
+
+namespace jcmspl::bytes {
+
+bool available() { return has_instructions() || portable_allowed; }
+
+Rounded round(const float* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
+  return JCMSPL_WITH_INSTRUCTIONS(round_any(x, scale, origin, other, n, codes),
+                                  portable::round(x, scale, origin, other, n, codes));
+}
+
+Rounded round(const double* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
+  return JCMSPL_WITH_INSTRUCTIONS(round_any(x, scale, origin, other, n, codes),
+                                  portable::round(x, scale, origin, other, n, codes));
+}
+
+double dot(const float* x, const float* y, Index n) {
+  return JCMSPL_WITH_INSTRUCTIONS(dot_any(x, y, n), portable::dot(x, y, n));
+}
+
+double dot(const double* x, const double* y, Index n) {
+  return JCMSPL_WITH_INSTRUCTIONS(dot_any(x, y, n), portable::dot(x, y, n));
+}
+
+void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
+                 const float* thresholds, Bounds& bounds) {
+  JCMSPL_WITH_INSTRUCTIONS(find_bounds_here(panel, codes, groups, terms, thresholds, bounds),
+                           portable::find_bounds(panel, codes, groups, terms, thresholds, bounds));
+}
+
+}  // namespace jcmspl::bytes

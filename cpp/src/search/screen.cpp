@@ -41,7 +41,8 @@ bool Screen<T>::pays(Index n_samples, Index n_features, Index n_candidates, Inde
 // all candidates, the second is a bias that is found here, and the last is a product of shorter vectors, which are
 // rounded to bytes.
 template <class T>
-Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD origin, Index n_threads, const Poll& poll)
+Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bias_error, VectorD origin,
+                  Index n_threads, const Poll& poll)
     : weights_(weights),
       bias_(bias),
       origin_(std::move(origin)),
@@ -72,18 +73,18 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD or
     };
   });
   exists_ = all_exist && raw.allFinite();
-  if (exists_) scale_terms(raw);
+  if (exists_) scale_terms(raw, bias_error);
 }
 
 // Bounds are divided by the largest possible score of the sample, so that they do not overflow in float.
 template <class T>
-void Screen<T>::scale_terms(const MatrixD& raw) {
+void Screen<T>::scale_terms(const MatrixD& raw, double bias_error) {
   largest_length_ = raw.col(length).maxCoeff();
   const double mean_bias = raw.col(bias).mean();
   const VectorD biases = raw.col(bias).array() - mean_bias;
   common_ = origin_.dot(centre_) + mean_bias;  // and (x - o) . w, for each sample
   largest_bias_ = biases.cwiseAbs().maxCoeff();
-  bias_error_ = 4 * epsilon * raw.col(bias).cwiseAbs().maxCoeff() +
+  bias_error_ = 4 * epsilon * raw.col(bias).cwiseAbs().maxCoeff() + bias_error +
                 epsilon * static_cast<double>(weights_.rows()) * origin_length_ * largest_length_ +
                 float_error * largest_bias_;
   const VectorD lengths = raw.col(length) / largest_length_, errors = raw.col(error) / largest_length_;
@@ -134,8 +135,7 @@ ScreenedSearch<T>::ScreenedSearch(const Screen<T>& screen, Index n_best)
       best_(n_best) {}
 
 template <class T>
-const std::vector<Index>& ScreenedSearch<T>::operator()(const ConstView<T>& x, const Vector<T>* factors,
-                                                        std::int64_t* indices, T* scores, const Poll& poll) {
+void ScreenedSearch<T>::find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll) {
   begin(x, factors);
   for (Index p = 0; p < screen_.n_panels(); ++p) {
     const bytes::Panel panel = screen_.panel(p);
@@ -143,16 +143,15 @@ const std::vector<Index>& ScreenedSearch<T>::operator()(const ConstView<T>& x, c
       if (!is_given_up(tile)) bound(panel, p * bytes::panel_width, tile);
     poll();
   }
-  undecided_.clear();
-  for (Index i = 0; i < x.cols(); ++i) {
-    drop_excluded(i);
-    if (rows_[i].undecided || static_cast<Index>(rows_[i].survivors.size()) > limit_)
-      undecided_.push_back(i);
-    else
-      decide(i, x.col(i).data(), factors ? (*factors)[i] : 1, indices + i * n_best_, scores + i * n_best_);
-    poll();
-  }
-  return undecided_;
+}
+
+template <class T>
+bool ScreenedSearch<T>::keep_survivors(Index i) {
+  drop_excluded(i);
+  auto& survivors = rows_[i].survivors;
+  if (rows_[i].undecided || static_cast<Index>(survivors.size()) > limit_) return false;
+  std::sort(survivors.begin(), survivors.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
+  return true;
 }
 
 template <class T>
@@ -233,22 +232,6 @@ template <class T>
 bool ScreenedSearch<T>::is_given_up(Index tile) const {
   const auto first = thresholds_.begin() + tile;
   return std::all_of(first, first + bytes::tile_height, [](float threshold) { return threshold == infinity; });
-}
-
-template <class T>
-void ScreenedSearch<T>::decide(Index i, const T* x, double factor, std::int64_t* indices, T* scores) {
-  const auto& [common, unit, error] = rows_[i].units;
-  auto& survivors = rows_[i].survivors;
-  std::sort(survivors.begin(), survivors.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
-  best_.clear();
-  for (const Survivor& survivor : survivors) {
-    // Exact scores exclude more candidates than lower bounds did.
-    if (best_.is_full() && survivor.upper < (best_.worst() - common) / unit - error) break;
-    const Index c = survivor.candidate;
-    const double product = bytes::dot(x, screen_.weights_.col(c).data(), screen_.weights_.rows());
-    best_.offer(factor * product + static_cast<double>(screen_.bias_[c]), c);
-  }
-  best_.write(indices, scores);
 }
 
 template class Screen<float>;

@@ -9,11 +9,11 @@ TYPE_CHECKING = False  # as in typing; while something is imported here, Ctrl-C 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run the command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted."""
     try:
         from jcmspl.cli import _run
 

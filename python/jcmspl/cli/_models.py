@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jcmspl.models import registry
-from jcmspl.support.names import METRICS, NORMALISATIONS, SPACES
+from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
 
+# with or without roots, the others by --set
+_OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
 #: Parameters of JCMSPL with an option of their own: the type of its values or their names, help, default.
 SHORTCUTS: dict[str, tuple[Any, str, Any]] = {
     "semantic_match": (float, "λ1", 0.01),
@@ -24,7 +26,7 @@ SHORTCUTS: dict[str, tuple[Any, str, Any]] = {
     "tol": (float, "stop when an iteration gains less than this part", 1e-6),
     "space": (SPACES, "where to compare", "semantic"),
     "metric": (METRICS, "how to compare", "cosine"),
-    "feature_normalisation": (NORMALISATIONS, "of samples", "sample_l2+center"),
+    "feature_normalisation": (_OF_SAMPLES, "of samples", "sample_l2+center"),
     "class_normalisation": (NORMALISATIONS, "of class vectors", "sample_l2+center"),
 }
 _WORDS = {"true": True, "false": False, "none": None, "null": None}

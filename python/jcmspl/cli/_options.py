@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jcmspl.support.names import LAYOUTS
+from jcmspl.support.names import HEADERS, LAYOUTS
 
 if TYPE_CHECKING:
     from jcmspl.datasets import Dataset
@@ -24,11 +24,19 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--labels", metavar="FILE", help="own data: the label of each sample (DATA has the features)")
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
+    add_headers(group)
     group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
     group.add_argument(
         "--hold-out", metavar="SHARE", type=float, help="keep this share of the samples of seen classes for testing"
     )
     group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
+
+
+def add_headers(parser: Any) -> None:
+    """Add whether CSV files of features and of class vectors have a header."""
+    for option, what in (("--header", "features"), ("--classes-header", "class vectors")):
+        text = f"whether a CSV of {what} has a header (default: auto, it is found out)"
+        parser.add_argument(option, choices=HEADERS, default="auto", help=text)
 
 
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
@@ -38,8 +46,9 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
+    headers = {"header": arguments.header, "classes_header": arguments.classes_header}
     if classes is not None and path.is_file() and layout in (None, "arrays"):
-        dataset = load_arrays(arguments.data, random_state=arguments.seed, **given)
+        dataset = load_arrays(arguments.data, random_state=arguments.seed, **headers, **given)
     elif given and not (path.is_dir() and layout == "arrays"):
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
@@ -50,11 +59,16 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     else:
         if arguments.attributes is not None:
             given["attributes"] = arguments.attributes
+        given |= {name: value for name, value in headers.items() if value != "auto"}
+        if getattr(arguments, "verify", False):
+            given["verify"] = True
         try:
             dataset = load_dataset(arguments.data, layout, **given)
         except TypeError as error:
             if "attributes" in str(error):
                 raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+            if "header" in str(error):
+                raise ValueError(f"--header and --classes-header are for CSV files, which {path} has none of") from None
             raise
     return dataset if arguments.hold_out is None else dataset.held_out(arguments.hold_out, arguments.seed)
 
@@ -89,10 +103,21 @@ def refuse_existing(path: str | None, force: bool) -> None:
         return
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+    if Path(path).exists() and not Path(path).is_file():
+        raise OSError(f"{path} is a device or a pipe, which a file cannot replace: choose another name")
     if Path(path).exists() and not force:
         raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
+
+
+def refuse_model(path: str | None, force: bool) -> None:
+    """Refuse a file for a model that exists, or that is named like another kind, before any work is done."""
+    from jcmspl.models.persistence import require_name_of_model
+
+    refuse_existing(path, force)
+    if path is not None:
+        require_name_of_model(path)
 
 
 def refuse_full(folder: Path, force: bool) -> None:

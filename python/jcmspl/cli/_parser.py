@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import textwrap
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
+from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 
 #: The commands, each a module of this name, in the order of the help. A module has a docstring, which is its help,
@@ -28,7 +31,28 @@ COMMANDS = {
 }
 
 
-class CommandParser(argparse.ArgumentParser):
+def suggestion(given: str, known: Iterable[str]) -> str:
+    """Return which of the known words may have been meant, as the end of a sentence; nothing if none is like it."""
+    close = difflib.get_close_matches(given, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+class HelpfulParser(argparse.ArgumentParser):
+    """A parser that says which word may have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += suggestion(str(value), map(str, action.choices or ()))
+            raise
+
+    def error(self, message: str) -> NoReturn:
+        """End with a sentence; the usage, which may be a page, is a command away."""
+        self.exit(2, f"{self.prog}: {printable(message)}\nsee `{self.prog} --help`\n")
+
+
+class CommandParser(HelpfulParser):
     """The parser of one command, whose module is loaded when it is first asked."""
 
     def fill(self) -> None:
@@ -43,12 +67,15 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, once there is something to parse with."""
         self.fill()
-        return super().parse_known_args(args, namespace)
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unknown arguments: {' '.join(rest)}{suggestion(rest[0], self._option_string_actions)}")
+        return found, rest
 
 
 def parser() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
     """Return the parser of the whole command line, and those of the commands, each filled when it parses."""
-    whole = argparse.ArgumentParser(
+    whole = HelpfulParser(
         prog="jcmspl",
         description="Zero-shot recognition: name classes never seen in training, from vectors that describe them.",
         epilog="Start with `jcmspl demo`. Every command has examples: `jcmspl fit --help`.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -13,8 +14,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jcmspl.cli import FAILED, INTERRUPTED, OK, USAGE
+from jcmspl.cli import FAILED, INTERRUPTED, OK, TERMINATED, USAGE
 from jcmspl.cli._parser import parser
+from jcmspl.support.shown import shown
+
+_LONGEST = 2000  # characters of a message, whatever a library may say
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -31,11 +35,11 @@ def main(argv: Sequence[str] | None) -> int:
         with _ending_at_once(own_process):
             for name in arguments.loads:
                 importlib.import_module(name)
-        arguments.run(arguments)
+        with _ending_in_order(own_process):
+            arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # whoever reads our output has had enough; what is left must not be flushed at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()  # whoever reads it has had enough
         return FAILED
     except KeyboardInterrupt:
         if not arguments.debug:
@@ -46,32 +50,60 @@ def main(argv: Sequence[str] | None) -> int:
         from numpy.linalg import LinAlgError
 
         # what a user can do something about is told in a sentence, without a traceback
-        for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError)
+        for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError, MemoryError)
         if arguments.debug or not isinstance(error, for_users):
             raise
-        sentence = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror and error.filename:
-            sentence = f"{error.filename}: {error.strerror}"
-        print(f"jcmspl {arguments.command}: {sentence}", file=sys.stderr)
+        print(f"jcmspl {arguments.command}: {shown(_sentence(error, arguments), _LONGEST)}", file=sys.stderr)
         return FAILED
     return OK
 
 
-@contextlib.contextmanager
-def _ending_at_once(own_process: bool) -> Iterator[None]:
+def _ending_at_once(own_process: bool) -> contextlib.AbstractContextManager[None]:
     """Let Ctrl-C end the process there and then, while nothing has been done yet.
 
     An exception in the midst of imports may be swallowed, or shown by whoever it hits.
     """
+    return _handled(signal.SIGINT, signal.default_int_handler, _end, own_process)
+
+
+def _ending_in_order(own_process: bool) -> contextlib.AbstractContextManager[None]:
+    """Let SIGTERM end a command as an error does: what is half written goes."""
+    return _handled(signal.SIGTERM, signal.SIG_DFL, _leave, own_process)
+
+
+@contextlib.contextmanager
+def _handled(number: signal.Signals, default: Any, handler: Any, own_process: bool) -> Iterator[None]:
     is_main = own_process and threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield  # ignored, as in the background of a shell, or somebody else's
+    if not is_main or signal.getsignal(number) is not default:
+        yield  # ignored, as SIGINT in the background of a shell, or somebody else's
         return
-    signal.signal(signal.SIGINT, _end)
+    signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(number, default)
+
+
+def _leave(*_: Any) -> None:
+    raise SystemExit(TERMINATED)
+
+
+def _give_up_output() -> None:
+    """See to it that what is left of the output is not flushed at exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _sentence(error: Exception, arguments: argparse.Namespace) -> str:
+    text = str(error)
+    if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # else it names the file
+        files = [getattr(arguments, name) for name in ("data", "samples") if hasattr(arguments, name)]
+        return "there is not enough memory" + f" for {files[0]}" * bool(files) + f" ({text})" * bool(text)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.strerror:  # files have names, this has not
+        _give_up_output()
+        return f"the output cannot be written: {error.strerror}"
+    return text or type(error).__name__
 
 
 def _end(*_: Any) -> None:
@@ -86,7 +118,7 @@ def _shown_by(arguments: argparse.Namespace) -> Any:
 
     def show(message: Any, *_: Any) -> None:
         if str(message) not in told and not getattr(arguments, "quiet", False):
-            print(f"note: {message}", file=sys.stderr)
+            print(f"note: {shown(message, _LONGEST)}", file=sys.stderr)
         told.add(str(message))
 
     return show

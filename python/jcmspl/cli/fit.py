@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_model, show
 from jcmspl.models import registry
 
 EXAMPLES = """\
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_existing(arguments.output, arguments.force)
+    refuse_model(arguments.output, arguments.force)
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = dataset_of(arguments)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_output, dataset_of, show
+from jcmspl.support.shown import shown
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
+  jcmspl info cub.npz --verify                  compare all of its content with its checksums
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 
@@ -19,6 +21,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
+    parser.add_argument("--verify", action="store_true", help="read all of an .npz file and compare its checksums")
     add_output(parser)
 
 
@@ -27,6 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.models.persistence import load
 
     path = Path(arguments.data)
+    if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
+        raise ValueError(f"--verify is for .npz files of whole data sets, which have checksums, but DATA is {path}")
     if path.is_file() and path.suffix not in _DATA_SUFFIXES:
         data = _about_model(load(arguments.data))
     else:
@@ -42,8 +47,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return f"{len(value)}: {some(value, 4)}" if value else "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+        return ", ".join(f"{shown(name)} {_shown(part)}" for name, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else shown(value, 200)
 
 
 def _about_model(model: Any) -> dict[str, Any]:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_output, refuse_existing, say, show
+from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
+from jcmspl.cli._parser import suggestion
+from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import printable, quoted
 
 _CHUNK = 8192
 EXAMPLES = """\
@@ -32,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("samples", metavar="SAMPLES", help="features (.npy, .npz, .csv, .parquet), or a data set")
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
     parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
+    add_headers(parser)
     parser.add_argument(
         "--candidates",
         metavar="WHICH",
@@ -39,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")
+    parser.add_argument(
+        "--exact-labels",
+        action="store_true",
+        help="CSV: write labels that start like a formula (= + - @) as they are; otherwise they get a ' in front, so "
+        "that no spreadsheet runs them",
+    )
     parser.add_argument(
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
@@ -48,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
+    from jcmspl.data.labels import some
     from jcmspl.datasets.arrays import load_classes
     from jcmspl.io.atomic import open_atomically
 
@@ -57,17 +68,24 @@ def run(arguments: argparse.Namespace) -> None:
     if suffix not in (".csv", ".npz"):
         raise ValueError(f"predictions are written as .csv or .npz, but the output is {output}")
     model = loaded(arguments)
+    X, rows = _samples(arguments, model.n_features_in_)
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
-        table = load_classes(arguments.classes)
+        table = load_classes(arguments.classes, arguments.classes_header)
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
     recogniser = model.recogniser(class_vectors=given, candidates=_candidates(arguments.candidates, by_text))
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
-    X, rows = _samples(arguments, model.n_features_in_)
+    if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):
+        changed = [label for label in recogniser.labels.tolist() if without_formula(label) != label]
+        if changed:
+            say(
+                arguments,
+                f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
+            )
     named = _named(recogniser, X, rows, arguments)
     if output is None:
         (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
@@ -90,7 +108,14 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
         return text
     # a name with commas stands in quotes, or alone
     parts = [text] if text in by_text else next(csv.reader([text], skipinitialspace=True))
-    return [by_text.get(part.strip(), part.strip()) for part in parts]
+    names = [part.strip() for part in parts]
+    unknown = next((name for name in names if name not in by_text), None)
+    if unknown is not None:
+        raise ValueError(
+            f"--candidates takes {', '.join(GROUPS)}, or names of classes, but there is no class {quoted(unknown)}"
+            + suggestion(unknown, [*GROUPS, *by_text])
+        )
+    return [by_text[name] for name in names]
 
 
 def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
@@ -104,9 +129,12 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
         dataset = load_dataset(arguments.samples)
         X, rows = dataset.X, dataset.rows(arguments.part)
     elif Path(arguments.samples).is_dir() or arguments.samples == "digits":
-        raise ValueError(f"{arguments.samples} is not a file of features: of a data set, name the part with --part")
+        raise ValueError(
+            f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
+            "example --part test_unseen"
+        )
     else:
-        X = load_features(arguments.samples)
+        X = load_features(arguments.samples, arguments.header)
         rows = np.arange(len(X))
     if len(X.shape) != 2 or X.shape[1] != n_features:
         raise ValueError(f"{arguments.samples} has the shape {X.shape}, but the model expects {n_features} features")
@@ -132,10 +160,21 @@ def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any
 def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
     ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
     columns = ("label", "score") if arguments.scores else ("label",)
-    writer = csv.writer(file, lineterminator="\n")
+    writer, is_terminal = csv.writer(file, lineterminator="\n"), file.isatty()
     writer.writerow(["row", *(name + rank for name in columns for rank in ranks)])
     for row, labels, scores in _each(named):
-        writer.writerow([row, *labels, *(f"{score:.9g}" for score in scores if arguments.scores)])
+        writer.writerow(
+            [
+                row,
+                *(_cell(label, is_terminal, arguments) for label in labels),
+                *(f"{score:.9g}" for score in scores if arguments.scores),
+            ]
+        )
+
+
+def _cell(label: Any, is_terminal: bool, arguments: argparse.Namespace) -> Any:
+    cell = label if arguments.exact_labels else without_formula(label)
+    return printable(cell) if is_terminal and isinstance(cell, str) else cell
 
 
 def _write_json(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:

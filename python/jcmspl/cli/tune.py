@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._models import add_method, made, values_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_model, say, show
 from jcmspl.models import registry
 
 EXAMPLES = """\
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_existing(arguments.output, arguments.force)
+    refuse_model(arguments.output, arguments.force)
     refuse_existing(arguments.results, arguments.force)
     if arguments.results is not None and arguments.results == arguments.output:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")

@@ -25,6 +25,7 @@ from jcmspl.support.arguments import (
 )
 from jcmspl.support.names import METRICS as METRICS
 from jcmspl.support.names import SPACES as SPACES
+from jcmspl.support.scaling import Scaling
 from jcmspl.support.threads import blas_threads
 
 Space = Literal["visual", "semantic", "concept"]
@@ -88,9 +89,18 @@ class AffineScorer:
     bias : array_like of shape (n_candidates,), optional
     unit_rows : bool, default False
         Divide each sample by its length first.
+    power : bool, default False
+        And before that take the signed root of each value.
     """
 
-    def __init__(self, weights: npt.ArrayLike, bias: npt.ArrayLike | None = None, *, unit_rows: bool = False) -> None:
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        bias: npt.ArrayLike | None = None,
+        *,
+        unit_rows: bool = False,
+        power: bool = False,
+    ) -> None:
         given = as_real_array(weights, "weights")
         self.weights = as_matrix(given, "weights", working_dtype(given))
         if self.weights.size == 0:
@@ -100,7 +110,7 @@ class AffineScorer:
         if len(offsets) != len(self.weights):
             raise ValueError(f"there are {len(self.weights)} candidates but {len(offsets)} values of bias")
         self.bias = np.ascontiguousarray(offsets, dtype=self.weights.dtype)
-        self.unit_rows = bool(unit_rows)
+        self.scaling = Scaling(bool(unit_rows), bool(power))
 
     @classmethod
     def fold(
@@ -137,13 +147,13 @@ class AffineScorer:
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
-        parts = self._by_blocks(X, _core.top_k, k, self.unit_rows, blas_threads())
+        parts = self._by_blocks(X, _core.top_k, k, *self.scaling, blas_threads())
         indices, scores = zip(*parts, strict=True)
         return _joined(indices), _joined(scores)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        return _joined(self._by_blocks(X, _core.affine_scores, self.unit_rows))
+        return _joined(self._by_blocks(X, _core.affine_scores, *self.scaling))
 
     def _by_blocks(self, X: npt.ArrayLike, search: Callable[..., Any], *options: Any) -> list[Any]:
         """Return what the search makes of each block of samples, the weights and the bias."""

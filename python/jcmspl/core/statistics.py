@@ -20,6 +20,7 @@ from jcmspl.support.arguments import (
     readable_in_place,
     require_finite,
 )
+from jcmspl.support.scaling import Scaling
 
 
 class Statistics:
@@ -35,6 +36,8 @@ class Statistics:
         Labels are the class numbers 0..n_classes-1.
     unit_rows : bool, default False
         Scale each sample to length one before it is counted; samples of zeros stay as they are.
+    power : bool, default False
+        Take the signed root of each value first, sign(x) |x| ** 0.5.
 
     Examples
     --------
@@ -49,24 +52,36 @@ class Statistics:
            [ 8., 10.]])
     """
 
-    def __init__(self, n_features: int, n_classes: int, *, unit_rows: bool = False) -> None:
+    def __init__(self, n_features: int, n_classes: int, *, unit_rows: bool = False, power: bool = False) -> None:
         self._core = _core.Statistics(as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0))
-        self.unit_rows = bool(unit_rows)
+        self.scaling = Scaling(bool(unit_rows), bool(power))
 
     @classmethod
     def from_samples(
-        cls, X: npt.ArrayLike, labels: npt.ArrayLike, n_classes: int | None = None, *, unit_rows: bool = False
+        cls,
+        X: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        n_classes: int | None = None,
+        *,
+        unit_rows: bool = False,
+        power: bool = False,
     ) -> Statistics:
         """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
         X = as_real_array(X, "X")
         if n_classes is None:
             # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
             n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
-        return cls(X.shape[1], n_classes, unit_rows=unit_rows).update(X, labels)
+        return cls(X.shape[1], n_classes, unit_rows=unit_rows, power=power).update(X, labels)
 
     @classmethod
     def from_arrays(
-        cls, gram: npt.ArrayLike, class_sums: npt.ArrayLike, counts: npt.ArrayLike, *, unit_rows: bool = False
+        cls,
+        gram: npt.ArrayLike,
+        class_sums: npt.ArrayLike,
+        counts: npt.ArrayLike,
+        *,
+        unit_rows: bool = False,
+        power: bool = False,
     ) -> Statistics:
         """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
         gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
@@ -80,14 +95,25 @@ class Statistics:
                 "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
                 f"{gram.shape}, {class_sums.shape} and {numbers.shape}"
             )
-        return cls._wrap(_core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64)), unit_rows)
+        core = _core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64))
+        return cls._wrap(core, Scaling(bool(unit_rows), bool(power)))
 
     @classmethod
-    def _wrap(cls, core: _core.Statistics, unit_rows: bool) -> Statistics:
+    def _wrap(cls, core: _core.Statistics, scaling: Scaling) -> Statistics:
         statistics = cls.__new__(cls)
         statistics._core = core
-        statistics.unit_rows = bool(unit_rows)
+        statistics.scaling = scaling
         return statistics
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether samples are scaled to length one."""
+        return self.scaling.unit_rows
+
+    @property
+    def power(self) -> bool:
+        """Whether signed roots of values are taken."""
+        return self.scaling.power
 
     def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
         """Add samples, all of them or, if it raises an error, none, and return self.
@@ -106,12 +132,12 @@ class Statistics:
             raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
         if readable_in_place(X):
-            self._core.update(X, labels, self.unit_rows, first_row)
+            self._core.update(X, labels, *self.scaling, first_row)
             return self
-        part = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        part = Statistics(self.n_features, self.n_classes, **self.scaling._asdict())
         for rows in readable_blocks(X):
             block = np.array(X[rows], dtype=np.float64, order="C")
-            part._core.update(block, labels[rows], self.unit_rows, first_row + rows.start)
+            part._core.update(block, labels[rows], *self.scaling, first_row + rows.start)
         self._core.add(part._core)
         return self
 
@@ -147,7 +173,7 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """Return independent statistics with the same content."""
-        twin = Statistics(self.n_features, self.n_classes, unit_rows=self.unit_rows)
+        twin = Statistics(self.n_features, self.n_classes, **self.scaling._asdict())
         twin._core.add(self._core)
         return twin
 
@@ -172,7 +198,7 @@ class Statistics:
             )
         new_counts, new_sums = np.zeros_like(chosen), np.zeros((len(chosen), self.n_features))
         new_counts[chosen >= 0], new_sums[chosen >= 0] = counts[kept], self.class_sums[kept]
-        return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.unit_rows)
+        return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.scaling)
 
     def __iadd__(self, other: Statistics) -> Statistics:
         self._core.add(self._core_of(other))
@@ -197,11 +223,13 @@ class Statistics:
             raise TypeError(f"statistics add up with statistics, but this is {other!r}")
         if self.unit_rows != other.unit_rows:
             raise ValueError("one of the statistics is of samples scaled to length one, the other is not")
+        if self.power != other.power:
+            raise ValueError("one of the statistics is of signed roots (power), the other is not")
         return other._core
 
     def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
         """Whether the two are the same but for rounding: counts equal, sums within rtol of their largest value."""
-        if (self.n_features, self.unit_rows) != (other.n_features, other.unit_rows):
+        if (self.n_features, self.scaling) != (other.n_features, other.scaling):
             return False
         if not np.array_equal(self.counts, other.counts):  # as many classes, too
             return False
@@ -210,7 +238,8 @@ class Statistics:
         return all(np.allclose(*pair, rtol=0, atol=rtol * most) for pair, most in zip(pairs, largest, strict=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Statistics.from_arrays, unit_rows=self.unit_rows), (self.gram, self.class_sums, self.counts)
+        rebuild = partial(Statistics.from_arrays, **self.scaling._asdict())
+        return rebuild, (self.gram, self.class_sums, self.counts)
 
     def __repr__(self) -> str:
         scaling = ", unit_rows=True" if self.unit_rows else ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
-from jcmspl.support.arguments import FloatArray, as_matrix, as_real_array, working_dtype
+from jcmspl.core.complex_sylvester import Matrix, complex_residual, solve_complex
+from jcmspl.support.arguments import as_number_array, require_finite, working_dtype
 from jcmspl.support.exceptions import NearlySingularWarning, SingularEquationError
 
 
-def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
+def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Matrix:
     """Solve ``a x + x b = q`` for x.
 
     Symmetric coefficients are found out and diagonalised; diagonal, triangular and real Schur forms are used as they
@@ -24,7 +26,8 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
     a : array_like of shape (k, k)
     b : array_like of shape (m, m)
     q : array_like of shape (k, m)
-        Real. If all three are float32 so are the computation and the result; otherwise both are float64.
+        Real or complex. If all three are of single precision so are the computation and the result; otherwise both
+        are of double precision.
 
     Returns
     -------
@@ -50,8 +53,8 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
     array([[1.33333333],
            [1.        ]])
     """
-    a, b, q = _equation(a, b, q)
-    results = _core.solve_sylvester(a, b, q)
+    a, b, q = _equation(a=a, b=b, q=q)
+    results = solve_complex(a, b, q) if q.dtype.kind == "c" else _core.solve_sylvester(a, b, q)
     if results.singular_pair is not None:
         of_a, of_b = (z.real if np.isclose(z.imag, 0, atol=1e-300) else z for z in results.singular_pair)
         raise SingularEquationError(
@@ -66,7 +69,7 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Flo
             NearlySingularWarning,
             stacklevel=2,
         )
-    x: FloatArray = results.x
+    x: Matrix = results.x
     if not np.isfinite(x).all():
         raise np.linalg.LinAlgError("the solution of the Sylvester equation overflows: scale q down")
     return x
@@ -92,20 +95,29 @@ def sylvester_residual(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike, x: 
     >>> sylvester_residual([[1.0]], [[1.0]], [[2.0]], [[1.0]])
     0.0
     """
-    a, b, q = _equation(a, b, q)
-    x = as_matrix(x, "x", q.dtype)
+    a, b, q, x = _equation(a=a, b=b, q=q, x=x)
     if x.shape != q.shape:
         raise ValueError(f"x must have the shape of q, {q.shape}, but has {x.shape}")
-    return float(_core.sylvester_residual(a, b, q, x))
+    return complex_residual(a, b, q, x) if q.dtype.kind == "c" else float(_core.sylvester_residual(a, b, q, x))
 
 
-def _equation(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    arrays = [as_real_array(value, name) for value, name in ((a, "a"), (b, "b"), (q, "q"))]
-    dtype = working_dtype(*arrays)
-    a, b, q = (as_matrix(array, name, dtype) for array, name in zip(arrays, "abq", strict=True))
+def _equation(**given: npt.ArrayLike) -> tuple[Matrix, ...]:
+    """Return finite matrices of one dtype, those of the equation checked for their shapes."""
+    arrays = {name: as_number_array(value, name) for name, value in given.items()}
+    dtype = _dtype(*arrays.values())
+    a, b, q, *others = (np.ascontiguousarray(array, dtype=dtype) for array in arrays.values())
+    for name, matrix in zip(arrays, (a, b, q, *others), strict=True):
+        require_finite(matrix, name)
     for matrix, name in ((a, "a"), (b, "b")):
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"{name} must be square, but its shape is {matrix.shape}")
     if q.shape != (len(a), len(b)):
         raise ValueError(f"q must have the shape {(len(a), len(b))} that a and b imply, but has {q.shape}")
-    return a, b, q
+    return a, b, q, *others
+
+
+def _dtype(*arrays: npt.NDArray[Any]) -> np.dtype[Any]:
+    if not any(array.dtype.kind == "c" for array in arrays):
+        return np.dtype(working_dtype(*arrays))
+    single = all(array.dtype in (np.float32, np.complex64) for array in arrays)
+    return np.dtype(np.complex64 if single else np.complex128)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from jcmspl.data.labels import as_label_list, numbered, sorted_labels
-from jcmspl.support.arguments import IntArray, as_count, as_random_state
+from jcmspl.data.labels import Label, as_label_list, numbered, sorted_labels
+from jcmspl.support.arguments import IntArray, as_count, as_random_state, as_weight
 
 
 class ClassKFold:
@@ -22,6 +23,9 @@ class ClassKFold:
         How often to split the classes anew.
     shuffle : bool, default True
         Whether to shuffle the classes before they are dealt out.
+    test_seen : float, default 0
+        The share of the samples of each class that is never trained on: in folds that do not hold the class out they
+        are test samples of a seen class, as generalized recognition needs them. Of each class one stays, at least.
     random_state : int, Generator, RandomState or None, default 0
         Seed of the shuffling. The folds depend on it and on the labels, not on the order of the samples.
 
@@ -36,10 +40,21 @@ class ClassKFold:
     ['kite', 'owl'] ['jay', 'wren']
     """
 
-    def __init__(self, n_splits: int = 5, *, n_repeats: int = 1, shuffle: bool = True, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 1,
+        shuffle: bool = True,
+        test_seen: float = 0.0,
+        random_state: Any = 0,
+    ) -> None:
         self.n_splits = as_count(n_splits, "n_splits", minimum=2)
         self.n_repeats = as_count(n_repeats, "n_repeats")
         self.shuffle = bool(shuffle)
+        if not 0 <= as_weight(test_seen, "test_seen") < 1:
+            raise ValueError(f"test_seen must be a share from 0 to less than 1, but is {test_seen}")
+        self.test_seen = float(test_seen)
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -60,8 +75,11 @@ class ClassKFold:
         labels = as_label_list(y)
         classes = sorted_labels(dict.fromkeys(labels))
         codes = numbered(labels, classes)
+        tested = np.zeros(len(labels), dtype=bool)
+        if self.test_seen:
+            tested = held_out_rows(labels, self.test_seen, as_random_state(self.random_state))
         for held_out in self.split_classes(len(classes)):
-            test = np.isin(codes, held_out)
+            test = tested | np.isin(codes, held_out)
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
     def split_classes(self, n_classes: int) -> Iterator[IntArray]:
@@ -77,3 +95,16 @@ class ClassKFold:
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"ClassKFold({settings})"
+
+
+def held_out_rows(labels: Sequence[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    """Draw samples for testing, class by class, so that each class keeps one for training at least."""
+    rows_of: dict[Label, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows_of.setdefault(label, []).append(row)
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label in sorted_labels(rows_of):
+        rows = rows_of[label]
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        chosen[rng.permutation(rows)[:count]] = True
+    return chosen

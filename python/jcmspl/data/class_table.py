@@ -11,6 +11,7 @@ import numpy.typing as npt
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.report.notebook import table as html_table
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
+from jcmspl.support.shown import quoted
 
 
 class ClassTable:
@@ -59,7 +60,7 @@ class ClassTable:
         self._position: dict[Label, int] = {}
         for position, label in enumerate(values):
             if self._position.setdefault(label, position) != position:
-                raise ValueError(f"class_vectors has two vectors for the class {label!r}: names must differ")
+                raise ValueError(f"class_vectors has two vectors for the class {quoted(label)}: names must differ")
         matrix.flags.writeable = False
         self.labels: LabelArray = label_array(values)
         self.labels.flags.writeable = False
@@ -120,7 +121,7 @@ class ClassTable:
 
     def __getitem__(self, label: Label) -> Float64Array:
         if label not in self._position:
-            raise KeyError(f"there is no class {label!r} in the table: it has {some(list(self), 5)}")
+            raise KeyError(f"there is no class {quoted(label)} in the table: it has {some(list(self), 5)}")
         return np.array(self.vectors[self._position[label]])
 
     def positions(self, labels: Iterable[Label], name: str = "the labels") -> IntArray:
@@ -131,9 +132,25 @@ class ClassTable:
             count = len(dict.fromkeys(wanted))
             raise ValueError(
                 f"there are no class vectors for {len(missing)} of the {count} classes in {name}: {some(missing)} "
-                f"(there are for {some(list(self), 5)})"
+                f"(there are for {some(list(self), 5)}){self._why(missing)}"
             )
         return np.array([self._position[label] for label in wanted], dtype=np.int64)
+
+    def _why(self, missing: list[Label]) -> str:
+        """Return what may be the matter with labels that have no vector, as the end of a sentence."""
+        alike = {str(label): label for label in self}
+        twin = next((label for label in missing if str(label) in alike), None)
+        if twin is not None:
+            other = alike[str(twin)]
+            return (
+                f": their types differ, {quoted(twin)} is of type {type(twin).__name__} and {quoted(other)} of type "
+                f"{type(other).__name__}, so make them the same, for example with y.astype({type(other).__name__})"
+            )
+        by_number = list(self) == list(range(self.n_classes))
+        columns = self.attributes or (range(self.n_attributes) if by_number else ())
+        if all(label in columns for label in missing):
+            return ": if classes are the columns of class_vectors and not its rows, pass its transpose, class_vectors.T"
+        return ""
 
     def own_labels(self, labels: Iterable[Label]) -> list[Label]:
         """Return the labels as this table has them: 1.0 becomes 1 if that is the name of the class."""
@@ -208,13 +225,15 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
     for label, vector in vectors.items():
         row = np.asarray(vector)
         if row.dtype.kind not in "fiub":
-            raise TypeError(f"the class vector of {label!r} does not hold real numbers")
+            raise TypeError(f"the class vector of {quoted(label)} does not hold real numbers")
         if row.ndim != 1:
-            raise ValueError(f"the class vector of {label!r} must have one dimension, but its shape is {row.shape}")
+            raise ValueError(
+                f"the class vector of {quoted(label)} must have one dimension, but its shape is {row.shape}"
+            )
         if rows and len(row) != len(rows[0]):
             raise ValueError(
-                f"class vectors must have the same length, but that of {next(iter(vectors))!r} has {len(rows[0])} "
-                f"values and that of {label!r} has {len(row)}"
+                f"class vectors must have the same length, but that of {quoted(next(iter(vectors)))} has "
+                f"{len(rows[0])} values and that of {quoted(label)} has {len(row)}"
             )
         rows.append(row)
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
@@ -224,5 +243,7 @@ def _numbers_of(frame: Any) -> Float64Array:
     """Return the values of a DataFrame, also of columns of different types."""
     for column in frame.columns:
         if getattr(frame[column].dtype, "kind", "O") not in "fiub":
-            raise TypeError(f"class_vectors must hold real numbers, but its column {column!r} is {frame[column].dtype}")
+            raise TypeError(
+                f"class_vectors must hold real numbers, but its column {quoted(column)} is {frame[column].dtype}"
+            )
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))

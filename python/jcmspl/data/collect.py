@@ -13,6 +13,8 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_targets, some, sorted_labels
 from jcmspl.support.progress import Progress
+from jcmspl.support.scaling import is_without_negatives
+from jcmspl.support.warn import OneWarning
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
 _ROWS_PER_STEP = 16384
@@ -38,7 +40,7 @@ class LabelledStatistics:
         part = cls([labels[i] for i in numbers], statistics.select_classes(numbers))
         if not part.labels:
             raise ValueError("the statistics have no samples")
-        return part + cls([], Statistics(statistics.n_features, 0, unit_rows=statistics.unit_rows))
+        return part + cls([], Statistics(statistics.n_features, 0, **statistics.scaling._asdict()))
 
     def add_in_place(self, other: LabelledStatistics) -> LabelledStatistics:
         """Return the sum of both; self's own statistics if they have the same classes, which saves memory and time."""
@@ -62,6 +64,8 @@ class Collector:
         The classes that may occur; None: any.
     unit_rows : bool
         Whether samples are scaled to length one.
+    power : bool or None
+        Whether the signed roots of values are taken; None: where no value of the first samples is negative.
     progress : bool
         Whether to show progress.
     known : iterable of labels
@@ -73,13 +77,16 @@ class Collector:
     def __init__(
         self,
         table: ClassTable | None,
-        *,
         unit_rows: bool,
+        power: bool | None,
+        *,
         progress: bool,
         known: Iterable[Label] = (),
         declared: set[Label] | None = None,
     ) -> None:
-        self._table, self._unit_rows, self._show, self._declared = table, unit_rows, progress, declared
+        self._table, self._show, self._declared = table, progress, declared
+        self._unit_rows, self._power = unit_rows, power
+        self._warn = OneWarning() if power is None else None
         self._numbers: dict[Label, int] = {label: number for number, label in enumerate(known)}
         self._statistics: Statistics | None = None
 
@@ -92,11 +99,13 @@ class Collector:
                 f"{len(labels)} labels in y"
             )
         numbers = self._number(labels)
-        statistics = self._roomy(X.shape[1])
+        statistics = self._roomy(X)
         with Progress("reading", len(X), "samples", enabled=self._show) as progress:
             for first in range(0, len(X), _ROWS_PER_STEP):
                 rows = slice(first, first + _ROWS_PER_STEP)
-                statistics.update(X[rows], numbers[rows], first_row=first)
+                block = X[rows]
+                self._look_for_negatives(block)
+                statistics.update(block, numbers[rows], first_row=first)
                 progress.update(min(first + _ROWS_PER_STEP, len(X)))
         return self
 
@@ -115,7 +124,9 @@ class Collector:
                 if not len(X):
                     continue
                 numbers = self._number(labels)
-                self._roomy(X.shape[1]).update(X, numbers, first_row=read)
+                statistics = self._roomy(X)
+                self._look_for_negatives(X)
+                statistics.update(X, numbers, first_row=read)
                 read += len(X)
                 progress.update(read)
         if not read:
@@ -144,11 +155,22 @@ class Collector:
         known.update({label: number for number, label in enumerate(new, start=len(known))})
         return np.fromiter((known[label] for label in labels), dtype=np.int64, count=len(labels))
 
-    def _roomy(self, n_features: int) -> Statistics:
-        """Return the statistics, with room for all classes met so far."""
+    def _look_for_negatives(self, X: npt.NDArray[Any]) -> None:
+        """Warn of values that would have decided otherwise."""
+        if self._warn is not None and self._power and bool((X < 0).any()):
+            self._warn(
+                "the first samples had no negative values, so roots of values are taken; now there are some, and their "
+                "roots are negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'",
+                RuntimeWarning,
+            )
+
+    def _roomy(self, X: npt.NDArray[Any]) -> Statistics:
+        """Return the statistics, with room for all classes met so far; the first samples decide how they are scaled."""
         needed = len(self._numbers)
+        if self._power is None:
+            self._power = is_without_negatives(X)
         if self._statistics is None:
-            self._statistics = Statistics(n_features, needed, unit_rows=self._unit_rows)
+            self._statistics = Statistics(X.shape[1], needed, unit_rows=self._unit_rows, power=self._power)
         elif self._statistics.n_classes < needed:
             # doubling, for each growth copies the Gram matrix
             old = np.arange(self._statistics.n_classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,8 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 Label = Hashable
 LabelArray = npt.NDArray[Any]
@@ -35,7 +36,7 @@ def as_label_list(labels: Any, name: str = "y") -> list[Label]:
             hash(value)
         except TypeError:
             raise TypeError(
-                f"{name} holds {value!r} at position {position}, which cannot be a label: "
+                f"{name} holds {quoted(value)} at position {position}, which cannot be a label: "
                 "labels are strings, numbers or other hashable values"
             ) from None
         if _is_missing(value):
@@ -68,10 +69,9 @@ def _flat(labels: Any, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} has masked values: fill or remove them")
     array = np.asarray(labels)
     if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
+        warn_user(
             f"A column-vector {name} was passed when a 1d array was expected: it is read as one label per row",
             DataConversionWarning,
-            stacklevel=2,
         )
         array = array[:, 0]
     if array.ndim != 1:
@@ -119,5 +119,4 @@ def numbered(labels: Iterable[Label], classes: Iterable[Label]) -> IntArray:
 
 def some(labels: Sequence[Label], most: int = 3) -> str:
     """Return the first few labels for a message."""
-    shown = ", ".join(repr(label) for label in labels[:most])
-    return shown + (", ..." if len(labels) > most else "")
+    return ", ".join(map(quoted, labels[:most])) + (", ..." if len(labels) > most else "")

@@ -1,43 +1,82 @@
 """Normalisation of features and class vectors, named by its axis and fitted on training data only.
 
-A normalisation is ``z = (x / |x| - shift) / scale``, each part of it optional. Fitting needs nothing but sufficient
-statistics, so the samples are read once; applying it folds into the weights of a recogniser.
+A normalisation is ``z = T (r / |r| - shift) / scale``, each part of it optional; r is x or its signed root. Fitting
+needs nothing but sufficient statistics, so the samples are read once; applying it folds into the weights of a
+recogniser, all but the root and the length.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data import whitening
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
+from jcmspl.support.names import POWERS
+from jcmspl.support.scaling import Scaling, signed_root
+from jcmspl.support.warn import warn_user
 
 # Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
 _NOISE = 64 * np.finfo(np.float64).eps
+_WHITEN = "+whiten"
+#: How much the scatter within classes is shrunk towards a multiple of the identity.
+SHRINKAGE = 5.0
 
 
-def parse_normalisation(name: Any, parameter: str) -> tuple[bool, str]:
-    """Return whether samples are scaled to length one, and the step that follows by column."""
+def parse_normalisation(name: Any, parameter: str, names: tuple[str, ...] = NORMALISATIONS) -> tuple[bool, str]:
+    """Return whether rows are scaled to length one, and the step that follows by column."""
     if not isinstance(name, str):
-        raise TypeError(f"{parameter} must be one of {', '.join(map(repr, NORMALISATIONS))}, but is {name!r}")
+        raise TypeError(f"{parameter} must be one of {', '.join(map(repr, names))}, but is {name!r}")
     plain = name.replace(" ", "")
     if plain.endswith("+sample_l2"):
         raise ValueError(
             f"{parameter}={name!r} would need the data twice: samples are scaled first, so write "
             f"'sample_l2+{plain.removesuffix('+sample_l2')}'"
         )
-    one_of(plain, parameter, NORMALISATIONS)
+    if plain.endswith(_WHITEN) and names is NORMALISATIONS:
+        raise ValueError(f"{parameter}={name!r} is for samples only: class vectors are not whitened")
+    one_of(plain, parameter, names)
     first, _, rest = plain.partition("+")
-    return (True, rest or "none") if first == "sample_l2" else (False, first)
+    return (True, rest or "none") if first == "sample_l2" else (False, plain)
+
+
+class FeatureSteps(NamedTuple):
+    """What the name of a normalisation of samples says: ``power`` is None where the samples decide it."""
+
+    power: bool | None
+    unit_rows: bool
+    column: str
+    whiten: bool
+
+    def scaling(self, power: bool) -> Scaling:
+        """Return what is done to samples first, when the samples have decided."""
+        return Scaling(self.unit_rows, power if self.power is None else self.power)
+
+
+def parse_feature_normalisation(name: Any, parameter: str = "feature_normalisation") -> FeatureSteps:
+    """Return what is done to samples: roots of values first, the same as to class vectors, whitening last."""
+    plain: Any = name
+    power: bool | None = False
+    if isinstance(name, str):
+        first, _, rest = name.replace(" ", "").partition("+")
+        if first in POWERS:
+            plain, power = rest or "none", None if first == POWERS[1] else True
+    try:
+        unit_rows, column = parse_normalisation(plain, parameter, FEATURE_NORMALISATIONS)
+    except ValueError as error:
+        raise ValueError(f"{error} (any of them may start with 'power+' or 'auto_power+')") from None
+    return FeatureSteps(power, unit_rows, column.removesuffix(_WHITEN), column.endswith(_WHITEN))
 
 
 @dataclass(frozen=True, eq=False)
 class Normalisation:
-    """A fitted normalisation: ``z = (x / |x| - shift) / scale``.
+    """A fitted normalisation: ``z = T (r / |r| - shift) / scale``.
 
     ==================  ==============================================================================
     name                what it does
@@ -50,6 +89,10 @@ class Normalisation:
     center_unit         center, then all columns are divided by one number: the mean square length is 1
     zscore_unit         zscore, then the same
     sample_l2+...       sample_l2 first, then one of the last five
+    center+whiten       center, then T: :mod:`jcmspl.data.whitening`; the mean square length is 1 (samples only, also
+                        with sample_l2 first)
+    power+...           first of all the signed root of each value, sign(x) |x| ** 0.5; then one of these (samples only)
+    auto_power+...      the same if no value of the first samples is negative, else without it
     ==================  ==============================================================================
 
     Columns that are constant are centred and not divided. With the last two the weights of a model mean the same
@@ -57,20 +100,49 @@ class Normalisation:
     """
 
     name: str
-    unit_rows: bool
+    scaling: Scaling
     shift: Float64Array
     scale: Float64Array
+    whitening: Float64Array | None = None
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether rows are scaled to length one."""
+        return self.scaling.unit_rows
 
     @classmethod
-    def from_statistics(cls, name: str, statistics: Statistics) -> Normalisation:
+    def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
         """Fit to samples by way of their statistics, which were scaled as the name says."""
-        unit_rows, step = parse_normalisation(name, "feature_normalisation")
-        if unit_rows != statistics.unit_rows:
-            raise ValueError(f"feature_normalisation={name!r} needs statistics made with unit_rows={unit_rows}")
+        return cls.of_training(name, statistics, shrinkage)[0]
+
+    @classmethod
+    def of_training(
+        cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE
+    ) -> tuple[Normalisation, Statistics]:
+        """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it."""
+        steps = parse_feature_normalisation(name)
+        scaling = steps.scaling(statistics.power)
+        for option in ("unit_rows", "power"):
+            if getattr(scaling, option) != getattr(statistics, option):
+                needed = f"{option}={getattr(scaling, option)}"
+                raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
         n = statistics.n_samples
         squares = statistics.gram.diagonal() / max(n, 1)
         mean = statistics.class_sums.sum(axis=0) / max(n, 1)
-        return cls(name.replace(" ", ""), unit_rows, *_column_step(step, mean, squares, n))
+        resolved = decided_name(name, scaling.power)
+        plain = cls(resolved, scaling, *_column_step(steps.column, mean, squares, n))
+        normalised = plain.of_statistics(statistics)
+        if not steps.whiten:
+            return plain, normalised
+        T = whitening.whitening(normalised, shrinkage)
+        if T is None:
+            warn_user(
+                "there is one sample of each class, or those of a class do not differ: there is no scatter within "
+                "classes to whiten by, and nothing is whitened",
+                RuntimeWarning,
+            )
+            return plain, normalised
+        return replace(plain, whitening=T), whitening.whitened(normalised, T)
 
     @classmethod
     def from_rows(cls, name: str, rows: npt.ArrayLike) -> Normalisation:
@@ -80,7 +152,7 @@ class Normalisation:
         if unit_rows:
             matrix = _unit(matrix)
         mean, squares = matrix.mean(axis=0), np.mean(matrix**2, axis=0)
-        return cls(name.replace(" ", ""), unit_rows, *_column_step(step, mean, squares, len(matrix)))
+        return cls(name.replace(" ", ""), Scaling(unit_rows), *_column_step(step, mean, squares, len(matrix)))
 
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
@@ -98,21 +170,44 @@ class Normalisation:
         gram[:, constant] = 0
         sums = (sums - counts[:, None] * self.shift) / self.scale
         sums[:, constant] = 0
-        return Statistics.from_arrays(gram, sums, counts)
+        normalised = Statistics.from_arrays(gram, sums, counts)
+        return normalised if self.whitening is None else whitening.whitened(normalised, self.whitening)
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""
-        matrix = _unit(rows) if self.unit_rows else rows
-        return np.asarray((matrix - self.shift.astype(rows.dtype)) / self.scale.astype(rows.dtype))
+        roots = signed_root(rows) if self.scaling.power else rows
+        matrix = _unit(roots) if self.scaling.unit_rows else roots
+        shift = self.shift.astype(rows.dtype)
+        moved = matrix - shift
+        # What is left of a row that is the mean is rounding, which cosines would take for a direction.
+        moved[np.abs(moved) <= 4 * np.finfo(rows.dtype).eps * np.abs(shift)] = 0
+        moved /= self.scale.astype(rows.dtype)
+        return moved if self.whitening is None else np.asarray(moved @ self.whitening.T.astype(rows.dtype))
 
     def undone(self, rows: npt.NDArray[Any]) -> FloatArray:
         """Return rows in the units of the data; of unit length (about) where samples were scaled."""
-        return np.asarray(rows * self.scale.astype(rows.dtype) + self.shift.astype(rows.dtype))
+        plain = rows if self.whitening is None else whitening.undone(self.whitening, rows).astype(rows.dtype)
+        return np.asarray(plain * self.scale.astype(rows.dtype) + self.shift.astype(rows.dtype))
 
     def folded(self, weights: Float64Array, bias: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return weights and bias that do to raw (or unit-length) samples what the given ones do to normalised ones."""
-        scaled = weights / self.scale
+        scaled = (weights if self.whitening is None else weights @ self.whitening) / self.scale
         return scaled, bias - scaled @ self.shift
+
+    def reach(self) -> tuple[float, float]:
+        """Return a and b such that what becomes of a raw (or unit-length) sample is at most ``a |x| + b`` long."""
+        stretch = 1.0 if self.whitening is None else float(np.linalg.norm(self.whitening))
+        largest = float(np.abs(1 / self.scale).max(initial=0))
+        return stretch * largest, stretch * float(np.linalg.norm(self.shift / self.scale))
+
+
+def decided_name(name: str, power: bool) -> str:
+    """Return the name of a normalisation of samples with "auto_power" replaced by what the samples decided."""
+    first, _, rest = name.replace(" ", "").partition("+")
+    if first != POWERS[1]:
+        return name.replace(" ", "")
+    parts = [POWERS[0]] * power + [rest] * bool(rest)
+    return "+".join(parts) or "none"
 
 
 def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: int) -> tuple[Float64Array, Float64Array]:

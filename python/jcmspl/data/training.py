@@ -69,12 +69,13 @@ class TrainingData:
         vectors: Float64Array,
         feature_normalisation: str,
         class_normalisation: str,
+        whitening_shrinkage: float,
         rows: LabelledRows | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
-        features = Normalisation.from_statistics(feature_normalisation, raw)
+        features, statistics = Normalisation.of_training(feature_normalisation, raw, whitening_shrinkage)
         classes = Normalisation.from_rows(class_normalisation, vectors)
-        return cls(features.of_statistics(raw), classes.of_rows(vectors), features, classes, rows)
+        return cls(statistics, classes.of_rows(vectors), features, classes, rows)
 
     @property
     def n_samples(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import some
-from jcmspl.datasets.errors import DatasetError, decoding, require_file
+from jcmspl.datasets.errors import DatasetError, decoding, require_memory
+from jcmspl.io.regular import require_file
+from jcmspl.support.arguments import one_of
+from jcmspl.support.names import HEADERS
+from jcmspl.support.shown import quoted, shown
 
 _BLOCK = 4096  # lines
+_SAFE_PYARROW = 17  # as in pyproject.toml
+# What stands above names of classes, but names none.
+_HEADS_OF_NAMES = ("", "class", "classes", "label", "labels", "name", "names")
 
 
 @dataclass(frozen=True)
@@ -31,19 +39,23 @@ class Table:
 Column = int | Sequence[str]
 
 
-def read_csv(path: Path, text_column: Column | None = None) -> Table:
+def read_csv(path: Path, text_column: Column | None = None, *, header: str = "auto") -> Table:
     """Read a CSV file of numbers, with or without a header; one column, by name or position, may hold texts.
 
-    The first line is a header if nothing in it is a number, or if its numbers count the columns, as pandas has it.
+    The first line is a header if the parameter says so; "auto": if nothing in it is a number, or if it has words beside
+    numbers that count the columns. Where it does nothing but count them it could be either, and is refused.
     """
+    one_of(header, "header", HEADERS)
     blocks: list[npt.NDArray[np.float64]] = []
     texts: list[str] = []
+    require_file(path)
     with decoding(path, "a CSV file"):
         lines = (line for line in _lines(path) if any(cell.strip() for cell in line[1]))
         first_number, first = next(lines, (1, []))
         if not first:
             raise DatasetError(f"{path} is empty")
-        columns = [cell.strip() for cell in first] if _is_header(first, text_column) else None
+        _require_commas(path, first)
+        columns = [cell.strip() for cell in first] if _has_header(path, first, text_column, header) else None
         position = _position(path, columns, len(first), text_column)
         rest = itertools.chain([(first_number, first)] if columns is None else [], lines)
         while block := list(itertools.islice(rest, _BLOCK)):
@@ -60,10 +72,18 @@ def read_csv(path: Path, text_column: Column | None = None) -> Table:
     return Table(columns, np.concatenate(blocks), None if position is None else texts)
 
 
-def read_text_rows(path: Path) -> list[list[str]]:
-    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out."""
+def read_text_rows(path: Path, *, whole_lines: bool = False) -> list[list[str]]:
+    """Read all lines of a CSV or text file as lists of cells; only blank lines at the end are left out.
+
+    Where whole lines are wanted, a comma is part of the text, whether it stands in quotes or not.
+    """
+    require_file(path)
     with decoding(path, "a text file"):
-        rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
+        if whole_lines:
+            with path.open(encoding="utf-8-sig") as file:
+                rows = [[_unquoted(line.strip())] for line in file]
+        else:
+            rows = [[cell.strip() for cell in cells] or [""] for _, cells in _lines(path)]
     while rows and rows[-1] == [""]:
         rows.pop()
     return rows
@@ -72,12 +92,9 @@ def read_text_rows(path: Path) -> list[list[str]]:
 def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
     """Read a parquet file of numbers, a batch at a time; one column may hold texts."""
     require_file(path)
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+    parquet = _import_parquet(path)
     with decoding(path, "a parquet file"):
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
         columns = [str(name) for name in file.schema_arrow.names]
         position = _position(path, columns, len(columns), text_column)
         texts: list[Any] = []
@@ -88,7 +105,9 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
         if not_numbers:
             raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
         single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
-        numbers = np.empty((file.metadata.num_rows, len(kept)), dtype=np.float32 if single else np.float64)
+        n_rows, dtype = _n_rows(path, file.metadata), np.dtype(np.float32 if single else np.float64)
+        require_memory(path, "the table", n_rows * (len(kept) + (position is not None)) * dtype.itemsize)
+        numbers = np.empty((n_rows, len(kept)), dtype)
         done = 0
         for batch in file.iter_batches(batch_size=_BLOCK):
             for i, name in enumerate(kept):
@@ -96,7 +115,35 @@ def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
             if position is not None:
                 texts += batch.column(columns[position]).to_pylist()
             done += batch.num_rows
+        if done != n_rows or (position is not None and len(texts) != n_rows):
+            raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but {done:,} are there")
     return Table(kept, numbers, None if position is None else texts)
+
+
+def _import_parquet(path: Path) -> Any:
+    """Return pyarrow's module, or say how to get it."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+    # a damaged file may end the process in older ones, and before 14.0.1 a file could have code run
+    if int(pyarrow.__version__.partition(".")[0]) < _SAFE_PYARROW:
+        raise ImportError(
+            f"{path} is a parquet file, which needs pyarrow {_SAFE_PYARROW} or newer, but there is "
+            f"{pyarrow.__version__}: pip install 'jcmspl[data]'"
+        )
+    return parquet
+
+
+def _n_rows(path: Path, metadata: Any) -> int:
+    """Return the number of rows, on which all that is said of it must agree."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    agree = all(group.column(i).num_values == group.num_rows for group in groups for i in range(group.num_columns))
+    n_rows = int(metadata.num_rows)
+    if not agree or sum(group.num_rows for group in groups) != n_rows:
+        raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but its columns have other lengths")
+    return n_rows
 
 
 def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
@@ -109,20 +156,47 @@ def _numpy_type(arrow_type: Any) -> np.dtype[Any]:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Give the number and the cells of each line."""
-    require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as file:  # Excel starts files with a byte order mark
         reader = csv.reader(file)
         for cells in reader:
             yield reader.line_num, cells
 
 
-def _is_header(cells: Sequence[str], text_column: Column | None) -> bool:
-    others = [cell for i, cell in enumerate(cells) if i != text_column]
+def _unquoted(text: str) -> str:
+    cells = next(csv.reader([text]), [""])
+    return cells[0].strip() if len(cells) == 1 else text
+
+
+def _require_commas(path: Path, first: Sequence[str]) -> None:
+    """Refuse a file with something else between its cells."""
+    line = ",".join(first)
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        with_decimal_commas = all(_is_number(cell.replace(",", ".")) for cell in line.split(sign))
+        if sign in line and (len(first) == 1 or with_decimal_commas):
+            raise DatasetError(
+                f"{path} has {name} between its cells, but a CSV file has commas there, and points in its numbers: "
+                "export it so"
+            )
+
+
+def _has_header(path: Path, cells: Sequence[str], text_column: Column | None, header: str) -> bool:
+    if header != "auto":
+        return header == "yes"
+    others = [cell.strip() for i, cell in enumerate(cells) if i != text_column]
     numeric = [cell for cell in others if _is_number(cell)]
     if not numeric:
         return bool(others)
-    counted = [cell.strip() for cell in numeric] == [str(i) for i in range(len(numeric))]
-    return counted and (len(numeric) < len(others) or len(numeric) > 3)
+    if numeric != [str(i) for i in range(len(numeric))]:
+        return False
+    if len(numeric) < len(others) or (text_column == 0 and cells[0].strip().lower() in _HEADS_OF_NAMES):
+        return True
+    if len(numeric) == 1:
+        return False
+    raise DatasetError(
+        f"{path} starts with the line {shown(','.join(cells), 40)}, which is either data or a header that counts the "
+        "columns, as pandas writes it: say which with header='no' or 'yes' (--header), for class vectors "
+        "classes_header (--classes-header)"
+    )
 
 
 def _is_number(cell: str) -> bool:
@@ -131,6 +205,11 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no number in the text is written as only Python or another script would: 1_000, or full-width digits."""
+    return text.isascii() and "_" not in text
 
 
 def _position(path: Path, columns: list[str] | None, width: int, column: Column | None) -> int | None:
@@ -146,11 +225,9 @@ def _position(path: Path, columns: list[str] | None, width: int, column: Column 
 
 
 def _numbers(path: Path, block: list[tuple[int, list[str]]]) -> npt.NDArray[np.float64]:
-    try:
-        return np.array([cells for _, cells in block], dtype=np.float64).reshape(len(block), -1)
-    except ValueError:
-        for number, cells in block:
-            bad = [cell for cell in cells if not _is_number(cell)]
-            if bad:
-                raise DatasetError(f"{path}: line {number} holds {bad[0]!r} where a number is expected") from None
-        raise
+    if _is_plain("".join(map("".join, (cells for _, cells in block)))):
+        with contextlib.suppress(ValueError):
+            return np.array([cells for _, cells in block], dtype=np.float64).reshape(len(block), -1)
+    number, bad = next((n, c) for n, cells in block for c in cells if not (_is_plain(c) and _is_number(c)))
+    hint = " (if it is a header, say so with header='yes', or --header yes)" if number == 1 else ""
+    raise DatasetError(f"{path}: line {number} holds {quoted(bad)} where a plain number is expected{hint}")

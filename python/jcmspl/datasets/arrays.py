@@ -12,11 +12,13 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
+from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.splits import make_split
+from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array
+from jcmspl.support.shown import listed, quoted
 
 #: The kinds of files that hold each part of a data set.
 SUFFIXES = {
@@ -40,6 +42,8 @@ def load_arrays(
     val: float | Iterable[Label] = 0.2,
     random_state: int = 0,
     name: str | None = None,
+    header: str = "auto",
+    classes_header: str = "auto",
 ) -> Dataset:
     """Make a data set of your own files or arrays.
 
@@ -61,6 +65,9 @@ def load_arrays(
     unseen, test_seen, val, random_state
         How a split is made: see :func:`make_split`. Without effect if there is one.
     name : str, optional
+    header, classes_header : {"auto", "yes", "no"}, default "auto"
+        Whether the CSV files of features and of class vectors start with a header. "auto": it is found out, and a first
+        line 0,1,2,..., which could be either, is refused.
 
     Examples
     --------
@@ -70,15 +77,16 @@ def load_arrays(
     >>> load_arrays(np.ones((40, 5)), list(animals) * 10, class_vectors=animals, unseen=["tiger"], name="animals")
     Dataset 'animals': 40 samples x 5 features, 3 seen and 1 unseen classes
     """
-    X, y = _features_and_labels(features, labels)
-    classes = load_classes(class_vectors)
+    X, y = _features_and_labels(features, labels, header)
+    classes = load_classes(class_vectors, classes_header)
     path = Path(features) if _is_path(features) else None
     with about(Path(labels) if _is_path(labels) and _is_label_file(labels) else path):
         y = _same_labels(y, classes)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
         classes.positions(y.tolist(), "y")  # if it is these that are wrong, it is not the split
-        if split is None:
+    if split is None:
+        with about(None):
             split = make_split(y, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
     parts = split if isinstance(split, Mapping) else _read_split(Path(split), len(X))
     with about(path if isinstance(split, Mapping) else Path(split)):
@@ -86,15 +94,15 @@ def load_arrays(
         return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
 
 
-def load_features(path: str | Path) -> RowSource:
+def load_features(path: str | Path, header: str = "auto") -> RowSource:
     """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
     try:
-        return _features_and_labels(path, None)[0]
+        return _features_and_labels(path, None, header)[0]
     except DatasetError:  # it has no labels
-        return _features_and_labels(path, ())[0]
+        return _features_and_labels(path, (), header)[0]
 
 
-def load_classes(value: Any) -> ClassTable:
+def load_classes(value: Any, header: str = "auto") -> ClassTable:
     """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
     if not _is_path(value):
         return ClassTable.of(value)
@@ -102,7 +110,12 @@ def load_classes(value: Any) -> ClassTable:
     require_file(path)
     with about(path):
         if path.suffix == ".csv":
-            table = read_csv(path, 0)
+            table = read_csv(path, 0, header=header)
+            if not table.numbers.size:
+                raise DatasetError(
+                    f"{path} has a single column, but after the name of a class comes its vector: is this the file of "
+                    "labels, which is another option (labels, --labels)?"
+                )
             return ClassTable(table.texts, table.numbers, table.columns)
         if path.suffix == ".npy":
             return ClassTable.of(open_npy(path))
@@ -121,7 +134,7 @@ def _is_label_file(labels: str | Path) -> bool:
     return Path(labels).suffix in SUFFIXES["labels"] or Path(labels).is_file()
 
 
-def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
+def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSource, Any]:
     if not _is_path(features):
         X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
         return X, _read_labels(labels, "labels must come with features in memory")
@@ -143,11 +156,12 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
             return X, _read_labels(labels)
         key = next((key for key in columns if key in there), None)
         if key is None:
-            raise DatasetError(f"{path} has no array {column or 'labels'!r}: it holds {', '.join(there)}")
-        return X, reader.array(key)
+            raise DatasetError(f"{path} has no array {quoted(column or 'labels')}: it holds {listed(there)}")
+        return X, reader.array(key, len(X))
     if path.suffix in (".csv", ".parquet"):
-        read = read_csv if path.suffix == ".csv" else read_parquet
-        table = read(path, None if apart else columns)
+        text_column = None if apart else columns
+        is_csv = path.suffix == ".csv"
+        table = read_csv(path, text_column, header=header) if is_csv else read_parquet(path, text_column)
         return table.numbers, _read_labels(labels) if apart else table.texts
     raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
 
@@ -155,7 +169,7 @@ def _features_and_labels(features: Any, labels: Any) -> tuple[RowSource, Any]:
 def _feature_key(path: Path, there: list[str]) -> str:
     key = next((key for key in ("features", "X") if key in there), there[0] if len(there) == 1 else None)
     if key is None:
-        raise DatasetError(f"{path} has no array 'features': it holds {', '.join(there) or 'nothing'}")
+        raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
     return key
 
 
@@ -165,12 +179,21 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
     if not _is_path(labels):
         return labels
     path = Path(labels)
+    swapped = "is this the file of class vectors, which is another option (class_vectors, --classes)?"
     if path.suffix == ".npy":
-        return np.array(open_npy(path))
-    rows = read_text_rows(path)
+        array = np.array(open_npy(path))
+        if array.ndim == 2 and array.shape[1] > 1:
+            raise DatasetError(
+                f"{path} has the shape {array.shape}, but one label for each sample is expected: {swapped}"
+            )
+        return array
+    rows = read_text_rows(path, whole_lines=path.suffix == ".txt")
     wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)
     if wide is not None:
-        raise DatasetError(f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected")
+        raise DatasetError(
+            f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected: a label with commas "
+            f"stands in quotes; or {swapped}"
+        )
     texts = [cells[0] for cells in rows]
     return texts[1:] if texts and texts[0].lower() in _LABEL_COLUMNS else texts
 
@@ -206,15 +229,17 @@ def _read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
         if len(entries) != n_samples:
             raise DatasetError(f"{path} names the parts of {len(entries)} samples, but there are {n_samples}")
     else:
-        raise DatasetError(f"{path} must have one column, or the columns 'row' and 'part', but starts with {rows[0]}")
+        raise DatasetError(
+            f"{path} must have one column, or the columns 'row' and 'part', but starts with {listed(rows[0])}"
+        )
     parts: dict[str, list[int]] = {name: [] for name in PARTS}
     for row_text, name in entries:
         if name == _UNUSED:
             continue
         if name not in parts or not row_text.isdecimal():
             raise DatasetError(
-                f"{path} holds {name!r} for row {row_text!r}, but a row is a number from 0 and a part one of "
-                f"{', '.join(PARTS)} or {_UNUSED}"
+                f"{path} holds {quoted(name)} for row {quoted(row_text)}, but a row is a number from 0 and a part "
+                f"one of {', '.join(PARTS)} or {_UNUSED}"
             )
         parts[name].append(int(row_text))
     return {name: np.array(numbers, dtype=np.int64) for name, numbers in parts.items()}

@@ -17,6 +17,7 @@ from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS
+from jcmspl.support.shown import quoted, shown
 
 _ALL_PARTS = (*PARTS, "trainval")
 
@@ -168,7 +169,7 @@ class Dataset:
     def describe(self) -> str:
         """Return a few lines on what is in the data set."""
         lines = [
-            f"{self.name}: {self.n_samples:,} samples x {self.n_features:,} features ({self.X.dtype}), "
+            f"{shown(self.name)}: {self.n_samples:,} samples x {self.n_features:,} features ({self.X.dtype}), "
             f"{self.classes.n_classes} classes x {self.classes.n_attributes} attributes",
         ]
         for part in PARTS:
@@ -180,12 +181,12 @@ class Dataset:
             lines.append(f"  {'in no part':12}{rest:>10,} samples")
         lines.append(f"  unseen classes: {some(self.unseen, 5) or '-'}")
         if self.source:
-            lines.append(f"  source: {self.source}")
+            lines.append(f"  source: {shown(self.source, 200)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return (
-            f"Dataset {self.name!r}: {self.n_samples:,} samples x {self.n_features:,} features, "
+            f"Dataset {quoted(self.name)}: {self.n_samples:,} samples x {self.n_features:,} features, "
             f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
         )
 

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.shown import listed, printable, shown
+
+# Deflate, the compression of all these files, makes no more bytes than this of one.
+_DEFLATED = 1032
+_SMALL = 2**20  # a claim that does no harm, true or not
+
 
 class DatasetError(ValueError):
     """A data set, or a file of one, that cannot be used; the message says which and why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))  # what is wrong may be in the names that it tells
 
 
 @contextmanager
@@ -29,17 +39,30 @@ def decoding(path: Path, kind: str) -> Iterator[None]:
         yield
     except (DatasetError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError):
         raise
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        raise MemoryError(f"there is not enough memory to read {path}{detail}") from None
     except Exception as error:
-        detail = (str(error) or type(error).__name__).splitlines()[0]
+        detail = shown((str(error) or type(error).__name__).splitlines()[0], 200)
         raise DatasetError(f"{path} is not {kind}, or it is damaged or cut short ({detail})") from error
 
 
-def require_file(path: Path) -> None:
-    """Refuse a path that is not a file."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, but a file is wanted")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
+def require_stored(path: Path, name: str, n_bytes: int, stored: int) -> None:
+    """Refuse an array that claims more bytes than those which are stored for it can make, compressed or not."""
+    if n_bytes > _SMALL + _DEFLATED * stored:
+        raise DatasetError(f"{path}: {name} claims {_bytes(n_bytes)}, but only {_bytes(stored)} are stored for it")
+
+
+def require_memory(path: Path, name: str, n_bytes: int) -> None:
+    """Refuse an array that is larger than memory, before anything is made ready for it."""
+    if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand()):
+        raise DatasetError(f"{path}: {name} takes {_bytes(n_bytes)} of memory, but only {_bytes(at_hand)} are free")
+
+
+def require_at_most(name: str, count: int, most: int | None, what: str) -> None:
+    """Refuse a variable with more entries than there are things that it could be about."""
+    if most is not None and count > most:
+        raise DatasetError(f"{name} has {count:,} entries, but there are only {most:,} {what}")
 
 
 def require_keys(path: Path, wanted: Iterable[str], found: Iterable[str]) -> None:
@@ -47,4 +70,8 @@ def require_keys(path: Path, wanted: Iterable[str], found: Iterable[str]) -> Non
     there = list(found)
     missing = [name for name in wanted if name not in there]
     if missing:
-        raise DatasetError(f"{path} lacks {', '.join(missing)}: it holds {', '.join(sorted(there)) or 'nothing'}")
+        raise DatasetError(f"{path} lacks {', '.join(missing)}: it holds {listed(sorted(there)) or 'nothing'}")
+
+
+def _bytes(number: float) -> str:
+    return f"{number / 2**30:,.1f} GB" if number >= 2**29 else f"{number:,.0f} bytes"

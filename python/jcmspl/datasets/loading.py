@@ -16,6 +16,7 @@ from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
+from jcmspl.support.shown import listed
 
 _ACCEPTED = (
     f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* and classes.* (arrays), "
@@ -71,9 +72,8 @@ def _layout_of(place: Path) -> str:
             return "xlsa17"
         if all(_find(place, stem, SUFFIXES[stem]) for stem in ("features", "classes")):
             return "arrays"
-        found = sorted(item.name for item in place.iterdir())
-        listed = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
-        raise DatasetError(f"{place} has no known layout: it holds {listed or 'nothing'}, but wanted is {_ACCEPTED}")
+        found = listed(sorted(item.name for item in place.iterdir()))
+        raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}, but wanted is {_ACCEPTED}")
     if place.suffix == ".npz":
         return "npz"
     if place.suffix != ".mat":
@@ -83,8 +83,8 @@ def _layout_of(place: Path) -> str:
         return "sae"
     if place.name == SPLITS or ("features" in variables and (place.parent / SPLITS).exists()):
         return "xlsa17"
-    listed = ", ".join(sorted(variables)) or "nothing"
-    raise DatasetError(f"{place} has no known layout: it holds the variables {listed}, but wanted is {_ACCEPTED}")
+    found = listed(sorted(variables)) or "nothing"
+    raise DatasetError(f"{place} has no known layout: it holds the variables {found}, but wanted is {_ACCEPTED}")
 
 
 def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:

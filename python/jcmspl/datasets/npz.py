@@ -5,11 +5,14 @@ NumPy's files are read and written without pickles.
 
 from __future__ import annotations
 
+import bisect
+import math
 import struct
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +21,18 @@ from numpy.lib import format as npy
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, decoding, require_file, require_keys
+from jcmspl.datasets.errors import (
+    DatasetError,
+    about,
+    decoding,
+    require_at_most,
+    require_keys,
+    require_memory,
+    require_stored,
+)
 from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
+from jcmspl.io.regular import require_file
 
 _KIND = "a NumPy .npz file"
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
@@ -73,12 +85,15 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
         _write(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
 
 
-def load_npz(path: str | Path) -> Dataset:
+def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
     """Read a data set that was written by :func:`save_npz`, or by ``np.savez`` with the same names.
 
     Parameters
     ----------
     path : str or Path
+    verify : bool, default False
+        Whether to read mapped features once and compare them with their checksum, which finds any damage. All other
+        arrays are compared as they are read.
 
     Returns
     -------
@@ -89,12 +104,13 @@ def load_npz(path: str | Path) -> Dataset:
     there = reader.names()
     require_keys(reader.path, _WANTED, there)
     with about(reader.path):
-        parts = {part: reader.array(part) for part in PARTS if part in there}
+        shape = reader.shape("features")
+        n_samples = shape[0] if len(shape) == 2 else None
+        labels = reader.array("labels", n_samples)
+        parts = {part: reader.array(part, n_samples) for part in PARTS if part in there}
         name, source = (str(reader.array(key)) if key in there else "" for key in ("name", "source"))
-        X = reader.mapped("features")
-        return Dataset(
-            name or reader.path.stem, X, reader.array("labels"), reader.classes(), parts, source or str(reader.path)
-        )
+        X = reader.mapped("features", verify)
+        return Dataset(name or reader.path.stem, X, labels, reader.classes(), parts, source or str(reader.path))
 
 
 def _plain(labels: LabelArray) -> LabelArray:
@@ -108,9 +124,8 @@ def _plain(labels: LabelArray) -> LabelArray:
 def open_npy(path: Path) -> npt.NDArray[Any]:
     """Return the array in a .npy file as a memory map."""
     require_file(path)
-    with decoding(path, "a NumPy .npy file"):
-        array: npt.NDArray[Any] = npy.open_memmap(str(path), mode="r")
-    return array
+    with decoding(path, "a NumPy .npy file"), path.open("rb") as file:
+        return _read_header(file, path, "the array", path.stat().st_size).mapped(path, file.tell())
 
 
 class NpzReader:
@@ -120,39 +135,110 @@ class NpzReader:
         require_file(path)
         self.path = path
         with decoding(path, _KIND), zipfile.ZipFile(path) as archive:
-            self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            members = archive.infolist()
+            self._members = {info.filename.removesuffix(".npy"): info for info in members}
+            self._ends = sorted([*(info.header_offset for info in members), archive.start_dir])
 
     def names(self) -> list[str]:
         """Return the names of the arrays."""
         return list(self._members)
 
-    def array(self, name: str) -> npt.NDArray[Any]:
-        """Read an array."""
-        with decoding(self.path, _KIND), zipfile.ZipFile(self.path) as file, file.open(self._members[name]) as member:
-            array: npt.NDArray[Any] = npy.read_array(member, allow_pickle=False)
-        return array
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array without reading it."""
+        with self._opened(name) as (_, header):
+            return header.shape
 
-    def mapped(self, name: str) -> npt.NDArray[Any]:
-        """Map an array into memory; read it if it is compressed."""
+    def array(self, name: str, most: int | None = None) -> npt.NDArray[Any]:
+        """Read an array, whose checksum must be right; one with more rows than there are samples is not read."""
+        with self._opened(name) as (member, header):
+            require_at_most(f"{self.path}: {name}", header.shape[0] if header.shape else 1, most, "samples")
+            require_memory(self.path, name, header.n_bytes)
+            return header.read(member)
+
+    def mapped(self, name: str, verify: bool = False) -> npt.NDArray[Any]:
+        """Map an array into memory, and compare its checksum if that is wanted; read it if it is compressed."""
         info = self._members[name]
         if info.compress_type != zipfile.ZIP_STORED:
             return self.array(name)
-        with decoding(self.path, _KIND), self.path.open("rb") as file:
+        with self._opened(name) as (member, header):
+            start = self._start(info) + member.tell()
+            while verify and member.read(_CHUNK_BYTES):
+                pass  # the end of a member is where its checksum is compared
+            return header.mapped(self.path, start)
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], _Header]]:
+        """Open a member after its header; it must be exactly as large as the header says."""
+        info = self._members[name]
+        with decoding(self.path, _KIND), zipfile.ZipFile(self.path) as archive, archive.open(info) as member:
+            require_stored(self.path, name, info.file_size, info.compress_size)
+            yield member, _read_header(member, self.path, name, info.file_size)
+
+    def _start(self, info: zipfile.ZipInfo) -> int:
+        """Return where a stored member starts; it must end before whatever comes next in the file."""
+        with self.path.open("rb") as file:
             file.seek(info.header_offset)
             name_size, extra_size = struct.unpack("<HH", file.read(30)[26:])
-            file.seek(info.header_offset + 30 + name_size + extra_size)
-            read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-            shape, by_columns, dtype = read(file)
-            if dtype.hasobject:
-                raise DatasetError(f"{self.path}: {name} holds Python objects, which are never read from files")
-            order: Literal["F", "C"] = "F" if by_columns else "C"
-            array: npt.NDArray[Any] = np.memmap(self.path, dtype, "r", file.tell(), shape, order)
-        return array
+        start: int = info.header_offset + 30 + name_size + extra_size
+        end = self._ends[bisect.bisect(self._ends, info.header_offset)]
+        if info.compress_size != info.file_size or start + info.file_size > end:
+            raise DatasetError(f"{self.path} is damaged: {info.filename} reaches into what is stored after it")
+        return start
 
     def classes(self) -> ClassTable:
         """Read the arrays of class vectors, their names and those of the attributes."""
         attributes = self.array("attribute_names").tolist() if "attribute_names" in self.names() else None
         return ClassTable(self.array("class_names"), self.array("class_vectors"), attributes)
+
+
+class _Header(NamedTuple):
+    """What a .npy file says of its array."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def order(self) -> Literal["F", "C"]:
+        return "F" if self.by_columns else "C"
+
+    @property
+    def n_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.shape)
+
+    def read(self, file: IO[bytes]) -> npt.NDArray[Any]:
+        """Read the array, all of it."""
+        content = np.empty(self.n_bytes, dtype=np.uint8)
+        done = 0
+        while block := file.read(min(_CHUNK_BYTES, self.n_bytes - done)):
+            content[done : done + len(block)] = np.frombuffer(block, dtype=np.uint8)
+            done += len(block)
+        if done < self.n_bytes:
+            raise ValueError(f"{done} of {self.n_bytes} bytes are there")
+        return np.ndarray(self.shape, self.dtype, content, order=self.order)
+
+    def mapped(self, path: Path, start: int) -> npt.NDArray[Any]:
+        """Map the array, which starts at this byte of a file."""
+        if not self.n_bytes:
+            return np.empty(self.shape, self.dtype)
+        array: npt.NDArray[Any] = np.memmap(path, self.dtype, "r", start, self.shape, self.order)
+        return array
+
+
+def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> _Header:
+    """Read the header of a .npy file of so many bytes, and see that it is about these and no others."""
+    read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+    header = _Header(*read(file))
+    if header.dtype.hasobject:
+        raise DatasetError(f"{path}: {name} holds Python objects, which are never read from files")
+    there = size - file.tell()
+    # texts without letters take no bytes, so that any number of them would fit
+    if min(header.shape, default=0) < 0 or header.n_bytes != there or math.prod(header.shape) > there:
+        raise DatasetError(
+            f"{path} is damaged or cut short: {name} has the shape {header.shape} and the type {header.dtype}, which "
+            f"is {header.n_bytes} bytes, but {there} are stored"
+        )
+    return header
 
 
 def _write(

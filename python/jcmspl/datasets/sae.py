@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import MatFile, open_mat
+from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.support.arguments import IntArray
@@ -40,20 +42,19 @@ def load_sae(path: str | Path) -> Dataset:
     vectors_name = "S_te_gt" if "S_te_gt" in there and "S_te_pro" not in there else "S_te_pro"
     require_keys(file.path, (*_WANTED, vectors_name), there)
     with about(file.path):
+        vectors = _matrix(file, vectors_name, file.count("param.testclasses_id"), "param.testclasses_id")
+        X_test = _matrix(file, "X_te", file.count("param.test_labels"), "param.test_labels")
         unseen = file.integers("param.testclasses_id")
         y_test = file.integers("param.test_labels")
-        vectors = _matrix(file, vectors_name, len(unseen), "param.testclasses_id")
-        X_test = _matrix(file, "X_te", len(y_test), "param.test_labels")
         stray = np.setdiff1d(y_test, unseen)
         if len(stray):
             raise DatasetError(f"param.test_labels holds {stray[0]}, which is not in param.testclasses_id")
-        S = file.array("S_tr")
-        X_train = _matrix(file, "X_tr", len(S), "S_tr")
+        n_train = math.prod(file.shape("S_tr")[:1])
+        X_train, S = _matrix(file, "X_tr", n_train, "S_tr"), _matrix(file, "S_tr", n_train, "X_tr")
         if X_train.shape[1] != X_test.shape[1] or S.shape[1] != vectors.shape[1]:
-            raise DatasetError(
-                f"training and test data do not fit together: X_tr is {_shape(X_train)}, X_te {_shape(X_test)}, "
-                f"S_tr {_shape(S)}, {vectors_name} {_shape(vectors)}"
-            )
+            named = {"X_tr": X_train, "X_te": X_test, "S_tr": S, vectors_name: vectors}
+            shapes = ", ".join(f"{name} is {_text(matrix.shape)}" for name, matrix in named.items())
+            raise DatasetError(f"training and test data do not fit together: {shapes}")
         y_train = _train_labels(file, S, unseen)
         seen, first = np.unique(y_train, return_index=True)
         _require_one_vector_each(S, y_train, seen, first)
@@ -64,22 +65,22 @@ def load_sae(path: str | Path) -> Dataset:
 
 
 def _matrix(file: MatFile, name: str, n_rows: int, like: str) -> npt.NDArray[np.generic]:
-    matrix = file.array(name)
-    if matrix.ndim != 2 or len(matrix) != n_rows:
-        raise DatasetError(f"{name} is {_shape(matrix)}, but {like} says that there are {n_rows} rows")
-    return matrix
+    shape = file.shape(name)
+    if len(shape) != 2 or shape[0] != n_rows:
+        raise DatasetError(f"{name} is {_text(shape)}, but {like} says that there are {n_rows} rows")
+    return file.array(name)
 
 
-def _shape(matrix: npt.NDArray[np.generic]) -> str:
-    return " x ".join(map(str, matrix.shape))
+def _text(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -> IntArray:
     given = next((name for name in _TRAIN_LABELS if name in file.names()), None)
     if given is not None:
+        if file.count(given) != len(S):
+            raise DatasetError(f"{given} has {file.count(given)} labels, but S_tr has {len(S)} rows")
         labels = file.integers(given)
-        if len(labels) != len(S):
-            raise DatasetError(f"{given} has {len(labels)} labels, but S_tr has {len(S)} rows")
         both = np.intersect1d(labels, unseen)
         if len(both):
             raise DatasetError(

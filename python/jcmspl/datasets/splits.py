@@ -104,7 +104,7 @@ def draw_per_class(
 def _share(value: Any, name: str) -> float:
     share = as_weight(value, name)
     if share >= 1:
-        raise ValueError(f"{name} must be at least 0 and less than 1, but is {share}")
+        raise ValueError(f"{name} must be at least 0 and less than 1 (a quarter is 0.25), but is {share:g}")
     return share
 
 

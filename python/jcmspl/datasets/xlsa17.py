@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import MatFile, open_mat
+from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_file, require_keys
+from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
+from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
@@ -67,15 +69,16 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     require_keys(feature_file.path, _FEATURE_KEYS, feature_file.names())
 
     with about(splits.path):
-        names, vectors = splits.texts(_NAMES), splits.array(attributes)
-        _require_columns(attributes, vectors.shape, len(names), "classes")
+        names = splits.texts(_NAMES)
+        _require_columns(attributes, splits.shape(attributes), len(names), "classes")
+        vectors = splits.array(attributes)
         titles = splits.texts("attribute_names") if "attribute_names" in splits.names() else None
         classes = ClassTable(names, vectors.T, titles)
+    with about(feature_file.path):
+        _require_columns("features", feature_file.shape("features"), feature_file.count("labels"), "labels")
     numbers = feature_file.integers("labels")
     _require_range(feature_file.path, "labels", numbers, classes.n_classes, f"the classes in {SPLITS}")
     X = feature_file.columns("features")
-    with about(feature_file.path):
-        _require_columns("features", X.shape[::-1], len(numbers), "labels")
     with about(splits.path):
         parts = _parts(splits, len(numbers))
         y = classes.labels[numbers - 1]
@@ -161,7 +164,7 @@ def _opened(path: Path) -> MatFile | None:
 def _require_columns(name: str, shape: tuple[int, ...], count: int, what: str) -> None:
     if len(shape) != 2 or shape[1] != count:
         hint = ": transpose it" if len(shape) == 2 and shape[0] == count else ""
-        size = " x ".join(map(str, shape))
+        size = " x ".join(map(str, shape)) or "a single value"
         raise DatasetError(f"{name} must have a column for each of the {count} {what}, but is {size}{hint}")
 
 
@@ -180,7 +183,7 @@ def _parts(splits: MatFile, n_samples: int) -> dict[str, IntArray]:
     def rows(name: str) -> IntArray:
         if name not in there:
             return np.empty(0, dtype=np.int64)
-        values = splits.integers(name)
+        values = splits.integers(name, most=n_samples)
         _require_range(splits.path, name, values, n_samples, "samples")
         return values - 1
 

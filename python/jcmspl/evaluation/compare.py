@@ -19,8 +19,9 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for
 from jcmspl.models import registry
-from jcmspl.report.text import aligned, markdown_heading, markdown_table, percent
+from jcmspl.report.text import aligned, markdown_heading, markdown_table, markdown_text, percent
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import printable, shown
 
 
 def tunable_methods() -> dict[str, Callable[..., BaseClassSearch]]:
@@ -124,17 +125,28 @@ class Comparison:
                 f"Random splits: unseen classes drawn {len(self.rows[0].repeats)} times from all classes, everything "
                 "tuned anew; mean ± standard deviation. A lead smaller than that is noise."
             )
-        notes += [f"{name} could not be fitted: {reason}" for name, reason in self.failures.items()]
+        notes += [f"{name} could not be fitted: {printable(reason)}" for name, reason in self.failures.items()]
         return notes
 
     def to_text(self) -> str:
         """Return the comparison as plain text."""
-        title = f"{self.dataset}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
+        title = f"{shown(self.dataset)}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
         return "\n".join([title, aligned(*self.table()), "", *self.notes()]) + "\n"
 
     def to_markdown(self) -> str:
         """Return the comparison as Markdown."""
-        return "\n".join([markdown_heading(self.dataset), "", *markdown_table(*self.table()), "", *self.notes()]) + "\n"
+        return (
+            "\n".join(
+                [
+                    markdown_heading(self.dataset),
+                    "",
+                    *markdown_table(*self.table()),
+                    "",
+                    *map(markdown_text, self.notes()),
+                ]
+            )
+            + "\n"
+        )
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

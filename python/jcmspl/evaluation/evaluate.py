@@ -21,6 +21,7 @@ from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted, shown
 from jcmspl.support.version import __version__
 
 # Points of the curve that a report keeps: more cannot be told apart in a plot.
@@ -126,16 +127,16 @@ def versions() -> dict[str, str]:
 def _check(model: Any, dataset: Any) -> None:
     """Refuse data that the model cannot be tested on."""
     if not dataset.unseen:
-        raise ValueError(f"the data set {dataset.name} has no samples of unseen classes to test with")
+        raise ValueError(f"the data set {shown(dataset.name)} has no samples of unseen classes to test with")
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:
         raise ValueError(
-            f"the model was trained on {both[0]!r}, which is an unseen class of {dataset.name}: "
+            f"the model was trained on {quoted(both[0])}, which is an unseen class of {shown(dataset.name)}: "
             "it would be tested on what it was trained on"
         )
     if dataset.n_features != model.n_features_in_:
         raise ValueError(
-            f"the samples of {dataset.name} have {dataset.n_features} features, but the model expects "
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
             f"{model.n_features_in_}"
         )
 
@@ -158,7 +159,7 @@ def _generalized(
     bias: float,
     chunks: Callable[[str], _Chunks],
 ) -> tuple[findings.Generalized, Tally]:
-    among_all, tally = recogniser(candidates=[*trained, *unseen]), Tally(1)
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_bias=bias), Tally(1)
 
     def counted() -> _Chunks:
         for part in ("test_seen", "test_unseen"):

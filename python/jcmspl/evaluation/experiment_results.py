@@ -197,7 +197,9 @@ class Experiments:
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{folder} is a file: give the name of a folder")
         if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-            raise FileExistsError(f"{folder} exists already and is not empty: choose another name or allow overwriting")
+            raise FileExistsError(
+                f"{folder} exists already and is not empty: choose another name, or add overwrite=True"
+            )
         files = {"report.html": self.to_html().encode(), "results.json": self.to_json().encode()}
         files |= {f"{name}.csv": _csv(rows) for name, rows in self.tables().items() if rows}
         if plots:

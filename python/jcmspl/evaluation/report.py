@@ -14,7 +14,8 @@ from jcmspl.report.charts import ClassAccuracyDisplay, ConfusionDisplay, Converg
 from jcmspl.report.figures import Display, require_matplotlib
 from jcmspl.report.notebook import table as html_table
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent, shortened
+from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent
+from jcmspl.support.shown import shown
 
 __all__ = ["Report", "percent"]
 
@@ -91,7 +92,7 @@ class Report:
     @property
     def title(self) -> str:
         """Which model it is, and on which data."""
-        return f"{self.model.name} on {self.dataset.name}"
+        return f"{self.model.name} on {shown(self.dataset.name)}"
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the report; the ending of the path (.json, .md, .html, .txt) says in which form."""
@@ -120,7 +121,7 @@ class Report:
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
                 rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
                 title = f"The {len(rows)} hardest unseen c{title[1:]}; the other forms of the report have all"
-            parts += ["", title, aligned(header, [[shortened(cell, 48) for cell in row] for row in rows])]
+            parts += ["", title, aligned(header, [[shown(cell, 48) for cell in row] for row in rows])]
         return "\n".join([*parts, "", self._made()]) + "\n"
 
     def to_markdown(self) -> str:
@@ -149,7 +150,7 @@ class Report:
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
-        return f"<Report on {self.dataset.name}: {percent(self.accuracy)} per class on unseen classes{rest}>"
+        return f"<Report on {shown(self.dataset.name)}: {percent(self.accuracy)} per class on unseen classes{rest}>"
 
     def _repr_html_(self) -> str:
         return "".join(html_table(*table) for table in list(self.tables().values())[:2])

@@ -15,6 +15,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from jcmspl.io.atomic import write_atomically
+from jcmspl.io.regular import require_file
+from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 
 _FORMAT = "jcmspl model"
@@ -22,6 +24,9 @@ _FORMAT = "jcmspl model"
 
 class ModelFileError(ValueError):
     """A file that holds no model that this version can read."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))  # what is wrong may be in the names that it tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,7 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a model file")
+    require_file(path)
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -76,6 +82,8 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
                 content = json.loads(metadata["content"])
                 names = set(wanted(version, content)) & set(file.keys())
             arrays = {name: file.get_tensor(name) for name in sorted(names)}
+    except MemoryError:
+        raise MemoryError(f"there is not enough memory to read {path}") from None
     except SafetensorError as error:
         raise ModelFileError(f"{path} is not a whole safetensors file ({error})") from None
     except ModelFileError:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jcmspl.io.atomic import write_atomically
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import Scaling
 from jcmspl.support.version import __version__
 
 # Versions that every runtime of the last years reads.
@@ -17,12 +18,12 @@ _OPSET, _IR_VERSION = 13, 8
 
 
 class LinearLayer(NamedTuple):
-    """Scores ``x @ weights.T + bias`` of labelled candidates, of samples that may have to be scaled to length one."""
+    """Scores ``x @ weights.T + bias`` of labelled candidates, of samples that may have to be scaled first."""
 
     weights: Float64Array
     bias: Float64Array
     labels: list[Any]
-    unit_rows: bool
+    scaling: Scaling
 
 
 def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
@@ -41,14 +42,22 @@ def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
     if not all(np.isfinite(value).all() for value in constants.values()):
         raise ValueError("the weights are too large for float32, in which ONNX models are written")
     nodes, features = [], "features"
-    if layer.unit_rows:
+    if layer.scaling.power:
+        nodes += [
+            helper.make_node("Abs", ["features"], ["magnitudes"]),
+            helper.make_node("Sqrt", ["magnitudes"], ["roots"]),
+            helper.make_node("Sign", ["features"], ["signs"]),
+            helper.make_node("Mul", ["roots", "signs"], ["signed_roots"]),
+        ]
+        features = "signed_roots"
+    if layer.scaling.unit_rows:
         constants["tiny"] = np.array(np.finfo(np.float32).tiny, dtype=np.float32)
         nodes += [
             # the largest value first: squares of huge or tiny values would overflow or vanish
-            helper.make_node("Abs", ["features"], ["sizes"]),
+            helper.make_node("Abs", [features], ["sizes"]),
             helper.make_node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
             helper.make_node("Max", ["largest", "tiny"], ["scale"]),
-            helper.make_node("Div", ["features", "scale"], ["scaled"]),
+            helper.make_node("Div", [features, "scale"], ["scaled"]),
             helper.make_node("ReduceL2", ["scaled"], ["length"], axes=[1], keepdims=1),
             helper.make_node("Max", ["length", "tiny"], ["divisor"]),
             helper.make_node("Div", ["scaled", "divisor"], ["unit_features"]),

@@ -21,7 +21,6 @@ from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.normalisation import parse_normalisation
 from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
@@ -31,7 +30,8 @@ from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.support.arguments import IntArray, as_count, one_of
-from jcmspl.support.rollback import unchanged_on_failure
+from jcmspl.support.state import changes
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,6 +74,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
+    @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
         """Choose the parameters by cross-validation over the classes in y, then fit to all samples.
 
@@ -96,37 +97,37 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            if y is None and gives_chunks(X):
-                raise TypeError(
-                    f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
-                    "not an iterable of chunks; choose the parameters on a part that fits in memory"
-                )
-            if y is None:
-                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-            started = time.perf_counter()
-            samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
-            if len(labels) != len(samples):
-                raise ValueError(
-                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
-                    f"{len(labels)} labels in y"
-                )
-            table = None if class_vectors is None else ClassTable.of(class_vectors)
-            best, collected = self._choose(samples, labels, table)
-            rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
-            with warnings.catch_warnings():
-                # it was chosen for what it recognises after so many iterations; converged_ tells the rest
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
-            best.n_features_in_ = self.n_features_in_
-            if "feature_names_in_" in vars(self):
-                best.feature_names_in_ = self.feature_names_in_
-            if hasattr(self, "_sklearn_output_config"):
-                best.set_output(**self._sklearn_output_config)
-            self.best_estimator_: ZeroShotClassifier = best
+        self._check_parameters()
+        if y is None and gives_chunks(X):
+            raise TypeError(
+                f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
+                "not an iterable of chunks; choose the parameters on a part that fits in memory"
+            )
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        started = time.perf_counter()
+        samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
+        if len(labels) != len(samples):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
+                f"{len(labels)} labels in y"
+            )
+        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        best, collected = self._choose(samples, labels, table)
+        rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
+        with warnings.catch_warnings():
+            # it was chosen for what it recognises after so many iterations; converged_ tells the rest
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
+        best.n_features_in_ = self.n_features_in_
+        if "feature_names_in_" in vars(self):
+            best.feature_names_in_ = self.feature_names_in_
+        if hasattr(self, "_sklearn_output_config"):
+            best.set_output(**self._sklearn_output_config)
+        self.best_estimator_: ZeroShotClassifier = best
         return self
 
+    @changes
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
     ) -> Self:
@@ -153,7 +154,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             strangers = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
             if strangers:
                 raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
-        return self.fit(X, y, class_vectors=class_vectors)
+        self.fit(X, y, class_vectors=class_vectors)
+        return self
 
     @if_it_transforms
     def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Any:
@@ -182,7 +184,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         name = type(ZeroShotClassifier.load(path)).__name__
         raise ValueError(f"{path} holds a {name}, not a {cls.__name__}: use jcmspl.load")
 
-    def set_params(self, **params: Any) -> Self:
+    @changes
+    def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
         After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
@@ -269,6 +272,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         template._check_parameters()
         if self.cv is not None and not isinstance(self.cv, ClassKFold):
             as_count(self.cv, "cv", minimum=2)
+        if getattr(self.cv, "test_seen", 0):
+            raise ValueError("cv has test_seen, but this search tests on held-out classes alone: leave test_seen out")
         as_count(self.extend, "extend", minimum=0)
         one_of(self.choose, "choose", ("auto", "best", "prudent"))
         if self.n_jobs is not None:
@@ -285,8 +290,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         folds, n_splits = self._folds(len(classes))
         data = FoldedData(X, labels, table, folds, n_splits)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
-        scalings = {name: parse_normalisation(name, "")[0] for name in as_values(axis, "feature_normalisation")}
-        data.read(sorted(set(scalings.values())), progress=bool(self.progress))
+        data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = Search(template, axes, data, self)
         search.run()
         prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
@@ -300,16 +304,15 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.n_splits_: int = len(folds)
         self.interrupted_: bool = search.interrupted
         chosen = template.set_params(**self.best_params_)
-        return chosen, data.total(scalings[chosen.feature_normalisation])
+        return chosen, data.total(chosen.feature_normalisation)
 
     def _choose_blindly(
         self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
-        warnings.warn(
+        warn_user(
             f"{why} no classes can be held out, so nothing is tuned: the values nearest to the defaults are fitted",
             UserWarning,
-            stacklevel=4,
         )
         template = self._template()
         own = template.get_params(deep=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -16,13 +16,14 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
-from jcmspl.data.normalisation import parse_normalisation
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress
+from jcmspl.support.scaling import Scaling, is_without_negatives
 
 # Rows that are read at a time, and values of scores that are in memory at a time.
 _ROWS = 8192
@@ -55,26 +56,30 @@ class FoldedData:
         self.vectors = table.select(self.classes, "y").vectors
         self.held_out = list(folds)
         self._n_splits = n_splits
-        self._parts: dict[bool, list[Statistics]] = {}
+        self._parts: dict[Scaling, list[Statistics]] = {}
+        self._scalings: dict[str, Scaling] = {}
 
     @property
     def n_folds(self) -> int:
         """The number of folds over all repeats."""
         return len(self.held_out)
 
-    def read(self, unit_rows: Sequence[bool], *, progress: bool) -> None:
+    def read(self, normalisations: Iterable[str], *, progress: bool) -> None:
         """Collect the statistics of the classes that each fold holds out, in one pass over the samples.
 
         Parameters
         ----------
-        unit_rows : sequence of bool
-            Whether to scale samples to length one: both may be wanted.
+        normalisations : iterable of str
+            Of samples: they may need several kinds of statistics.
         progress : bool
             Whether to show progress.
         """
         n, m = self.X.shape
-        for unit in unit_rows:
-            self._parts[unit] = [Statistics(m, len(self.classes), unit_rows=unit) for _ in self.held_out]
+        power = is_without_negatives(self.X)
+        self._scalings = {name: parse_feature_normalisation(name).scaling(power) for name in normalisations}
+        for scaling in sorted(set(self._scalings.values())):
+            options = scaling._asdict()
+            self._parts[scaling] = [Statistics(m, len(self.classes), **options) for _ in self.held_out]
         with Progress("reading", n, "samples", enabled=progress) as line:
             for first in range(0, n, _ROWS):
                 block, codes = np.asarray(self.X[first : first + _ROWS]), self.codes[first : first + _ROWS]
@@ -85,20 +90,20 @@ class FoldedData:
                         parts[number].update(block[own], codes[own])
                 line.update(first + len(block))
 
-    def total(self, unit_rows: bool) -> LabelledStatistics:
-        """Return the statistics of all samples."""
-        return LabelledStatistics(self.classes, reduce(operator.add, self._parts[unit_rows][: self._n_splits]))
+    def total(self, normalisation: str) -> LabelledStatistics:
+        """Return the statistics of all samples, as a normalisation of them needs them."""
+        parts = self._parts[self._scalings[normalisation]]
+        return LabelledStatistics(self.classes, reduce(operator.add, parts[: self._n_splits]))
 
     def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
         """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""
-        unit_rows, _ = parse_normalisation(model.feature_normalisation, "feature_normalisation")
         first = fold - fold % self._n_splits
         others = [i for i in range(first, first + self._n_splits) if i != fold]
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         # a sum and not a difference: that would cost digits
-        raw = reduce(operator.add, (self._parts[unit_rows][i] for i in others)).select_classes(kept)
-        names = model.feature_normalisation, model.class_normalisation
-        training = TrainingData.of(raw, self.vectors[kept], *names, self._rows_of(kept, model))
+        parts = self._parts[self._scalings[model.feature_normalisation]]
+        raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
+        training = TrainingData.of(raw, self.vectors[kept], *model._normalisations(), self._rows_of(kept, model))
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, model._prepare(training), candidates)
@@ -156,7 +161,7 @@ def _choices(
         return
     # one product for all of them
     weights, bias = np.concatenate([r.weights for r in linear]), np.concatenate([r.bias for r in linear])
-    scorer = AffineScorer(weights, bias, unit_rows=linear[0].unit_rows)
+    scorer = AffineScorer(weights, bias, **linear[0].scaling._asdict())
     for block in _blocks(len(rows), min(_ROWS, max(64, _SCORES // len(weights)))):
         scores = scorer.scores(np.asarray(X[rows[block]]))
         yield block, scores.reshape(len(scores), len(linear), -1).argmax(axis=2)

@@ -8,6 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from sklearn.utils.metaestimators import available_if
 
+from jcmspl.support.state import lock_of
+
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -36,7 +38,8 @@ def handed_on_to_change(method: Callable[Concatenate[Any, P], Any]) -> Callable[
 
     @wraps(method)
     def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        getattr(self._fitted_model(), method.__name__)(*args, **kwargs)
+        with lock_of(self):  # a fit of the search would put another model in the place of this one
+            getattr(self._fitted_model(), method.__name__)(*args, **kwargs)
         return self
 
     return cast(Callable[Concatenate[S, P], S], call)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.class_search import ClassSearchCV
+from jcmspl.model_selection.search import NORMALISATION
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 
 
@@ -33,6 +34,8 @@ class JCMSPLCV(BaseClassSearch):
         Where to compare samples and classes.
     feature_normalisation, class_normalisation : str or sequence of str, default "sample_l2+center"
         Normalisations to try.
+    whitening_shrinkage : float or sequence of float, default 5
+        Values to try where samples are whitened.
     cv : int or ClassKFold, optional
         The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
         default 5 folds, which are drawn five times if there are less than 20 classes.
@@ -118,6 +121,7 @@ class JCMSPLCV(BaseClassSearch):
     space: Any = JCMSPL.GRID["space"]
     feature_normalisation: Any = JCMSPL.feature_normalisation
     class_normalisation: Any = JCMSPL.class_normalisation
+    whitening_shrinkage: Any = JCMSPL.whitening_shrinkage
     init: str = "codes"
     max_iter: int = 35
     tol: float = JCMSPL.tol
@@ -134,7 +138,7 @@ class JCMSPLCV(BaseClassSearch):
         return vars(self).get("best_estimator_", JCMSPL())
 
     def _axes(self) -> dict[str, Any]:
-        names = (*WEIGHTS, "n_concepts", "space", "feature_normalisation", "class_normalisation")
+        names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
         return {name: getattr(self, name) for name in names}
 
     def _check_parameters(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +26,9 @@ from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress
 from jcmspl.support.threads import usable_cores
+from jcmspl.support.warn import warn_user
 
-NORMALISATION = ("feature_normalisation", "class_normalisation")
+NORMALISATION = ("feature_normalisation", "class_normalisation", "whitening_shrinkage")
 
 # Settings that are fitted before they are scored together, and the bytes that their weights may take. Ctrl-C while
 # they are scored loses them, and a memory map is read once for each such batch.
@@ -121,11 +121,10 @@ class Search:
                 raise
             self.interrupted = True
             n_settings = len({key for key, _ in self._finished()})
-            warnings.warn(
+            warn_user(
                 f"interrupted: the choice is among the {n_settings} settings (times {len(self.variants)} ways to "
                 "compare) that were finished on all folds",
                 RuntimeWarning,
-                stacklevel=4,
             )
 
     def best(self) -> tuple[Key, int]:

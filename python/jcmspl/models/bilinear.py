@@ -19,8 +19,9 @@ from jcmspl.models.explanation import Explanation, attribute_parts, explained
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import checked_by, one_of_names
-from jcmspl.models.scorers import FunctionScorer, LinearScorer, Scorer, affine_map, minus_distances
+from jcmspl.models.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.state import reads
 
 
 def _check_metric(value: Any, name: str) -> None:
@@ -68,6 +69,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """B, for normalised class vectors."""
         return self._array("semantic_projection")
 
+    @reads
     def transform(self, X: Any) -> FloatArray:
         """Project samples into the concept space.
 
@@ -83,6 +85,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         check_is_fitted(self)
         return affine_map(self.visual_projection_, self.feature_normalisation_).scores(self._checked(X))
 
+    @reads
     def reconstruct_semantic(self, X: Any) -> FloatArray:
         """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
 
@@ -92,6 +95,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         readout = affine_map(self._readout(), self.feature_normalisation_)
         return self.class_normalisation_.undone(readout.scores(self._checked(X)))
 
+    @reads
     def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
         """Return the sample that the model expects of each class, A'By, in the units of the features.
 
@@ -108,6 +112,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         vectors = self.class_normalisation_.of_rows(table.vectors)
         return np.asarray(self.feature_normalisation_.undone(self._expected(vectors)), dtype=np.float64)
 
+    @reads
     def explain(
         self,
         X: Any,
@@ -151,12 +156,20 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         A, B = self.visual_projection_, self.semantic_projection_
-        if not callable(self.metric):
-            return LinearScorer(*fold(A, B, class_vectors, space=space, metric=self.metric))
+        layer = None if callable(self.metric) else fold(A, B, class_vectors, space=space, metric=self.metric)
+        if layer is not None and self.metric != "euclidean":
+            return LinearScorer(*layer)
+        place: Any = np.asarray
+        norm, prototypes = 1.0, class_vectors
         if space == "visual":
-            return FunctionScorer(partial(minus_distances, self.metric, np.asarray, self._expected(class_vectors)))
-        projection, prototypes = (A, class_vectors @ B.T) if space == "concept" else (self._readout(), class_vectors)
-        return FunctionScorer(partial(minus_distances, self.metric, partial(_projected, projection), prototypes))
+            prototypes = self._expected(class_vectors)
+        else:
+            projection = A if space == "concept" else self._readout()
+            place, norm = partial(_projected, projection), float(np.linalg.norm(projection))
+            prototypes = class_vectors @ B.T if space == "concept" else class_vectors
+        if layer is not None:
+            return NearestScorer(*layer, place, norm, prototypes)
+        return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
 
     def _readout(self) -> Float64Array:
         """B'A: what reads a class vector out of a sample."""

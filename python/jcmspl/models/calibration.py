@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_folds import ClassKFold, held_out_rows
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
@@ -172,7 +172,7 @@ def calibrated_biases(
     present = sorted_labels(dict.fromkeys(labels))
     splits = ClassKFold(_n_splits(model, n_splits, len(present)), random_state=rng).split_classes(len(present))
     folds = [[present[i] for i in fold] for fold in splits]
-    testing = _held_out_rows(labels, held_out, rng)
+    testing = held_out_rows(labels, held_out, rng)
     if not testing.any():
         raise ValueError("every class in y has one sample only: calibrate needs others to test on")
     curves = _curves_of_folds(model, X, labels, folds, testing)
@@ -224,22 +224,9 @@ def _curves_of_folds(
 def _statistics_of(
     model: ZeroShotClassifier, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
 ) -> LabelledStatistics:
-    collector = Collector(model.class_table_, unit_rows=model.feature_normalisation_.unit_rows, progress=False)
+    collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
     collector.add_chunks(_chunks(X, labels, rows), lambda block: block)
     return collector.result()
-
-
-def _held_out_rows(labels: list[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
-    """Draw samples for testing, class by class, so that each class keeps one for training at least."""
-    rows_of: dict[Label, list[int]] = {}
-    for row, label in enumerate(labels):
-        rows_of.setdefault(label, []).append(row)
-    chosen = np.zeros(len(labels), dtype=bool)
-    for label in sorted_labels(rows_of):
-        rows = rows_of[label]
-        count = min(max(1, round(share * len(rows))), len(rows) - 1)
-        chosen[rng.permutation(rows)[:count]] = True
-    return chosen
 
 
 def _curve(

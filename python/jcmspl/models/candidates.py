@@ -12,6 +12,7 @@ import numpy.typing as npt
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.support.names import GROUPS as GROUPS
+from jcmspl.support.shown import quoted
 
 
 def candidate_table(
@@ -49,6 +50,18 @@ def candidate_table(
     return table, np.array(is_seen)
 
 
+def unseen_in(labels: Iterable[Label], known: ClassTable, seen: Iterable[Label]) -> list[Label]:
+    """Return the classes among the labels that were not seen in training, as candidates for each other."""
+    trained = set(seen)
+    unseen = {label for label in labels if label not in trained}
+    known.positions(unseen, "y")
+    if len(unseen) == 1:
+        raise ValueError(
+            f"y holds the single unseen class {some([*unseen])}, which would be its only candidate: name the candidates"
+        )
+    return [label for label in known if label in unseen]
+
+
 def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
     changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
     if changed:
@@ -64,7 +77,8 @@ def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, ca
     if isinstance(candidates, str):
         if candidates not in GROUPS:
             raise ValueError(
-                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is {candidates!r}"
+                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is "
+                f"{quoted(candidates)}"
             )
         if candidates == "seen":
             return trained

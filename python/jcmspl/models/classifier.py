@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
 from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
-from jcmspl.models.candidates import candidate_table
+from jcmspl.models.candidates import candidate_table, unseen_in
+from jcmspl.models.cautions import warn_of_zero_vectors
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
@@ -22,9 +23,19 @@ from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softma
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
+from jcmspl.support.exceptions import UncalibratedWarning
+from jcmspl.support.scaling import Scaling
+from jcmspl.support.state import changes, reads
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_COMPETITION = (
+    "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
+    "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
+    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call says that it is meant so"
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,6 +83,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
         return {}
 
+    @reads
     def recogniser(
         self,
         *,
@@ -99,6 +111,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
         return self._recogniser_of(table, bias, space)
 
+    @reads
     def predict(
         self,
         X: Any,
@@ -130,6 +143,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         return recogniser.predict(samples)
 
+    @reads
     def predict_topk(
         self,
         X: Any,
@@ -165,6 +179,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         labels = recogniser.labels[indices]
         return (labels, scores) if return_scores else labels
 
+    @reads
     def decision_function(
         self,
         X: Any,
@@ -192,12 +207,16 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
             the second class minus that of the first.
         """
+        check_is_fitted(self)
+        if seen_bias is None:
+            seen_bias = self.seen_bias_  # named, for scores choose nothing that would have to be warned of
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         scores = recogniser.scores(samples)
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
+    @reads
     def predict_proba(
         self,
         X: Any,
@@ -228,6 +247,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         return softmax(recogniser.scores(samples), self._temperature(temperature))
 
+    @reads
     def score(
         self,
         X: Any,
@@ -239,14 +259,17 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         seen_bias: float | None = None,
         average: str = "class",
     ) -> float:
-        """Return the share of samples that are recognised.
+        """Return the share recognised among the classes in y if all are unseen, else among all that the model knows.
+
+        The former is zero-shot recognition, as in cross-validation over classes: predict with ``candidates="unseen"``
+        where y holds all unseen classes. The latter is predict as it is. Name the candidates, or use a scorer of
+        :mod:`jcmspl.metrics`, and nothing depends on what y holds.
 
         Parameters
         ----------
         X, class_vectors, candidates, seen_bias
             As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
-            given, the candidates are the classes in y, which must be two at least: zero-shot recognition, as in
-            cross-validation over classes.
+            given, the candidates are the classes in y, which must be two at least.
         y : array_like of shape (n_samples,)
             The true labels. They must be among the candidates, if the model was trained with class vectors.
         sample_weight : array_like of shape (n_samples,), optional
@@ -265,12 +288,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
         present = dict.fromkeys(labels)
         if class_vectors is None and candidates is None and not present.keys() & set(self.classes_.tolist()):
-            self.class_table_.positions(present, "y")
-            if len(present) < 2:
-                raise ValueError(
-                    f"y holds the single class {labels[0]!r}, which would be its only candidate: name the candidates"
-                )
-            candidates = [label for label in self.class_table_ if label in present]
+            candidates = unseen_in(present, self.class_table_, self.classes_.tolist())
         recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
         possible = set(recogniser.labels.tolist())
         strangers = [label for label in present if label not in possible]
@@ -284,6 +302,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         codes = np.array([numbers[label] for label in labels])
         return float(np.mean(np.bincount(codes, right) / np.bincount(codes, weights)))
 
+    @changes
     def calibrate(
         self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
     ) -> Self:
@@ -317,8 +336,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state
         )
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
+        self._competition = OneWarning()
         return self
 
+    @reads
     def generalized_curve(
         self, X: Any, y: Any, *, class_vectors: Any = None, space: str | None = None
     ) -> SeenUnseenCurve:
@@ -337,12 +358,14 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
         return generalized_curve(seen, unseen, [(self._checked(X), y)])
 
+    @reads
     def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
         """Write the fitted model to a safetensors file, whole or not at all.
 
         Parameters
         ----------
         path : str or Path
+            Any name but that of another kind of file, such as ``model.pkl``.
         statistics : bool, default False
             Whether to include the statistics of the samples, (n_features, n_features), which :meth:`partial_fit` needs
             to go on.
@@ -360,6 +383,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         return model
 
     @property
+    @reads
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
         return self._bias_in(self.own_space)
@@ -377,6 +401,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if getattr(self, "calibration_", None) is None:
             raise AttributeError("the model is not fitted yet")
         return float(self.calibration_.get((space, self._own_metric), self.seen_bias))
+
+    def _is_biased_in(self, space: str) -> bool:
+        """Whether somebody has thought of the bias: calibration, or whoever set it."""
+        return (space, self._own_metric) in self.calibration_ or self.seen_bias != 0
 
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_bias: float | None
@@ -396,10 +424,15 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
+        if class_vectors is not None:
+            warn_of_zero_vectors(table)
         handicap = as_number(self._bias_in(space) if seen_bias is None else seen_bias, "seen_bias")
         mixed = is_seen.any() and not is_seen.all()
+        if mixed and seen_bias is None and not self._is_biased_in(space):
+            self._competition(_COMPETITION, UncalibratedWarning)
         return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
 
+    @reads
     def _recogniser_of(
         self, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
     ) -> Recogniser:
@@ -407,11 +440,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         normalisation = self.feature_normalisation_
         if scaled_already:
-            normalisation = replace(normalisation, unit_rows=False)
-        # of the model as it is now: what is done to it later must not change a recogniser
-        frozen = object.__new__(type(self))
-        frozen.__dict__.update(vars(self))
-        return frozen._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
+            normalisation = replace(normalisation, scaling=Scaling())
+        return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
 
     def _temperature(self, temperature: float | None) -> float:
         chosen = as_temperature(self.temperature if temperature is None else temperature)

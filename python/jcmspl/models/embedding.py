@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +17,7 @@ from jcmspl.models.bilinear import METRIC
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.scorers import FunctionScorer, Scorer, minus_distances, normalised
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.state import reads
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,6 +36,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         """Return where classes with the given normalised vectors lie, a row for each."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes lie")
 
+    @reads
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         check_is_fitted(self)
@@ -49,11 +52,16 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, self._embed, prototypes))
         one_of(self.metric, "metric", METRICS)
-        lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
+        if self.metric == "euclidean":
+            return FunctionScorer(partial(minus_distances, _half_squares, self._embed, prototypes))
         if self.metric == "cosine":
+            lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
             prototypes = prototypes / np.where(lengths > 0, lengths, 1)
-        offsets = -(lengths[:, 0] ** 2) / 2 if self.metric == "euclidean" else np.zeros(len(prototypes))
-        return FunctionScorer(partial(_compared, self._embed, AffineScorer(prototypes, offsets)))
+        return FunctionScorer(partial(_compared, self._embed, AffineScorer(prototypes)))
+
+
+def _half_squares(Z: FloatArray, prototypes: Float64Array) -> Float64Array:
+    return np.asarray(cdist(Z, prototypes, "sqeuclidean") / 2)
 
 
 def _compared(embed: Callable[[FloatArray], FloatArray], scorer: AffineScorer, Z: FloatArray) -> FloatArray:

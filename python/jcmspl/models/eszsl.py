@@ -38,7 +38,7 @@ class ESZSL(Bilinear):
         Compare V'x with s (as does "concept"), or x with Vs.
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, x'Vs.
-    feature_normalisation, class_normalisation, seen_bias, temperature, progress
+    feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

@@ -12,6 +12,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
 from jcmspl.report.notebook import table as html_table
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.shown import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +53,11 @@ class Explanation:
         return [(self.attributes[i], float(self.contributions[i])) for i in order if self.contributions[i] < 0]
 
     def __str__(self) -> str:
-        rival = "" if self.against is None else f" rather than {self.against} ({self.against_score:.3g})"
-        lines = [f"{self.label} ({self.score:.3g}){rival}"]
+        rival = "" if self.against is None else f" rather than {shown(self.against)} ({self.against_score:.3g})"
+        lines = [f"{shown(self.label)} ({self.score:.3g}){rival}"]
         for heading, pairs in (("for", self.top()), ("against", self.bottom())):
-            shown = ", ".join(f"{name} {value:+.2g}" for name, value in pairs) or "nothing"
-            lines.append(f"  {heading + ':':8} {shown}")
+            parts = ", ".join(f"{shown(name)} {value:+.2g}" for name, value in pairs) or "nothing"
+            lines.append(f"  {heading + ':':8} {parts}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

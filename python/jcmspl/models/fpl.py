@@ -18,7 +18,7 @@ class FPL(Bilinear):
 
     Parameters
     ----------
-    space, metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+    space, metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
     """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, WEIGHT, checked_by
 from jcmspl.support.arguments import Float64Array, as_matrix
+from jcmspl.support.warn import warn_user
 
 #: The parameters that are the paper's λ1 to λ4.
 WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
@@ -68,8 +68,10 @@ class JCMSPL(Bilinear):
         candidates P in that space; it is called with blocks of samples and is slower.
     feature_normalisation, class_normalisation : str, default "sample_l2+center"
         What is done to samples and to class vectors first; one of
-        :data:`jcmspl.data.normalisation.NORMALISATIONS`. Fitted
-        on training data alone.
+        :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
+        which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
+    whitening_shrinkage : float, default 5
+        The larger, the less samples are whitened, where they are.
     seen_bias : float, default 0
         What is taken off the scores of training classes where other classes are candidates too (generalized
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.
@@ -130,7 +132,7 @@ class JCMSPL(Bilinear):
     >>> seen = ["zebra", "horse", "lion"]
     >>> X, y = np.vstack([images(name) for name in seen]), np.repeat(seen, 20)
     >>> model = JCMSPL().fit(X, y, class_vectors=attributes)
-    >>> model.predict(images("tiger", 2))
+    >>> model.calibrate(X, y).predict(images("tiger", 2))
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
@@ -244,11 +246,10 @@ class JCMSPL(Bilinear):
         if len(objective) > 1 and objective[-2] > 0:
             lowered = 1 - objective[-1] / objective[-2]
             last = f"; the last one lowered the objective by {lowered:.1g} of it (tol={self.tol:g})"
-        warnings.warn(
+        warn_user(
             f"the fit stopped after max_iter={self.max_iter} iterations, before it converged{last}. Raise max_iter, or "
             "tol if the predictions are good as they are; large reconstruction weights converge slowly.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

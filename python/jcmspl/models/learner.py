@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,17 +15,19 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
-from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits
+from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, check_parameters, checked_by
+from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
-from jcmspl.support.rollback import unchanged_on_failure
+from jcmspl.support.shown import quoted
+from jcmspl.support.state import changes, reads
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,6 +52,7 @@ class Fitted:
     _collected: LabelledStatistics | None
     _table: ClassTable | None
     _declared: set[Label] | None
+    _competition: OneWarning  # of seen and unseen classes, uncalibrated
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,8 +63,9 @@ class Learner(Fitted, BaseEstimator):
     :meth:`_prepare`, all that depends on the data alone, and :meth:`_fit`, the rest.
     """
 
-    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
     progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
@@ -87,6 +90,7 @@ class Learner(Fitted, BaseEstimator):
     def _warn_of_result(self) -> None:
         """Warn if the fit is not all that it should be."""
 
+    @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
         """Learn from labelled samples.
 
@@ -106,20 +110,20 @@ class Learner(Fitted, BaseEstimator):
         -------
         self
         """
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            table = None if class_vectors is None else ClassTable.of(class_vectors)
-            started = time.perf_counter()
-            rows = None
-            if self.NEEDS == "samples":
-                samples, labels = self._rereadable(X, y)
-                collected = self._collector(table).add_array(samples, labels).result()
-                rows = LabelledRows.of(samples, labels, collected.labels)
-            else:
-                collected = self._read(X, y, self._collector(table), reset=True)
-            self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
+        self._check_parameters()
+        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        started = time.perf_counter()
+        rows = None
+        if self.NEEDS == "samples":
+            samples, labels = self._rereadable(X, y)
+            collected = self._collector(table).add_array(samples, labels).result()
+            rows = LabelledRows.of(samples, labels, collected.labels)
+        else:
+            collected = self._read(X, y, self._collector(table), reset=True)
+        self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
         return self
 
+    @changes
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
     ) -> Self:
@@ -142,46 +146,45 @@ class Learner(Fitted, BaseEstimator):
         self
         """
         self._require_statistics_enough("partial_fit")
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            so_far: LabelledStatistics | None = getattr(self, "_collected", None)
-            if so_far is None and hasattr(self, "arrays_"):
-                raise ValueError(
-                    "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
-                )
-            if so_far is not None and so_far.statistics.unit_rows != self._unit_rows():
-                raise ValueError(
-                    f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples "
-                    "so far in whether samples are scaled: start anew with fit"
-                )
-            table = self._table_so_far(class_vectors, so_far)
-            declared = (
-                set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
+        self._check_parameters()
+        so_far: LabelledStatistics | None = getattr(self, "_collected", None)
+        if so_far is None and hasattr(self, "arrays_"):
+            raise ValueError(
+                "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
             )
-            started = time.perf_counter()
-            collector = self._collector(table, so_far.labels if so_far else (), declared)
-            new = self._read(X, y, collector, reset=so_far is None)
-            self._declared = declared
-            if solve:
-                total = new if so_far is None else so_far + new
-            else:
-                total = new if so_far is None else so_far.add_in_place(new)
-            if solve and len(total.labels) > 1:
-                calibration = dict(getattr(self, "calibration_", {}))
-                self._learn(total, table, {"read": time.perf_counter() - started})
-                self.calibration_ = calibration  # still the best there is
-            else:
-                self._collected, self._table = total, table
+        steps = parse_feature_normalisation(self.feature_normalisation)
+        if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
+            raise ValueError(
+                f"feature_normalisation={self.feature_normalisation!r} differs from that of the samples "
+                "so far in whether samples are scaled: start anew with fit"
+            )
+        table = self._table_so_far(class_vectors, so_far)
+        declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
+        started = time.perf_counter()
+        collector = self._collector(table, so_far, declared)
+        new = self._read(X, y, collector, reset=so_far is None)
+        self._declared = declared
+        if solve:
+            total = new if so_far is None else so_far + new
+        else:
+            total = new if so_far is None else so_far.add_in_place(new)
+        if solve and len(total.labels) > 1:
+            kept = {name: vars(self)[name] for name in ("calibration_", "_competition") if name in vars(self)}
+            self._learn(total, table, {"read": time.perf_counter() - started})
+            self.__dict__.update(kept)  # still the best there is
+        else:
+            self._collected, self._table = total, table
         return self
 
+    @changes
     def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
         """Learn from statistics that were collected elsewhere, and perhaps merged.
 
         Parameters
         ----------
         statistics : Statistics
-            Made with ``unit_rows=True`` if ``feature_normalisation`` starts with ``sample_l2``. Classes without samples
-            are left out.
+            Made with ``unit_rows=True`` and ``power=True`` if ``feature_normalisation`` has ``sample_l2`` and ``power``
+            in it. Classes without samples are left out.
         classes : array_like of shape (statistics.n_classes,), optional
             The labels of the class numbers of the statistics; by default the numbers themselves.
         class_vectors
@@ -199,17 +202,17 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 f"classes must be {statistics.n_classes} different labels, one for each class of the statistics"
             )
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            table = None if class_vectors is None else ClassTable.of(class_vectors)
-            collected = LabelledStatistics.with_samples(statistics, labels)
-            if table is not None:
-                table.positions(collected.labels, "the statistics")
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = statistics.n_features
-            self._learn(collected, table, {})
+        self._check_parameters()
+        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        collected = LabelledStatistics.with_samples(statistics, labels)
+        if table is not None:
+            table.positions(collected.labels, "the statistics")
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = statistics.n_features
+        self._learn(collected, table, {})
         return self
 
+    @changes
     def add_classes(self, class_vectors: Any, *, replace: bool = False) -> Self:
         """Make further classes known to a fitted model, by name and vector; they are recognised at once.
 
@@ -238,9 +241,15 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
+        warn_of_zero_vectors(table)
         self.class_table_ = self.class_table_.updated(table)
         self._table = self._table.updated(table)
         return self
+
+    @changes
+    def set_params(self, /, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one."""
+        return super().set_params(**params)  # type: ignore[no-any-return]
 
     @property
     def statistics_(self) -> Statistics:
@@ -252,6 +261,7 @@ class Learner(Fitted, BaseEstimator):
         return so_far.statistics.copy()
 
     @property
+    @reads
     def unseen_classes_(self) -> LabelArray:
         """The classes that the model knows but was not trained on."""
         return self.class_table_.labels[len(self.classes_) :]
@@ -296,14 +306,17 @@ class Learner(Fitted, BaseEstimator):
                 "(only an iterator of (X, y) chunks comes without)"
             )
 
-    def _unit_rows(self) -> bool:
-        return parse_normalisation(self.feature_normalisation, "feature_normalisation")[0]
+    def _normalisations(self) -> tuple[str, str, float]:
+        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage
 
     def _collector(
-        self, table: ClassTable | None, known: Iterable[Label] = (), declared: set[Label] | None = None
+        self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
     ) -> Collector:
-        progress = bool(self.progress)
-        return Collector(table, unit_rows=self._unit_rows(), progress=progress, known=known, declared=declared)
+        power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
+        known: list[Label] = []
+        if so_far is not None:
+            power, known = so_far.statistics.power, so_far.labels
+        return Collector(table, unit_rows, power, progress=bool(self.progress), known=known, declared=declared)
 
     def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""
@@ -352,18 +365,23 @@ class Learner(Fitted, BaseEstimator):
         labels = collected.labels if table is None else table.own_labels(collected.labels)
         if len(labels) < 2:
             raise ValueError(
-                f"y holds only one class, {labels[0]!r}: learning to recognise needs samples of at least two classes"
+                f"y holds only one class, {quoted(labels[0])}: learning to recognise needs samples of at least "
+                "two classes"
             )
         known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, self.feature_normalisation, self.class_normalisation, rows)
-        warn_of_lost_digits(raw, training, stacklevel=4)
-        warn_of_equal_vectors(known, training.classes, stacklevel=4)
+        training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
+        warn_of_lost_digits(raw, training)
+        warn_of_zero_vectors(known)
+        if table is not None:
+            warn_of_transposed(table, labels)
+        warn_of_equal_vectors(known, training.classes)
         self._become(*self._solved(training), training)
         self.classes_ = label_array(labels)
         self.class_table_ = known
         self.class_means_ = raw.class_sums / raw.counts[:, None]
         self.calibration_ = {}
+        self._competition = OneWarning()
         self.timings_ = timings | self.timings_
         self._collected = LabelledStatistics(labels, raw)
         self._table = table

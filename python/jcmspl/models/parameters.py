@@ -37,7 +37,13 @@ def _check_seed(value: Any, name: str) -> None:
         raise TypeError(f"{name} must be a whole number, a generator or None, but is {value!r}")
 
 
+def _check_positive(value: Any, name: str) -> None:
+    if as_number(value, name) <= 0:
+        raise ValueError(f"{name} must be above 0, but is {value!r}")
+
+
 FLAG = checked_by(_check_flag)
+POSITIVE = checked_by(_check_positive)
 SEED = checked_by(_check_seed)
 #: A number of at least 0 that is sensibly varied by factors: what a search lets grow.
 WEIGHT = checked_by(as_weight, is_weight=True)

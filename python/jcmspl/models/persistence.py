@@ -16,12 +16,15 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, label_array, sorted_labels
-from jcmspl.data.normalisation import Normalisation, parse_normalisation
+from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.scaling import Scaling
+from jcmspl.support.shown import listed, quoted
+from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from jcmspl.models.classifier import ZeroShotClassifier
@@ -38,14 +41,32 @@ _COMMON: dict[str, Shape] = {
     "class_scale": ("d",),
 }
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
+_WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
+# Endings of files that a model cannot be.
+_OTHER_KINDS = (
+    ".pkl",
+    ".pickle",
+    ".joblib",
+    ".npy",
+    ".npz",
+    ".mat",
+    ".h5",
+    ".hdf5",
+    ".onnx",
+    ".pt",
+    ".pth",
+    ".csv",
+    ".json",
+)
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
 def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overwrite: bool) -> None:
     """Write a fitted model."""
     check_is_fitted(model)
+    require_name_of_model(path)
     if _model_class(type(model).__name__) is not type(model):
         raise ValueError(
             f"this {type(model).__name__} is not the one that files know by that name (it was defined again since, or "
@@ -63,6 +84,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     for kind in ("feature", "class"):
         normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
+        if normalisation.whitening is not None:
+            arrays[_WHITENING] = normalisation.whitening
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     sampled: list[Label] = []
@@ -86,6 +109,15 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "timings": model.timings_,
     }
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
+
+
+def require_name_of_model(path: str | Path) -> None:
+    """Refuse a name by which others would take the file for what it is not."""
+    if Path(path).suffix.lower() in _OTHER_KINDS:
+        raise ValueError(
+            f"a model is saved as a safetensors file, but {path} is named like another kind: name it .safetensors "
+            "(pickle.dump(model, file) writes a pickle, model.recogniser().to_onnx(path) an ONNX file)"
+        )
 
 
 def load(path: str | Path) -> ZeroShotClassifier:
@@ -116,7 +148,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts"]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -130,7 +162,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
-        raise ModelFileError(f"unknown parameters {sorted(unknown)}: it was written by another version of jcmspl")
+        raise ModelFileError(
+            f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
+        )
     model: ZeroShotClassifier = model_class(**parameters)
     model._check_parameters()
 
@@ -152,6 +186,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
+    model._competition = OneWarning()
     model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
@@ -159,7 +194,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
             raise ModelFileError("the number of feature names does not fit")
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
-    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.unit_rows)
+    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
     return model
@@ -178,23 +213,36 @@ def _model_class(name: Any) -> Any:
     try:
         return registry.get(name)
     except (ValueError, TypeError):
-        raise ModelFileError(f"{name!r} is no kind of model that this version of jcmspl can save or load") from None
+        raise ModelFileError(
+            f"{quoted(name)} is no kind of model that this version of jcmspl can save or load"
+        ) from None
 
 
 def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> Normalisation:
     name = content[f"{kind}_normalisation"]
-    unit_rows, _ = parse_normalisation(name, f"{kind}_normalisation")
+    if kind == "feature":
+        steps = parse_feature_normalisation(name)
+        if steps.power is None:
+            raise ModelFileError("the normalisation does not say whether it takes roots")
+        scaling = steps.scaling(steps.power)
+    else:
+        scaling = Scaling(parse_normalisation(name, f"{kind}_normalisation")[0])
     if not np.all(arrays[f"{kind}_scale"] > 0):
         raise ModelFileError(f"the array '{kind}_scale' holds values that are not above 0")
-    return Normalisation(name, unit_rows, arrays[f"{kind}_shift"], arrays[f"{kind}_scale"])
+    shift, whitening = arrays[f"{kind}_shift"], arrays.get(_WHITENING) if kind == "feature" else None
+    if whitening is not None:
+        check_arrays({_WHITENING: whitening}, {_WHITENING: ("m", "m")}, {"m": len(shift)})
+        if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
+            raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
+    return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
 
 
-def _statistics(arrays: NamedArrays, labels: list[Label], m: int, unit_rows: bool) -> LabelledStatistics | None:
+def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:
     if "gram" not in arrays:
         return None
     sums, counts = {name: arrays[name] for name in _STATISTICS}, arrays["counts"]
     check_arrays(sums, _STATISTICS, {"m": m, "s": len(labels)})
-    statistics = Statistics.from_arrays(**sums, counts=counts, unit_rows=unit_rows)
+    statistics = Statistics.from_arrays(sums["gram"], sums["class_sums"], counts, **scaling._asdict())
     if not np.all(counts > 0) or labels != sorted_labels(dict.fromkeys(labels)):
         raise ModelFileError("the statistics have classes without samples, or not in order")
     return LabelledStatistics(labels, statistics)
@@ -215,7 +263,8 @@ def _encoded(label: Label) -> list[Any]:
     kind = type(label).__name__
     if _LABEL_TYPES.get(kind) is not type(label) or label in (float("inf"), float("-inf")):
         raise ValueError(
-            f"the label {label!r} cannot be saved: labels in files are strings, numbers or booleans (or use pickle)"
+            f"the label {quoted(label)} cannot be saved: labels in files are strings, numbers or booleans "
+            "(or use pickle)"
         )
     return [kind, label]
 
@@ -223,6 +272,6 @@ def _encoded(label: Label) -> list[Any]:
 def _decoded(item: Any) -> Label:
     kind, value = item
     if _LABEL_TYPES.get(kind) is not type(value):
-        raise ModelFileError(f"the label {value!r} is not of the type {kind!r}")
+        raise ModelFileError(f"the label {quoted(value)} is not of the type {quoted(kind)}")
     label: Label = value
     return label

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
 
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.io.onnx import LinearLayer, write_onnx
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
+from jcmspl.support.scaling import Scaling, signed_root
 
 # Samples that are handed to a function at a time.
 _BLOCK = 1024
@@ -50,18 +52,23 @@ class LinearRecogniser(Recogniser):
     weights : ndarray of shape (n_candidates, n_features)
     bias : ndarray of shape (n_candidates,)
     labels : ndarray of shape (n_candidates,)
-    unit_rows : bool
-        Whether samples must be divided by their length first.
+    scaling : Scaling
+        What must be done to samples first: signed roots of their values, a division by their length.
     """
 
     weights: Float64Array
     bias: Float64Array
     labels: LabelArray
-    unit_rows: bool
+    scaling: Scaling
 
     @cached_property
     def _scorer(self) -> AffineScorer:
-        return AffineScorer(self.weights, self.bias, unit_rows=self.unit_rows)
+        return AffineScorer(self.weights, self.bias, **self.scaling._asdict())
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether samples must be divided by their length first."""
+        return self.scaling.unit_rows
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
@@ -77,8 +84,64 @@ class LinearRecogniser(Recogniser):
         Its input is ``features`` (n, n_features) in float32, its outputs ``scores`` (n, n_candidates) and ``index``
         (n,), the number of the best candidate. The labels are in the model's metadata, as a JSON list.
         """
-        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.unit_rows)
+        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.scaling)
         write_onnx(layer, Path(path), overwrite=overwrite)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceRecogniser(LinearRecogniser):
+    """A linear layer whose scores are minus half of squared distances, but for a term that all candidates share.
+
+    Such scores lose digits where candidates, or differences between them, are of very different sizes. Samples for
+    which that could change who is best are decided by the distances themselves, from differences of coordinates.
+
+    Attributes
+    ----------
+    place : function
+        Maps raw samples into the space of the prototypes.
+    stretch, shift : float
+        A raw sample of length r lies at most ``stretch * r + shift`` from the origin of that space.
+    prototypes : ndarray of shape (n_candidates, n_dimensions)
+    calibration : ndarray of shape (n_candidates,)
+        What is added to the scores, and is part of ``bias``.
+    """
+
+    place: Callable[[npt.NDArray[Any]], FloatArray]
+    stretch: float
+    shift: float
+    prototypes: Float64Array
+    calibration: Float64Array
+
+    def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores, each (n, k), of the best candidates, best first."""
+        samples = as_real_array(X, "X")
+        k = as_count(k, "k", maximum=len(self.labels))
+        parts = [self._top_k_of_block(samples[rows], k) for rows in _blocks(len(samples))]
+        indices, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return indices, scores.astype(as_samples(samples[:0]).dtype)
+
+    def _top_k_of_block(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
+        # in float64: of float32 too many samples would be unsure
+        samples = as_samples(np.asarray(X, dtype=np.float64))
+        indices, scores = super().top_k(samples, min(k + 1, len(self.labels)))
+        unsure = (scores[:, :-1] - scores[:, 1:] <= 2 * self._rounding(samples)[:, None]).any(axis=1)
+        indices, scores = indices[:, :k], scores[:, :k]
+        if unsure.any():
+            distances = cdist(self.place(samples[unsure]), self.prototypes, "sqeuclidean")
+            indices[unsure] = np.argsort(distances / 2 - self.calibration, axis=1, kind="stable")[:, :k]
+            of_these = np.take_along_axis(self.scores(samples[unsure]), indices[unsure], axis=1)
+            scores[unsure] = np.minimum.accumulate(of_these, axis=1)
+        return indices, scores
+
+    def _rounding(self, samples: Float64Array) -> Float64Array:
+        """Return a bound on the rounding errors of the scores of each sample: of its products and of the weights."""
+        n_terms = sum(self.prototypes.shape) + samples.shape[1] + 8
+        roots = signed_root(samples) if self.scaling.power else samples
+        lengths = np.ones(len(samples)) if self.scaling.unit_rows else np.linalg.norm(roots, axis=1)
+        largest = np.linalg.norm(self.prototypes, axis=1).max()
+        placed = self.stretch * lengths + self.shift
+        sizes = placed * largest + largest**2 + np.abs(self.calibration).max()
+        return np.asarray(n_terms * np.finfo(np.float64).eps * sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,5 +176,10 @@ class BlockRecogniser(Recogniser):
         return np.concatenate(indices).astype(np.int64), np.concatenate(values)
 
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
-        for first in range(0, len(X), _BLOCK):
-            yield np.asarray(self.score_block(X[first : first + _BLOCK]) + self.bias)
+        for rows in _blocks(len(X)):
+            yield np.asarray(self.score_block(X[rows]) + self.bias)
+
+
+def _blocks(n_samples: int) -> Iterator[slice]:
+    for first in range(0, max(n_samples, 1), _BLOCK):
+        yield slice(first, first + _BLOCK)

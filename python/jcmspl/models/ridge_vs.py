@@ -20,7 +20,7 @@ class RidgeVS(Bilinear):
     alpha : float, default 1.0
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
         As for :class:`jcmspl.JCMSPL`.
 
     Attributes
@@ -35,7 +35,8 @@ class RidgeVS(Bilinear):
     >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
     >>> y = np.repeat(["zebra", "horse", "lion"], 5)
     >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))
-    >>> RidgeVS(alpha=0.1).fit(X, y, class_vectors=vectors).predict([[1.0, 0, 1]], candidates=["tiger", "horse"])
+    >>> model = RidgeVS(alpha=0.1).fit(X, y, class_vectors=vectors)
+    >>> model.predict([[1.0, 0, 1]], candidates=["tiger", "horse"], seen_bias=0.0)
     array(['tiger'], dtype='<U5')
     """
 

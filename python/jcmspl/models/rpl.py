@@ -23,7 +23,7 @@ class RPL(Bilinear):
     alpha : float, default 1.0
     space : {"visual", "semantic", "concept"}, default "visual"
         Compare x with Vy, or V'x with y.
-    metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

@@ -26,7 +26,7 @@ class SAE(Bilinear):
         The paper's λ.
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, seen_bias, temperature, progress
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

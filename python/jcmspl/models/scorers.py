@@ -4,6 +4,7 @@ A method returns one of these from ``_scorer``; which one says how much of the w
 
 ===================  =======================================================================================
 LinearScorer         scores are linear in the sample: one matrix product, ONNX, the fastest
+NearestScorer        the same for Euclidean distances, exact where they are close
 FunctionScorer       anything else: a function of a block of samples
 ===================  =======================================================================================
 """
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.models.recogniser import BlockRecogniser, LinearRecogniser, Recogniser
+from jcmspl.models.recogniser import BlockRecogniser, DistanceRecogniser, LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, require_finite
 
 #: ``D(Z, P)``: distances, (len(Z), len(P)), between samples and candidates.
@@ -46,7 +47,28 @@ class LinearScorer:
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
         """Return a linear layer of raw samples."""
         weights, offsets = normalisation.folded(self.weights, self.offsets)
-        return LinearRecogniser(weights, offsets + bias, labels, normalisation.unit_rows)
+        return LinearRecogniser(weights, offsets + bias, labels, normalisation.scaling)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestScorer(LinearScorer):
+    """The score is minus half the squared distance of where a sample lies from a prototype, but for a shared term.
+
+    ``place`` says where normalised samples lie, and is linear; ``norm`` is at least its norm.
+    """
+
+    place: Callable[[FloatArray], FloatArray]
+    norm: float
+    prototypes: Float64Array
+
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> DistanceRecogniser:
+        """Return a linear layer of raw samples that knows the distances behind it."""
+        layer = super().recogniser(normalisation, labels, bias)
+        place = partial(_of_raw, self.place, normalisation)
+        stretch, shift = (self.norm * part for part in normalisation.reach())
+        return DistanceRecogniser(
+            layer.weights, layer.bias, labels, layer.scaling, place, stretch, shift, self.prototypes, bias
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +85,7 @@ class FunctionScorer:
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
     """Return what applies a linear map of normalised samples to raw ones."""
     folded, offsets = normalisation.folded(weights, np.zeros(len(weights)))
-    return AffineScorer(folded, offsets, unit_rows=normalisation.unit_rows)
+    return AffineScorer(folded, offsets, **normalisation.scaling._asdict())
 
 
 def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:

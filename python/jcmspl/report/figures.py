@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from jcmspl.report.text import shortened
+from jcmspl.support.shown import shortened
 
 if TYPE_CHECKING:
     from typing_extensions import Self

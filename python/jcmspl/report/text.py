@@ -6,7 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jcmspl.support.shown import printable
+
 _NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.]+)?[ *]*")
+
+_PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Table(NamedTuple):
@@ -31,7 +36,8 @@ def numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in columns, numbers flush right."""
+    """Return a table in columns, numbers flush right; names are shown so that they cannot break it."""
+    header, rows = ([printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows])
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     numeric = numeric_columns(header, rows)
 
@@ -45,27 +51,30 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(header), "  " + "  ".join("-" * width for width in widths), *map(line, rows)])
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text that is not longer than that."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def without_formula(cell: object) -> object:
+    """Return a cell of a CSV file that no spreadsheet takes for a formula: text that starts like one gets a ' first."""
+    if not isinstance(cell, str) or not cell.startswith(_STARTS_OF_FORMULAS):
+        return cell
+    return cell if _PLAIN_NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 def markdown_heading(text: str) -> str:
     """Return a heading of the first level."""
-    return f"# {_escaped(text)}"
+    return f"# {markdown_text(text)}"
 
 
-def _escaped(text: str) -> str:
-    # Markdown lets HTML through
-    for character, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("\n", " ")):
+def markdown_text(text: str) -> str:
+    """Return a text that Markdown shows as it is: no HTML, which it lets through, no links, no cells of a table."""
+    text = printable(text)
+    for character, name in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, name)
-    return text
+    return re.sub(r"([|\[\]])", r"\\\1", text)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(_escaped(cell.strip()) for cell in cells) + " |"
+        return "| " + " | ".join(markdown_text(cell.strip()) for cell in cells) + " |"
 
     return [line(header), "|" + "---|" * len(header), *map(line, rows)]

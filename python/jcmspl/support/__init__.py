@@ -1,1 +1,1 @@
-"""What every layer may use: checked arguments, errors, progress, threads."""
+"""What every layer may use: checked arguments, errors, warnings, state that threads share, progress."""

@@ -29,12 +29,20 @@ def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) ->
 
 def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
     """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one."""
+    array = as_number_array(value, name, ndim)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
+    return array
+
+
+def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
+    """Return an array of real or complex numbers, as :func:`as_real_array` does."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked values: fill or remove them")
     array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiubc":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:
         hint = f": use {name}.reshape(1, -1) for a single sample" if name == "X" and array.ndim == 1 else ""

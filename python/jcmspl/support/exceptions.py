@@ -24,5 +24,9 @@ class NearlySingularWarning(RuntimeWarning):
     """A Sylvester equation so close to a singular one that its solution has few correct digits."""
 
 
+class UncalibratedWarning(UserWarning):
+    """Seen and unseen classes are candidates of the same samples, and nothing makes up for the bias on the former."""
+
+
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""

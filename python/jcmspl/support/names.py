@@ -20,11 +20,20 @@ NORMALISATIONS = (
     *(f"sample_l2+{step}" for step in COLUMN_STEPS[1:]),
 )
 
+#: What is done to samples: any of these, or whitening by the scatter within classes.
+FEATURE_NORMALISATIONS = (*NORMALISATIONS, "center+whiten", "sample_l2+center+whiten")
+
+#: What may be done to samples before that: signed roots of their values, always or where no value is negative.
+POWERS = ("power", "auto_power")
+
 #: The parts of a data set, in the order in which they are listed.
 PARTS = ("train", "val", "test_seen", "test_unseen")
 
 #: How the files of a data set are laid out.
 LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
+
+#: Whether a CSV file starts with a header: to be found out, yes, no.
+HEADERS = ("auto", "yes", "no")
 
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -14,17 +15,18 @@ namespace jcmspl {
 template <class T, class From>
 class SampleReader {
 public:
-  // With an origin it is subtracted from each sample; it must outlive the reader.
-  explicit SampleReader(const Samples<From>& samples, const VectorD* origin = nullptr)
-      : samples_(samples), origin_(origin) {}
+  // With an origin it is subtracted from each sample; it must outlive the reader. With roots each value becomes its
+  // signed root. Not both.
+  explicit SampleReader(const Samples<From>& samples, const VectorD* origin = nullptr, bool roots = false)
+      : samples_(samples), origin_(origin), roots_(roots) {}
 
   Index size() const { return samples_.rows; }
   const Samples<From>& samples() const { return samples_; }
 
   // Whether read() copies nothing.
   bool in_place() const {
-    return std::is_same_v<T, From> && !origin_ && samples_.col_stride == 1 && samples_.row_stride >= samples_.cols &&
-           samples_.row_stride <= std::numeric_limits<int>::max();
+    return std::is_same_v<T, From> && !origin_ && !roots_ && samples_.col_stride == 1 &&
+           samples_.row_stride >= samples_.cols && samples_.row_stride <= std::numeric_limits<int>::max();
   }
 
   ConstView<T> read(Index first, Index rows) {
@@ -38,7 +40,11 @@ public:
   View<T> copy(Index first, Index rows) {
     if (buffer_.size() < samples_.cols * rows) buffer_.resize(samples_.cols * rows);
     View<T> block(buffer_.data(), samples_.cols, rows, Eigen::OuterStride<>(samples_.cols));
-    if (origin_)
+    if (roots_)
+      fill(block, at(first), [](From value, Index) {
+        return std::copysign(std::sqrt(std::abs(static_cast<T>(value))), static_cast<T>(value));
+      });
+    else if (origin_)
       fill(block, at(first), [&](From value, Index j) { return static_cast<T>(value - (*origin_)[j]); });
     else
       fill(block, at(first), [](From value, Index) { return static_cast<T>(value); });
@@ -68,6 +74,7 @@ private:
 
   Samples<From> samples_;
   const VectorD* origin_;
+  bool roots_;
   Vector<T> buffer_;  // grows to the largest block
 };
 

@@ -16,6 +16,13 @@ struct Samples {
   Index row_stride, col_stride;
 };
 
+// What is done to a sample before anything else: the signed root of each value, x -> sign(x) sqrt|x|, and then a scale
+// that makes its length one (one of zeros stays as it is).
+struct Scaling {
+  bool roots = false;
+  bool unit_rows = false;
+};
+
 // A value that is not finite, or so large that sums of squares would overflow.
 struct BadValue : std::domain_error {
   BadValue(Index bad_row, bool is_finite) : std::domain_error("bad value"), row(bad_row), finite(is_finite) {}

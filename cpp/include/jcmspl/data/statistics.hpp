@@ -13,13 +13,12 @@ public:
 
   // The statistics of one chunk.
   template <class T>
-  static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, bool unit_rows,
+  static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
                        const Poll& poll);
 
-  // Adds a chunk; all of it or, when it throws, nothing. With unit_rows every sample is first scaled to length one (a
-  // zero sample stays zero).
+  // Adds a chunk; all of it or, when it throws, nothing.
   template <class T>
-  void update(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+  void update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll);
 
   void add(Statistics&& other);
   // Removes samples: other must be the statistics of some of these.
@@ -41,7 +40,7 @@ private:
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
   void add_class_sums(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
-  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, bool unit_rows, const Poll& poll);
+  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll);
   void check_same_shape(const Statistics& other) const;
 };
 

@@ -1,14 +1,56 @@
+// Norms that neither overflow nor underflow, and scaling by powers of two, which is exact.
 #pragma once
+
+#include <cmath>
 
 #include "jcmspl/support/types.hpp"
 
 namespace jcmspl {
 
-// The Frobenius norm, also where the squares of the elements overflow or underflow.
+// The power of two above the largest element; if all are zero one that is below any other.
+template <class M>
+int exponent_of(const M& x) {
+  int exponent = -2000;
+  const auto largest = x.size() > 0 ? x.cwiseAbs().maxCoeff() : 0;
+  if (largest != 0) std::frexp(largest, &exponent);
+  return exponent;
+}
+
+// x times a power of two, which itself need not be a number of x's type.
+template <class M>
+typename M::PlainObject times_power_of_two(const M& x, int exponent) {
+  using T = typename M::Scalar;
+  const T power = std::ldexp(T(1), exponent);
+  if (std::isnormal(power)) return x * power;
+  return x.unaryExpr([exponent](T value) { return std::ldexp(value, exponent); });
+}
+
+// Whether a sum of squares has not lost digits to overflow or underflow.
+inline bool is_safe_square(double sum) { return sum > 1e-280 && sum < 1e280; }
+
+// The Frobenius norm, or length of a vector, of doubles or floats.
 template <class M>
 double frobenius_norm(const M& x) {
-  const double plain = x.norm();
-  return plain > 1e-140 && plain < 1e140 ? plain : x.stableNorm();
+  const double sum = x.template cast<double>().squaredNorm();
+  if (is_safe_square(sum)) return std::sqrt(sum);
+  const auto wide = x.template cast<double>().eval();
+  if (!wide.allFinite()) return std::sqrt(sum);
+  const int exponent = exponent_of(wide);
+  return std::ldexp(std::sqrt(times_power_of_two(wide, -exponent).squaredNorm()), exponent);
+}
+
+// Scales a vector to length one, in place; one of zeros stays as it is.
+template <class V>
+void scale_to_unit(V&& x) {
+  using T = typename std::decay_t<V>::Scalar;
+  const double sum = x.template cast<double>().squaredNorm();
+  if (is_safe_square(sum)) {
+    x = (x.template cast<double>() / std::sqrt(sum)).template cast<T>();
+  } else if (sum > 0 || x.cwiseAbs().maxCoeff() > 0) {
+    const auto wide = x.template cast<double>().eval();
+    const auto near_one = times_power_of_two(wide, -exponent_of(wide));
+    x = (near_one / near_one.norm()).template cast<T>();
+  }
 }
 
 }  // namespace jcmspl

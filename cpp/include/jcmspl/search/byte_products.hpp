@@ -11,8 +11,11 @@
 
 namespace jcmspl::bytes {
 
-// Whether this CPU has the instructions.
+// Whether this CPU has the instructions, or the portable twin is allowed.
 bool available();
+
+// Allows a twin in plain C++, with which tests reach all that stands on this on any CPU. It does not pay.
+void allow_portable(bool allowed);
 
 // Candidates are processed in panels, samples in tiles, features in groups as large as one instruction takes.
 constexpr Index panel_width = 64;

@@ -6,23 +6,16 @@
 #include <type_traits>
 
 #include "jcmspl/data/sample_reader.hpp"
+#include "jcmspl/linalg/norm.hpp"
 
 namespace jcmspl {
-
-// |x|, summed in double: squares of floats overflow early.
-template <class T>
-double length(const T* x, Index n) {
-  const auto values = Eigen::Map<const Vector<T>>(x, n).template cast<double>();
-  const double sum = values.squaredNorm();
-  return std::isfinite(sum) && sum > 1e-290 ? std::sqrt(sum) : values.stableNorm();
-}
 
 template <class T, class From>
 class QueryReader {
 public:
-  // With an origin it is subtracted; with unit_rows each sample has a factor that makes its length one. Not both.
-  QueryReader(const Samples<From>& samples, const VectorD* origin, bool unit_rows)
-      : reader_(samples, origin), unit_rows_(unit_rows) {}
+  // With an origin it is subtracted. With a scale to length one each sample has a factor. Not both.
+  QueryReader(const Samples<From>& samples, const VectorD* origin, Scaling scaling)
+      : reader_(samples, origin, scaling.roots), unit_rows_(scaling.unit_rows) {}
 
   Index size() const { return reader_.size(); }
 
@@ -60,7 +53,7 @@ private:
     bool all_safe = true;
     factors_.resize(block.cols());
     for (Index i = 0; i < block.cols(); ++i) {
-      const double norm = length(block.data() + i * block.outerStride(), block.rows());
+      const double norm = frobenius_norm(block.col(i));
       factors_[i] = norm > 0 ? static_cast<T>(1 / norm) : T(0);
       all_safe = all_safe && is_safe(norm);
     }
@@ -72,10 +65,8 @@ private:
     View<T> block = reader_.copy(first, rows);
     for (Index i = 0; i < rows; ++i) {
       auto sample = block.col(i);
-      if (is_safe(length(sample.data(), sample.size()))) continue;
-      // in two steps, as the inverse of the length itself may overflow
-      sample /= sample.cwiseAbs().maxCoeff();
-      sample /= static_cast<T>(length(sample.data(), sample.size()));
+      if (is_safe(frobenius_norm(sample))) continue;
+      scale_to_unit(sample);
       factors_[i] = 1;
     }
     return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};

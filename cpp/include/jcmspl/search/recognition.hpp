@@ -21,12 +21,11 @@ struct AffineScorer {
   // Throws std::overflow_error if a score is not finite.
   //
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
-  // With unit_rows the sample is divided by its length first.
-  void top_k(const Samples<T>& samples, Index n_best, bool unit_rows, std::int64_t* indices, T* scores, Index n_threads,
-             const Poll& poll) const;
+  void top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices, T* scores,
+             Index n_threads, const Poll& poll) const;
 
   // All scores; out: C x n.
-  void scores(const Samples<T>& samples, bool unit_rows, T* out, const Poll& poll) const;
+  void scores(const Samples<T>& samples, Scaling scaling, T* out, const Poll& poll) const;
 };
 
 struct FoldedScorer {

@@ -23,8 +23,10 @@ public:
   // Whether the CPU has the instructions, and the search is large enough to be faster with a screen.
   static bool pays(Index n_samples, Index n_features, Index n_candidates, Index n_best);
 
-  // The bounds hold for any origin, and are closer the nearer the samples are to it.
-  Screen(const ConstView<T>& weights, const Vector<T>& bias, VectorD origin, Index n_threads, const Poll& poll);
+  // The bounds hold for any origin, and are closer the nearer the samples are to it. bias_error: how far each bias may
+  // be from the true one, at most.
+  Screen(const ConstView<T>& weights, const Vector<T>& bias, double bias_error, VectorD origin, Index n_threads,
+         const Poll& poll);
 
   // False if there are no bounds: all candidates are equal, or their sizes differ too much for bytes.
   bool exists() const { return exists_; }
@@ -46,7 +48,7 @@ private:
   };
   // None if the sample has no useful bounds.
   std::optional<SampleBounds> bounds_of(const bytes::Rounded& sample) const;
-  void scale_terms(const MatrixD& raw);
+  void scale_terms(const MatrixD& raw, double bias_error);
 
   ConstView<T> weights_;  // in the caller's memory
   Vector<T> bias_;
@@ -67,10 +69,27 @@ public:
 
   ScreenedSearch(const Screen<T>& screen, Index n_best);
 
-  // Writes the n_best best candidates and their scores for each sample, a column of x times its factor (1 if factors is
+  // Writes the n_best best candidates and their keys for each sample, a column of x times its factor (1 if factors is
   // null). Returns the samples that stay undecided, for which nothing is written.
-  const std::vector<Index>& operator()(const ConstView<T>& x, const Vector<T>* factors, std::int64_t* indices,
-                                       T* scores, const Poll& poll);
+  //
+  // Candidates that bounds leave are compared by keys.key(sample, candidate), which grows with the score;
+  // keys.score_of(sample, key) is the least score that a candidate with this key can have.
+  template <class Keys, class Out>
+  const std::vector<Index>& operator()(const ConstView<T>& x, const Vector<T>* factors, const Keys& keys,
+                                       std::int64_t* indices, Out* best_keys, const Poll& poll) {
+    find_survivors(x, factors, poll);
+    undecided_.clear();
+    for (Index i = 0; i < x.cols(); ++i) {
+      if (keep_survivors(i)) {
+        decide(i, keys);
+        best_.write(indices + i * n_best_, best_keys + i * n_best_);
+      } else {
+        undecided_.push_back(i);
+      }
+      poll();
+    }
+    return undecided_;
+  }
 
 private:
   struct Survivor {
@@ -84,13 +103,25 @@ private:
     std::vector<float> best_lower;  // a heap of the n_best largest lower bounds, the least in front
   };
 
+  void find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll);
+  bool keep_survivors(Index row);  // sorted by their bounds; false if they do not decide
   void begin(const ConstView<T>& x, const Vector<T>* factors);
   void bound(const bytes::Panel& panel, Index first_candidate, Index tile);
   void add(Index row, Survivor survivor, double width);
   void drop_excluded(Index row);
   void give_up(Index row);
   bool is_given_up(Index tile) const;  // all of its samples
-  void decide(Index row, const T* x, double factor, std::int64_t* indices, T* scores);
+
+  template <class Keys>
+  void decide(Index i, const Keys& keys) {
+    const auto& [common, unit, error] = rows_[i].units;
+    best_.clear();
+    for (const Survivor& survivor : rows_[i].survivors) {
+      // Exact scores exclude more candidates than lower bounds did.
+      if (best_.is_full() && survivor.upper < (keys.score_of(i, best_.worst()) - common) / unit - error) break;
+      best_.offer(keys.key(i, survivor.candidate), survivor.candidate);
+    }
+  }
 
   const Screen<T>& screen_;
   const Index n_best_, limit_;

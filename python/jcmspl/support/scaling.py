@@ -1,0 +1,27 @@
+"""What is done to a sample before anything else."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Scaling(NamedTuple):
+    """First the signed root of each value, then a scale to length one; either, both or none."""
+
+    unit_rows: bool = False
+    power: bool = False
+
+
+def signed_root(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return sign(x) |x| ** 0.5."""
+    return np.asarray(np.copysign(np.sqrt(np.abs(values)), values))
+
+
+def is_without_negatives(X: Any) -> bool:
+    """Whether no feature is negative: of all samples if they are in memory, else of a first block of them."""
+    in_memory = isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
+    block = np.asarray(X if in_memory else X[:4096])
+    return bool(block.size) and not bool((block < 0).any())

@@ -1,0 +1,88 @@
+"""Objects that several threads may use: changes are made one after the other, each of them whole or not at all."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+# Beside the objects and not in them: copies, pickles and files know nothing of locks.
+_locks: dict[int, threading.RLock] = {}
+_one_at_a_time = threading.Lock()
+
+
+def lock_of(thing: object) -> Any:
+    """Return the lock of an object, the same as long as it lives; a thread that has it may take it again."""
+    with _one_at_a_time:
+        lock = _locks.get(id(thing))
+        if lock is None:
+            lock = _locks[id(thing)] = threading.RLock()
+            weakref.finalize(thing, _locks.pop, id(thing), None).atexit = False
+    return lock
+
+
+def changes(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[S, P], S]:
+    """Make a method that changes its object, and returns it, safe to be called by several threads.
+
+    A call waits for those before it. It works on a copy of the object, whose attributes become those of the object in
+    one step at the end: whoever reads meanwhile sees the state before, and if anything stops the call, Ctrl-C included,
+    it stays.
+    """
+    check = _positions_of(method)
+
+    @wraps(method)
+    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        check(self, args)
+        with lock_of(self):
+            before = dict(vars(self))
+            draft = _with_state(self, before)
+            method(draft, *args, **kwargs)
+            after = vars(draft)
+            # what was set meanwhile without a method, as in model.progress = False, is kept
+            kept = {name: value for name, value in vars(self).items() if name in after or name not in before}
+            new = {name: value for name, value in after.items() if name not in before or before[name] is not value}
+            self.__dict__ = kept | new
+        return self
+
+    return cast(Callable[Concatenate[S, P], S], call)
+
+
+def reads(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Make a method see its object as it is when it is called, whatever other threads do to it meanwhile."""
+    check = _positions_of(method)
+
+    @wraps(method)
+    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+        check(self, args)
+        return method(_with_state(self, vars(self)), *args, **kwargs)
+
+    return cast(Callable[Concatenate[Any, P], R], call)
+
+
+def _with_state(thing: Any, state: dict[str, Any]) -> Any:
+    twin = object.__new__(type(thing))
+    twin.__dict__ = dict(state)
+    return twin
+
+
+def _positions_of(method: Callable[..., Any]) -> Callable[[object, tuple[Any, ...]], None]:
+    """Return what refuses too many arguments by position, in terms of what the user has called."""
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    placed = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+
+    def check(thing: object, args: tuple[Any, ...]) -> None:
+        if named and len(args) > len(placed):
+            raise TypeError(
+                f"{type(thing).__name__}.{method.__name__} takes only {', '.join(placed)} by position: give the rest "
+                f"by name, such as {named[0]}=..."
+            )
+
+    return check

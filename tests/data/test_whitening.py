@@ -1,0 +1,140 @@
+"""Whitening: against eigenvectors of the scatter, computed from the samples themselves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import normalize
+
+from jcmspl import JCMSPL, SAE, ClassSearchCV, RidgeVS, Statistics, load
+from jcmspl.data.normalisation import Normalisation
+from support.animals import make_zoo
+from support.samples import make_samples
+
+NAMES = ("center+whiten", "sample_l2+center+whiten")
+ZOO = make_zoo(noise=1.0)
+
+
+def explicit(X, labels, shrinkage=5.0, *, unit_rows=False):
+    """The definition, by an eigendecomposition."""
+    X = normalize(X) if unit_rows else X
+    X = X - X.mean(axis=0)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
+    deviations = X - means[labels]
+    values, vectors = np.linalg.eigh(deviations.T @ deviations / len(X))
+    Z = X @ (vectors / np.sqrt(values + shrinkage * values.mean()))
+    return Z / np.sqrt(np.mean(np.sum(Z**2, axis=1)))
+
+
+def products(Z):
+    """What a rotation does not change."""
+    return Z @ Z.T
+
+
+@given(st.integers(0, 99), st.sampled_from([0.1, 5.0, 100.0]), st.booleans(), st.sampled_from([3, 8, 60]))
+def test_equals_the_definition_up_to_a_rotation(seed, shrinkage, unit_rows, m):
+    rng = np.random.default_rng(seed)
+    labels = np.r_[np.arange(4), rng.integers(4, size=26)]
+    X = rng.standard_normal((4, m))[labels] + rng.standard_normal((30, m)) * 10.0 ** rng.integers(-2, 2, m)
+    raw = Statistics.from_samples(X, labels, unit_rows=unit_rows)
+    normalisation, statistics = Normalisation.of_training(NAMES[unit_rows], raw, shrinkage)
+    Z = normalisation.of_rows(X)
+    assert_allclose(products(Z), products(explicit(X, labels, shrinkage, unit_rows=unit_rows)), rtol=1e-7, atol=1e-9)
+    assert statistics.allclose(Statistics.from_samples(Z, labels), rtol=1e-7)
+    assert normalisation.of_statistics(raw).allclose(statistics, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_folded_and_undone(name):
+    X, labels, _ = make_samples()
+    units = normalize(X) if name.startswith("sample_l2") else X
+    raw = Statistics.from_samples(X, labels, unit_rows=name.startswith("sample_l2"))
+    normalisation = Normalisation.from_statistics(name, raw)
+    Z, rng = normalisation.of_rows(X), np.random.default_rng(0)
+    assert_allclose(normalisation.undone(Z), units, rtol=1e-8)
+    weights, bias = rng.standard_normal((3, X.shape[1])), rng.standard_normal(3)
+    folded, offsets = normalisation.folded(weights, bias)
+    assert_allclose(units @ folded.T + offsets, Z @ weights.T + bias, rtol=1e-8, atol=1e-9)
+    stretch, shift = normalisation.reach()
+    assert (np.linalg.norm(Z, axis=1) <= stretch * np.linalg.norm(units, axis=1) + shift).all()
+    assert normalisation.of_rows(X.astype(np.float32)).dtype == np.float32
+
+
+def test_without_scatter_nothing_is_whitened():
+    X, labels = np.random.default_rng(0).standard_normal((5, 3)), np.arange(5)
+    with pytest.warns(RuntimeWarning, match="no scatter within classes"):
+        model = RidgeVS(feature_normalisation="center+whiten").fit(X, labels, class_vectors=np.eye(5))
+    plain = RidgeVS(feature_normalisation="center").fit(X, labels, class_vectors=np.eye(5))
+    assert_allclose(model.visual_projection_, plain.visual_projection_, rtol=1e-12)
+
+
+def test_constant_features_do_no_harm():
+    X, labels, _ = make_samples()
+    X = np.hstack([X, np.full((len(X), 2), 7.0)])
+    raw = Statistics.from_samples(X, labels)
+    Z = Normalisation.from_statistics("center+whiten", raw).of_rows(X)
+    alone = Normalisation.from_statistics("center+whiten", Statistics.from_samples(X[:, :-2], labels))
+    assert np.isfinite(Z).all()
+    assert_allclose(Z[:, -2:], 0, atol=1e-12)
+    assert alone.of_rows(X[:, :-2]).shape[1] == Z.shape[1] - 2
+
+
+@pytest.mark.parametrize("method", [JCMSPL, RidgeVS, SAE])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_equals_one_of_samples_whitened_by_hand(method, name):
+    model = method(feature_normalisation=name, space="visual").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    Z, new = (model.feature_normalisation_.of_rows(X) for X in (ZOO.X, ZOO.X_new))
+    by_hand = method(feature_normalisation="none", space="visual").fit(Z, ZOO.y, class_vectors=ZOO.table)
+    assert_allclose(
+        model.decision_function(ZOO.X_new, candidates="unseen"),
+        by_hand.decision_function(new, candidates="unseen"),
+        rtol=1e-6,
+        atol=1e-9,
+    )
+
+
+def test_streams_files_and_layers(tmp_path):
+    model = JCMSPL(feature_normalisation=NAMES[1], space="visual").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    parts = JCMSPL(feature_normalisation=NAMES[1], space="visual")
+    for rows in np.array_split(np.arange(len(ZOO.X)), 3):
+        parts.partial_fit(ZOO.X[rows], np.asarray(ZOO.y)[rows], class_vectors=ZOO.table)
+    expected = model.decision_function(ZOO.X_new, candidates="unseen")
+    assert_allclose(parts.decision_function(ZOO.X_new, candidates="unseen"), expected, rtol=1e-6, atol=1e-10)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert_array_equal(again.decision_function(ZOO.X_new, candidates="unseen"), expected)
+    assert_allclose(again.transform(ZOO.X_new), model.transform(ZOO.X_new), rtol=1e-12)
+    layer = model.recogniser(candidates="unseen")
+    units = normalize(ZOO.X_new)
+    assert_allclose(units @ layer.weights.T + layer.bias, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_shrinkage_is_part_of_a_search():
+    axes = {"feature_normalisation": ["sample_l2+center", NAMES[1]], "whitening_shrinkage": [1.0, 10.0]}
+    search = ClassSearchCV(RidgeVS(space="visual"), axes, cv=3, random_state=0).fit(
+        ZOO.X, ZOO.y, class_vectors=ZOO.table
+    )
+    scores = dict(
+        zip(
+            (tuple(one[name] for name in axes) for one in search.cv_results_["params"]),
+            search.cv_results_["mean_test_score"],
+            strict=True,
+        )
+    )
+    assert len(scores) == 4
+    assert scores["sample_l2+center", 1.0] == scores["sample_l2+center", 10.0]
+    assert search.best_params_["whitening_shrinkage"] in (1.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"whitening_shrinkage": 0}, "whitening_shrinkage must be above 0"),
+        ({"class_normalisation": "center+whiten"}, "for samples only"),
+        ({"feature_normalisation": "whiten"}, "feature_normalisation must be one of"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        JCMSPL(**parameters).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)

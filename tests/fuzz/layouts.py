@@ -1,0 +1,119 @@
+"""The layouts: a good file of each, how it is damaged, and all that is loaded from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.io import savemat
+
+from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
+from jcmspl import JCMSPL, load
+from jcmspl.datasets import load_dataset, make_zsl, save_npz
+from support.benchmark_files import benchmark_content, write_benchmark
+from support.sae_files import content as sae_content
+from support.sae_files import written as write_sae
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout of files.
+
+    Attributes
+    ----------
+    write : function of a folder
+        Writes good files.
+    loaded : function of the folder
+        Returns all that is in them, in parts that can be compared.
+    mutated : function of the bytes of a file and of a generator
+    """
+
+    write: Callable[[Path], Any]
+    loaded: Callable[[Path], list[Any]]
+    mutated: Callable[[bytes, Any], bytes] = mutated
+
+
+def _of_dataset(data):
+    arrays = [data.X[:], data.class_numbers, data.classes.vectors, *data.parts.values()]
+    texts = [data.y.tolist(), list(data.classes), data.classes.attributes]
+    return [(array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes()) for array in arrays] + texts
+
+
+def _only_file(folder):
+    return next(path for path in folder.iterdir() if path.is_file())
+
+
+def _dataset_in_file(folder):
+    return _of_dataset(load_dataset(_only_file(folder)))
+
+
+def _dataset_in_folder(folder):
+    return _of_dataset(load_dataset(folder))
+
+
+def _made():
+    return make_zsl(40, 6, 4, 4, 2, n_val=1)
+
+
+def _write_model(folder):
+    data = make_zsl(40, 6, 4, 4, 2)
+    X, y = data.part("trainval")
+    JCMSPL(max_iter=2, tol=0).fit(X, y, class_vectors=data.classes).save(folder / "model.safetensors", statistics=True)
+
+
+def _loaded_model(folder):
+    model = load(_only_file(folder))
+    arrays = {**model.arrays_, "means": model.class_means_, "vectors": model.class_table_.vectors}
+    return [repr(model.get_params()), list(model.class_table_), *((k, v.tobytes()) for k, v in sorted(arrays.items()))]
+
+
+def _write_deflated_npz(folder):
+    save_npz(_made(), folder / "data.npz")
+    with np.load(folder / "data.npz") as file:
+        content = dict(file)
+    np.savez_compressed(folder / "data.npz", **content)
+
+
+def _write_deflated_benchmark(folder):
+    for name, content in zip(("res101.mat", "att_splits.mat"), benchmark_content(), strict=True):
+        savemat(folder / name, content, do_compression=True)
+
+
+def _write_own(folder, kind):
+    data = _made()
+    labels = [f"class {number}" for number in data.class_numbers]
+    if kind == "npy":
+        np.save(folder / "features.npy", data.X)
+        np.save(folder / "labels.npy", np.array(labels))
+    else:
+        frame = pd.DataFrame(data.X, columns=[f"feature {i}" for i in range(data.n_features)]).assign(label=labels)
+        if kind == "csv":
+            frame.to_csv(folder / "features.csv", index=False)
+        else:
+            frame.to_parquet(folder / "features.parquet", index=False, compression="gzip", row_group_size=16)
+    names = [f"class {number}" for number in range(data.classes.n_classes)]
+    pd.DataFrame(data.classes.vectors, index=names).add_prefix("attribute ").to_csv(folder / "classes.csv")
+    part_of = {row: part for part, rows in data.parts.items() for row in rows}
+    (folder / "split.csv").write_text("\n".join(part_of.get(row, "unused") for row in range(len(labels))))
+
+
+LAYOUTS = {
+    "model": Layout(_write_model, _loaded_model),
+    "npz": Layout(lambda folder: save_npz(_made(), folder / "data.npz"), _dataset_in_file, mutated_zip),
+    "npz-deflated": Layout(_write_deflated_npz, _dataset_in_file, mutated_zip),
+    "xlsa17": Layout(write_benchmark, _dataset_in_folder),
+    "xlsa17-deflated": Layout(_write_deflated_benchmark, _dataset_in_folder, mutated_deflated_mat),
+    "xlsa17-7.3": Layout(lambda folder: write_benchmark(folder, "7.3"), _dataset_in_folder),
+    "sae": Layout(lambda folder: write_sae(folder / "demo.mat"), _dataset_in_file),
+    "sae-deflated": Layout(
+        lambda folder: savemat(folder / "demo.mat", sae_content(), do_compression=True),
+        _dataset_in_file,
+        mutated_deflated_mat,
+    ),
+    "sae-7.3": Layout(lambda folder: write_sae(folder / "demo.mat", "7.3"), _dataset_in_file),
+    "npy": Layout(lambda folder: _write_own(folder, "npy"), _dataset_in_folder),
+    "csv": Layout(lambda folder: _write_own(folder, "csv"), _dataset_in_folder),
+    "parquet": Layout(lambda folder: _write_own(folder, "parquet"), _dataset_in_folder),
+}

@@ -1,0 +1,211 @@
+"""Several threads and one model: nothing is lost, and whoever reads sees one state of it."""
+
+import copy
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
+from jcmspl.support.state import changes, lock_of
+from support.animals import make_zoo
+
+ZOO = make_zoo(n_seen=6, noise=0.5)
+
+
+def in_threads(*works):
+    """Run functions at the same time; what one of them raises is raised here."""
+    start, raised = threading.Barrier(len(works)), []
+
+    def run(work):
+        try:
+            start.wait()
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+@pytest.fixture(params=["model", "search"])
+def model(request):
+    made = RidgeVS() if request.param == "model" else ClassSearchCV(RidgeVS(), {"alpha": (0.1, 1.0)}, cv=2)
+    return made.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+def test_no_samples_are_lost(model):
+    before = model.statistics_.n_samples
+
+    def work():
+        for _ in range(20):
+            model.partial_fit(ZOO.X[:20], ZOO.y[:20])
+
+    in_threads(*[work] * 4)
+    assert model.statistics_.n_samples == before + 4 * 20 * 20
+
+
+def test_no_classes_are_lost(model):
+    def work(number):
+        for i in range(20):
+            model.add_classes({f"class {number}.{i}": np.full(8, 1 + number + i / 20)})
+
+    in_threads(*(lambda number=number: work(number) for number in range(4)))
+    assert {f"class {number}.{i}" for number in range(4) for i in range(20)} <= set(model.unseen_classes_.tolist())
+
+
+def test_readers_see_a_whole_state(model):
+    """Fits to few and to many features and classes in turn: a mixture of the two would fail, or give other scores."""
+    few = ZOO.seen[:4]
+    chosen = np.isin(ZOO.y, few)
+    small = (ZOO.X[chosen], ZOO.y[chosen], ZOO.table.select([*few, *ZOO.unseen]))
+    large = (ZOO.X, ZOO.y, ZOO.table)
+    expected = []
+    for X, y, table in (small, large):
+        model.fit(X, y, class_vectors=table)
+        expected.append(model.decision_function(ZOO.X_new, seen_bias=0.0))
+    done = threading.Event()
+
+    def fit():
+        for number in range(30):
+            X, y, table = (small, large)[number % 2]
+            model.fit(X, y, class_vectors=table)
+        done.set()
+
+    def read():
+        while not done.is_set():
+            scores = model.decision_function(ZOO.X_new, seen_bias=0.0)
+            assert any(scores.shape == one.shape and np.allclose(scores, one) for one in expected)
+
+    in_threads(fit, read, read)
+
+
+def test_readers_do_not_wait_for_a_fit():
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    read = threading.Event()
+
+    def chunks():
+        """Give the second chunk only when another thread has read the model as it was before this fit."""
+        yield ZOO.X, ZOO.y
+        assert read.wait(60)
+        yield ZOO.X + 1, ZOO.y
+
+    before = model.decision_function(ZOO.X_new, candidates="unseen")
+
+    def look():
+        assert_array_equal(model.decision_function(ZOO.X_new, candidates="unseen"), before)
+        read.set()
+
+    in_threads(lambda: model.fit(chunks(), class_vectors=ZOO.table), look)
+    assert not np.array_equal(model.decision_function(ZOO.X_new, candidates="unseen"), before)
+
+
+def test_what_is_set_during_a_fit_is_kept():
+    model = JCMSPL()
+
+    def chunks():
+        model.space = "visual"
+        yield ZOO.X, ZOO.y
+
+    model.fit(chunks(), class_vectors=ZOO.table)
+    assert model.space == "visual"
+
+
+def test_locks_are_not_part_of_the_model():
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert not any(
+        "lock" in name.lower() or "lock" in type(value).__name__.lower() for name, value in vars(model).items()
+    )
+    twins = [copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), clone(model)]
+    locks = {id(lock_of(one)) for one in (model, *twins)}
+    assert len(locks) == 5
+    assert lock_of(model) is lock_of(model)
+    for twin in twins[:3]:
+        twin.partial_fit(ZOO.X, ZOO.y)
+        assert twin.statistics_.n_samples == 2 * len(ZOO.X)
+    assert model.statistics_.n_samples == len(ZOO.X)
+
+
+def test_a_lock_goes_with_its_object():
+    from jcmspl.support.state import _locks
+
+    before = set(_locks)
+    model = RidgeVS()
+    lock_of(model)
+    assert set(_locks) - before == {id(model)}
+    del model
+    assert set(_locks) <= before
+
+
+def _add_and_interrupt(model):
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    model.add_classes({"yeti": np.ones(8)})
+    time.sleep(60)  # never reached: the fit waits until this is interrupted
+
+
+def test_ctrl_c_while_waiting():
+    """As Ctrl-C does, a signal ends the wait of the main thread for another one's fit."""
+    model, reading, interrupted = RidgeVS(), threading.Event(), threading.Event()
+
+    def chunks():
+        yield ZOO.X, ZOO.y
+        reading.set()
+        assert interrupted.wait(60)
+
+    fit = threading.Thread(target=lambda: model.fit(chunks(), class_vectors=ZOO.table))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        fit.start()
+        assert reading.wait(60)
+        with pytest.raises(KeyboardInterrupt):
+            _add_and_interrupt(model)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        interrupted.set()
+        fit.join()
+    assert model.class_means_.shape == (6, 20)
+    assert "yeti" not in model.class_table_
+
+
+class Thing:
+    """Anything that has methods which change it."""
+
+    def __init__(self):
+        self.kept, self.dropped = 1, 2
+
+    @changes
+    def become(self, value, fail=False):
+        self.kept = value
+        del self.dropped
+        self.new = 3
+        if fail:
+            raise KeyboardInterrupt
+        return self
+
+
+def test_a_change_is_whole_or_none():
+    thing = Thing()
+    with pytest.raises(KeyboardInterrupt):
+        thing.become(5, fail=True)
+    assert vars(thing) == {"kept": 1, "dropped": 2}
+    assert thing.become(5) is thing
+    assert vars(thing) == {"kept": 5, "new": 3}
+
+
+def test_too_many_arguments_by_position(model):
+    kind = type(model).__name__
+    with pytest.raises(TypeError, match=rf"^{kind}.fit takes only X, y by position: .* class_vectors=\.\.\."):
+        model.fit(ZOO.X, ZOO.y, ZOO.table)
+    with pytest.raises(TypeError, match=r"predict takes only X by position: .* class_vectors=\.\.\."):
+        model.predict(ZOO.X, ZOO.table)

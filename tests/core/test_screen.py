@@ -205,7 +205,8 @@ def test_threads_and_chunks_do_not_change_the_answer():
             answer = nearest(X, prototypes, 3)
         expected = expected or answer
         assert_array_equal(answer[0], expected[0])
-        assert_array_equal(answer[1], expected[1])
+        # to the last digit where bounds decide; the rounding of BLAS's products depends on its threads
+        assert_allclose(answer[1], expected[1], rtol=1e-14)
     parts = [nearest(X[first : first + 700], prototypes, 3) for first in range(0, 2000, 700)]
     assert_array_equal(np.concatenate([indices for indices, _ in parts]), expected[0])
     assert_allclose(np.concatenate([values for _, values in parts]), expected[1], rtol=1e-12)

@@ -13,6 +13,7 @@ from jcmspl import ESZSL, JCMSPL, SAE, RidgeVS
 from jcmspl.core.search import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
 from jcmspl.models.scorers import NearestScorer
+from jcmspl.support.scaling import Scaling
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted
 
 
@@ -353,7 +354,7 @@ def test_classes_that_are_all_far_away_are_still_told_apart(calibration):
     # one dimension, the identity, and classes at far + 0, 1, 2, ...: squares of far have no digits left for these
     far, places = 1e9, np.arange(6.0)[:, None]
     X, bias = far + np.linspace(0, 5, 50)[:, None], np.r_[calibration, np.zeros(5)]
-    plain = Normalisation("none", False, np.zeros(1), np.ones(1))
+    plain = Normalisation("none", Scaling(), np.zeros(1), np.ones(1))
     layer = fold(np.eye(1), np.eye(1), far + places, space="visual", metric="euclidean")
     scorer = NearestScorer(*layer, np.asarray, 1.0, far + places)
     recogniser = scorer.recogniser(plain, np.arange(6), bias)

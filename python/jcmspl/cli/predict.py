@@ -146,10 +146,18 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
 
 def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
     """Give row numbers, labels and scores, a chunk at a time."""
+    import numpy as np
+
     with Progress("naming", len(rows), "samples", enabled=not arguments.quiet) as progress:
         for first in range(0, len(rows), _CHUNK):
             chunk = rows[first : first + _CHUNK]
-            indices, scores = recogniser.top_k(X[chunk], arguments.top)
+            samples = np.asarray(X[chunk])
+            bad = chunk[~np.isfinite(samples).all(axis=1)]
+            if len(bad):
+                raise ValueError(
+                    f"{arguments.samples}: row {bad[0]} holds NaN or infinity: remove or replace such values"
+                )
+            indices, scores = recogniser.top_k(samples, arguments.top)
             yield chunk, recogniser.labels[indices], scores
             progress.update(first + len(chunk))
 
@@ -163,16 +171,15 @@ def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any
 def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
     ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
     columns = ("label", "score") if arguments.scores else ("label",)
-    writer, is_terminal = csv.writer(file, lineterminator="\n"), file.isatty()
-    writer.writerow(["row", *(name + rank for name in columns for rank in ranks)])
+    is_terminal = file.isatty()
+    plain = csv.writer(file, lineterminator="\n")
+    in_quotes = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(["row", *(name + rank for name in columns for rank in ranks)])
     for row, labels, scores in _each(named):
-        writer.writerow(
-            [
-                row,
-                *(_cell(label, is_terminal, arguments) for label in labels),
-                *(f"{score:.9g}" for score in scores if arguments.scores),
-            ]
-        )
+        cells = [_cell(label, is_terminal, arguments) for label in labels]
+        # a \r ends a line for those who read it, though not for the module csv where lines end with \n
+        writer = in_quotes if any("\r" in str(cell) for cell in cells) else plain
+        writer.writerow([row, *cells, *(f"{score:.9g}" for score in scores if arguments.scores)])
 
 
 def _cell(label: Any, is_terminal: bool, arguments: argparse.Namespace) -> Any:

@@ -79,7 +79,12 @@ def run(arguments: argparse.Namespace) -> None:
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
-    recogniser = model.recogniser(class_vectors=given, candidates=_candidates(arguments.candidates, by_text))
+    is_named = any(name == "seen_bias" for name, _ in arguments.settings)
+    recogniser = model.recogniser(
+        class_vectors=given,
+        candidates=_candidates(arguments.candidates, by_text),
+        seen_bias=model.seen_bias if is_named else None,
+    )
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
     if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):

@@ -293,3 +293,25 @@ def test_sentences(model, own, tmp_path, capsys):
         error = capsys.readouterr().err
         assert re.search(sentence, error, re.MULTILINE), error
         assert len(error.splitlines()) == 1
+
+
+def test_predict_names_the_bad_row(tmp_path, capsys):
+    assert main(["fit", "digits", "-o", str(tmp_path / "model"), "--quiet"]) == 0
+    samples = np.ones((10_000, 64), dtype=np.float32)
+    samples[9000, 3] = np.inf
+    np.save(tmp_path / "x.npy", samples)
+    output = tmp_path / "named.csv"
+    command = ["predict", str(tmp_path / "model"), str(tmp_path / "x.npy"), "--candidates", "unseen", "--quiet"]
+    assert main([*command, "-o", str(output)]) == 1
+    assert "x.npy: row 9000 holds NaN or infinity" in capsys.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.filterwarnings("always::jcmspl.UncalibratedWarning")
+def test_a_bias_that_is_named_is_meant(tmp_path, capsys):
+    model = str(tmp_path / "model")
+    assert main(["fit", "digits", "-o", model, "--quiet"]) == 0
+    command = ["predict", model, "digits", "--part", "test_unseen"]
+    for options, warned in (([], True), (["--seen-bias", "0"], False), (["--set", "seen_bias=0"], False)):
+        assert main([*command, *options]) == 0
+        assert ("without a calibrated bias" in capsys.readouterr().err) is warned

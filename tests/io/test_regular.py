@@ -45,6 +45,13 @@ def test_pipes_and_devices(tmp_path, name):
         READERS[name](path)
 
 
+def test_a_pipe_of_labels_beside_a_file_of_features(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    os.mkfifo(tmp_path / "labels")
+    with pytest.raises(OSError, match="labels is a named pipe"):
+        load_arrays(tmp_path / "x.npy", str(tmp_path / "labels"), class_vectors=VECTORS)
+
+
 @pytest.mark.parametrize("name", ["att_splits.mat", "res101.mat"])
 def test_pipes_in_a_folder(tmp_path, name):
     folder = write_benchmark(tmp_path / "zoo")

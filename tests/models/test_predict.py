@@ -381,3 +381,11 @@ def test_a_class_of_which_nothing_is_known_wins_no_samples(model, space):
     else:
         assert_allclose(model.decision_function(X, candidates=["nothing", "a"])[:, 0], 0, atol=1e-15)
         assert "nothing" not in model.predict(X)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_bad_sample_has_its_own_number(metric):
+    samples = np.tile(ZOO.X_new, (1 + 3000 // len(ZOO.X_new), 1))
+    samples[2500, 0] = np.nan
+    with pytest.raises(ValueError, match="sample 2500 holds NaN"):
+        fitted(metric=metric).predict(samples, candidates="unseen")

@@ -209,3 +209,42 @@ def test_too_many_arguments_by_position(model):
         model.fit(ZOO.X, ZOO.y, ZOO.table)
     with pytest.raises(TypeError, match=r"predict takes only X by position: .* class_vectors=\.\.\."):
         model.predict(ZOO.X, ZOO.table)
+
+
+def test_a_change_within_a_change_is_refused(model):
+    before = model.statistics_.n_samples
+
+    def chunks():
+        yield ZOO.X, ZOO.y
+        model.add_classes({"new": np.ones(8)})
+
+    with pytest.raises(RuntimeError, match="add_classes was called from within another call"):
+        model.partial_fit(chunks())
+    assert model.statistics_.n_samples == before
+    assert "new" in model.add_classes({"new": np.ones(8)}).unseen_classes_
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_in_the_midst_of_a_change(model):
+    forked = threading.Event()
+    changing = threading.Event()
+
+    def chunks():
+        yield ZOO.X, ZOO.y
+        changing.set()
+        assert forked.wait(60)
+
+    thread = threading.Thread(target=lambda: model.partial_fit(chunks()))
+    thread.start()
+    try:
+        assert changing.wait(60)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # ends a child that waits for a thread it does not have
+            model.add_classes({"new": np.ones(8)})
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        forked.set()
+        thread.join()

@@ -1,5 +1,6 @@
 """Names of classes, data sets and variables are shown so that they can do no harm, and not at any length."""
 
+import csv
 import io
 import json
 import sys
@@ -68,6 +69,9 @@ def test_reports(nasty):
     explained = str(model.explain(dataset.X[:1], seen_bias=0.0)[0])
     for text in (report.to_text(), report.to_markdown(), dataset.describe(), repr(dataset), repr(report), explained):
         assert all(line.isprintable() for line in text.splitlines())
+    page = report.to_html()
+    assert all(line.isprintable() for line in page.split("All figures as JSON")[0].splitlines())
+    assert "\\x1b[31m" in page
     assert "](" not in report.to_markdown().replace("\\](", "")
     labels = {row["label"] for row in json.loads(report.to_json())["classes"]}
     assert labels >= set(dataset.unseen)  # exact
@@ -123,3 +127,18 @@ def test_variables_of_a_file(tmp_path, capsys):
     assert len(str(caught.value)) < 1000
     assert main(["info", str(tmp_path / "x.npz")]) == 1
     assert capsys.readouterr().err.rstrip("\n").isprintable()
+
+
+def test_a_carriage_return_stays_in_its_cell(tmp_path):
+    """A spreadsheet takes one outside of quotes for the end of a line, and what follows for a new cell."""
+    zoo = make_zoo(n_seen=4)
+    vectors = {f"{name}\r=1": vector for name, vector in zip(zoo.table, zoo.table.vectors, strict=True)}
+    JCMSPL().fit(zoo.X, [f"{name}\r=1" for name in zoo.y], class_vectors=vectors).save(tmp_path / "model")
+    np.save(tmp_path / "x.npy", zoo.X)
+    output = tmp_path / "named.csv"
+    command = ["predict", str(tmp_path / "model"), str(tmp_path / "x.npy"), "--candidates", "seen", "--quiet"]
+    assert main([*command, "-o", str(output)]) == 0
+    with output.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) == 1 + len(zoo.X)
+    assert all(label in vectors for _, label in rows[1:])

@@ -76,7 +76,12 @@ def run(arguments: argparse.Namespace) -> None:
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
-    recogniser = model.recogniser(class_vectors=given, candidates=_candidates(arguments.candidates, by_text))
+    is_named = any(name == "seen_bias" for name, _ in arguments.settings)
+    recogniser = model.recogniser(
+        class_vectors=given,
+        candidates=_candidates(arguments.candidates, by_text),
+        seen_bias=model.seen_bias if is_named else None,
+    )
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
     if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):
@@ -143,10 +148,18 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
 
 def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
     """Give row numbers, labels and scores, a chunk at a time."""
+    import numpy as np
+
     with Progress("naming", len(rows), "samples", enabled=not arguments.quiet) as progress:
         for first in range(0, len(rows), _CHUNK):
             chunk = rows[first : first + _CHUNK]
-            indices, scores = recogniser.top_k(X[chunk], arguments.top)
+            samples = np.asarray(X[chunk])
+            bad = chunk[~np.isfinite(samples).all(axis=1)]
+            if len(bad):
+                raise ValueError(
+                    f"{arguments.samples}: row {bad[0]} holds NaN or infinity: remove or replace such values"
+                )
+            indices, scores = recogniser.top_k(samples, arguments.top)
             yield chunk, recogniser.labels[indices], scores
             progress.update(first + len(chunk))
 
@@ -160,16 +173,15 @@ def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any
 def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
     ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
     columns = ("label", "score") if arguments.scores else ("label",)
-    writer, is_terminal = csv.writer(file, lineterminator="\n"), file.isatty()
-    writer.writerow(["row", *(name + rank for name in columns for rank in ranks)])
+    is_terminal = file.isatty()
+    plain = csv.writer(file, lineterminator="\n")
+    in_quotes = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(["row", *(name + rank for name in columns for rank in ranks)])
     for row, labels, scores in _each(named):
-        writer.writerow(
-            [
-                row,
-                *(_cell(label, is_terminal, arguments) for label in labels),
-                *(f"{score:.9g}" for score in scores if arguments.scores),
-            ]
-        )
+        cells = [_cell(label, is_terminal, arguments) for label in labels]
+        # a \r ends a line for those who read it, though not for the module csv where lines end with \n
+        writer = in_quotes if any("\r" in str(cell) for cell in cells) else plain
+        writer.writerow([row, *cells, *(f"{score:.9g}" for score in scores if arguments.scores)])
 
 
 def _cell(label: Any, is_terminal: bool, arguments: argparse.Namespace) -> Any:

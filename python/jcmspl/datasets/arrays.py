@@ -131,7 +131,8 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_label_file(labels: str | Path) -> bool:
-    return Path(labels).suffix in SUFFIXES["labels"] or Path(labels).is_file()
+    path = Path(labels)
+    return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
 
 
 def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSource, Any]:

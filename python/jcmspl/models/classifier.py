@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
     "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
-    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call says that it is meant so"
+    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call (--seen-bias 0) says that it is meant so"
 )
 
 

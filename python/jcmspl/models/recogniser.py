@@ -116,7 +116,11 @@ class DistanceRecogniser(LinearRecogniser):
         """Return the indices and scores, each (n, k), of the best candidates, best first."""
         samples = as_real_array(X, "X")
         k = as_count(k, "k", maximum=len(self.labels))
-        parts = [self._top_k_of_block(samples[rows], k) for rows in _blocks(len(samples))]
+        try:
+            parts = [self._top_k_of_block(samples[rows], k) for rows in _blocks(len(samples))]
+        except ValueError:
+            super().top_k(samples, k)  # which says the number of a bad sample among all, not in its block
+            raise
         indices, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return indices, scores.astype(as_samples(samples[:0]).dtype)
 

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.report.text import numeric_columns, percent
+from jcmspl.support.shown import printable
 
 
 def rendered(template: str, **values: Any) -> str:
     """Return a template of the folder templates/ with the given values."""
     text: str = _environment().get_template(template).render(values)
     return text
+
+
+def _visible(value: Any) -> Any:
+    """Return text without control characters, or marks that turn the direction of writing, but in whole lines."""
+    return "\n".join(map(printable, value.split("\n"))) if type(value) is str else value
 
 
 @cache
@@ -25,6 +31,7 @@ def _environment() -> Any:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -16,6 +18,19 @@ S = TypeVar("S")
 # Beside the objects and not in them: copies, pickles and files know nothing of locks.
 _locks: dict[int, threading.RLock] = {}
 _one_at_a_time = threading.Lock()
+_changing: set[int] = set()  # objects in the midst of a change
+
+
+def _forget_other_threads() -> None:
+    """Start anew in a forked process: whoever held a lock is not there to give it back."""
+    global _one_at_a_time
+    _one_at_a_time = threading.Lock()
+    _locks.update((number, threading.RLock()) for number in _locks)
+    _changing.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def lock_of(thing: object) -> Any:
@@ -33,7 +48,7 @@ def changes(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[
 
     A call waits for those before it. It works on a copy of the object, whose attributes become those of the object in
     one step at the end: whoever reads meanwhile sees the state before, and if anything stops the call, Ctrl-C included,
-    it stays.
+    it stays. A change of the same object from within the call is refused.
     """
     check = _positions_of(method)
 
@@ -43,7 +58,8 @@ def changes(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[
         with lock_of(self):
             before = dict(vars(self))
             draft = _with_state(self, before)
-            method(draft, *args, **kwargs)
+            with _no_change_within(self, method.__name__):
+                method(draft, *args, **kwargs)
             after = vars(draft)
             # what was set meanwhile without a method, as in model.progress = False, is kept
             kept = {name: value for name, value in vars(self).items() if name in after or name not in before}
@@ -64,6 +80,21 @@ def reads(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any,
         return method(_with_state(self, vars(self)), *args, **kwargs)
 
     return cast(Callable[Concatenate[Any, P], R], call)
+
+
+@contextmanager
+def _no_change_within(thing: object, name: str) -> Iterator[None]:
+    """Refuse a change by what a change itself calls, such as a generator of chunks: the outer one would undo it."""
+    if id(thing) in _changing:
+        raise RuntimeError(
+            f"{type(thing).__name__}.{name} was called from within another call that changes the same model, which "
+            "would lose its result: call it before or after"
+        )
+    _changing.add(id(thing))
+    try:
+        yield
+    finally:
+        _changing.discard(id(thing))
 
 
 def _with_state(thing: Any, state: dict[str, Any]) -> Any:

@@ -281,3 +281,12 @@ def test_zero_class_vector_is_never_nan():
 def test_bad_scorer(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_of_distances_that_are_equal_in_float32_the_nearest_are_chosen():
+    prototypes = np.array([[1 + 2**-23, 0], [1, 0], [3, 0]], np.float32)
+    indices, values = nearest(np.array([[-2000, 0]], np.float32), prototypes, 1, metric="euclidean")
+    assert_array_equal(indices, [[1]])  # by float64
+    indices, values = nearest(np.array([[-2000, 0]], np.float32), prototypes, 2, metric="euclidean")
+    assert_array_equal(indices, [[0, 1]])  # the same two, in the order of what is returned
+    assert_array_equal(values, [[2001, 2001]])

@@ -219,6 +219,7 @@ def test_float32_stays_float32_only_if_all_are():
     one = np.ones((1, 1), np.float32)
     assert solve_sylvester(one, one, one).dtype == np.float32
     assert solve_sylvester(one, one, np.ones((1, 1))).dtype == np.float64
+    assert solve_sylvester(*(np.ones((1, 1), np.float16) for _ in range(3))).dtype == np.float32  # as SciPy's
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])

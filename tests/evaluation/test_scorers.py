@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import ClassKFold, ClassSearchCV, RidgeVS
+from jcmspl import ClassKFold, ClassSearchCV, RidgeVS, UncalibratedWarning
 from jcmspl.metrics import HarmonicMeanScorer, ZeroShotScorer, harmonic_mean
 from support.animals import make_zoo
 
@@ -41,6 +41,13 @@ def test_zero_shot(average, k):
         expected.append(share(model, ZOO.X[test], ZOO.y[test], unseen, unseen, average, k))
     assert_allclose(found, expected)
     assert 0.2 < found.mean() < 1
+
+
+@pytest.mark.filterwarnings("error:seen and unseen classes compete")
+def test_an_uncalibrated_model_is_told_of():
+    model, y = RidgeVS().fit(ZOO.X, ZOO.y, **TABLE), np.concatenate([ZOO.y, ZOO.y_new])
+    with pytest.raises(UncalibratedWarning):
+        HarmonicMeanScorer()(model, np.vstack([ZOO.X, ZOO.X_new]), y)
 
 
 @pytest.mark.parametrize("average", ["class", "sample"])

@@ -20,6 +20,7 @@ READERS = {
     "e.npz": load_dataset,
     "d.mat": load_sae,
     "e.mat": load_dataset,
+    "anything": load_dataset,
     "c.csv": load_classes,
     "c.npy": load_classes,
     "c.npz": load_classes,

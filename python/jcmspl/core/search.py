@@ -46,7 +46,8 @@ def nearest(
     X : array_like of shape (n, m)
     prototypes : array_like of shape (c, m)
         If both are float32 so are the values; otherwise they are float64. Distances, and in a large search all scores,
-        are compared in float64 in either case.
+        are compared in float64 in either case to find the k; of those whose float32 values are equal the lower index
+        comes first.
     k : int, default 1
         How many, from 1 to c.
     metric : {"cosine", "euclidean", "dot"}

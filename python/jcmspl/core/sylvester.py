@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jcmspl import _core
 from jcmspl.core.complex_sylvester import Matrix, complex_residual, solve_complex
-from jcmspl.support.arguments import as_number_array, require_finite, working_dtype
+from jcmspl.support.arguments import as_number_array, require_finite
 from jcmspl.support.exceptions import NearlySingularWarning, SingularEquationError
 
 
@@ -117,7 +117,7 @@ def _equation(**given: npt.ArrayLike) -> tuple[Matrix, ...]:
 
 
 def _dtype(*arrays: npt.NDArray[Any]) -> np.dtype[Any]:
-    if not any(array.dtype.kind == "c" for array in arrays):
-        return np.dtype(working_dtype(*arrays))
-    single = all(array.dtype in (np.float32, np.complex64) for array in arrays)
-    return np.dtype(np.complex64 if single else np.complex128)
+    single = all(array.dtype in (np.float16, np.float32, np.complex64) for array in arrays)
+    if any(array.dtype.kind == "c" for array in arrays):
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)

@@ -14,6 +14,7 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import load_npz
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
+from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed
@@ -57,6 +58,8 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     place = Path(path)
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist")
+    if not place.is_dir():
+        require_file(place)
     layout = layout or _layout_of(place)
     if layout == "xlsa17" and place.is_file():
         features = {} if place.name == SPLITS else {"features": place.name}

@@ -21,6 +21,7 @@ __all__ = ["Report", "percent"]
 
 # Classes that the plain text lists; the other forms have all.
 _MOST_IN_TEXT = 10
+_LONGEST = 100  # names in tables
 # More bars than this are a wall: the best and the worst are shown, the table has all.
 _MOST_BARS = 60
 _MOST_IN_MATRIX = 120
@@ -177,7 +178,10 @@ class Report:
             tables["generalized"] = self._generalized_table()
         tables["classes"] = self._class_table()
         if self.confusions:
-            rows = [[row.true, row.predicted, str(row.samples), percent(row.share)] for row in self.confusions]
+            rows = [
+                [shown(row.true, _LONGEST), shown(row.predicted, _LONGEST), str(row.samples), percent(row.share)]
+                for row in self.confusions
+            ]
             header = ["class", "taken for", "samples", "of the class"]
             tables["confusions"] = Table("Commonest confusions (among unseen)", header, rows)
         return tables
@@ -226,7 +230,7 @@ class Report:
     def _class_table(self) -> Table:
         header = ["class", "kind", "samples", "among unseen", "among all"]
         rows = [
-            [row.label, row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
+            [shown(row.label, _LONGEST), row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
             for row in self.classes
         ]
         if not self._generalized:

@@ -86,7 +86,7 @@ class HarmonicMeanScorer:
         model, samples = _model_and_samples(estimator, X)
         labels, unseen = _labels_and_unseen(model, y)
         trained = model.classes_.tolist()
-        named = model.predict(samples, candidates=[*trained, *unseen], seen_bias=model.seen_bias_).tolist()
+        named = model.predict(samples, candidates=[*trained, *unseen]).tolist()
         return harmonic_mean(*(self._accuracy(labels, named, kind) for kind in (trained, unseen)))
 
     def _accuracy(self, labels: list[Label], named: list[Label], kind: Sequence[Label]) -> float:

@@ -68,7 +68,8 @@ def markdown_text(text: str) -> str:
     text = printable(text)
     for character, name in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, name)
-    return re.sub(r"([|\[\]])", r"\\\1", text)
+    text = text.replace("://", "&#58;//")  # which some make a link of
+    return re.sub(r"([|\[\]*])", r"\\\1", text)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

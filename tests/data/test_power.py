@@ -82,11 +82,17 @@ def test_the_samples_decide():
 def test_what_the_first_samples_decided_holds_for_the_others():
     model = RidgeVS(feature_normalisation="auto_power+sample_l2+center")
     model.partial_fit(POSITIVE, ZOO.y, class_vectors=ZOO.table)
-    model.partial_fit(ZOO.X, ZOO.y)
+    with pytest.warns(RuntimeWarning, match="roots are negative"):
+        model.partial_fit(ZOO.X, ZOO.y)
     assert model.statistics_.power
     both, labels = np.vstack([POSITIVE, ZOO.X]), np.concatenate([ZOO.y, ZOO.y])
     always = RidgeVS(feature_normalisation="power+sample_l2+center").fit(both, labels, class_vectors=ZOO.table)
     assert_allclose(model.visual_projection_, always.visual_projection_, rtol=1e-9)
+
+
+def test_repr_tells():
+    assert "power=True" in repr(Statistics(2, 2, power=True))
+    assert "power" not in repr(Statistics(2, 2))
 
 
 def test_a_later_negative_value_is_told_of():

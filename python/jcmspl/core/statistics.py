@@ -242,7 +242,7 @@ class Statistics:
         return rebuild, (self.gram, self.class_sums, self.counts)
 
     def __repr__(self) -> str:
-        scaling = ", unit_rows=True" if self.unit_rows else ""
+        scaling = "".join(f", {name}=True" for name, on in self.scaling._asdict().items() if on)
         return (
             f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}{scaling}, n_samples={self.n_samples})"
         )

@@ -68,8 +68,6 @@ class Collector:
         Whether the signed roots of values are taken; None: where no value of the first samples is negative.
     progress : bool
         Whether to show progress.
-    known : iterable of labels
-        Classes that have been met before.
     declared : set of labels or None
         The classes that may occur, where the user has named them.
     """
@@ -81,14 +79,19 @@ class Collector:
         power: bool | None,
         *,
         progress: bool,
-        known: Iterable[Label] = (),
         declared: set[Label] | None = None,
     ) -> None:
         self._table, self._show, self._declared = table, progress, declared
         self._unit_rows, self._power = unit_rows, power
         self._warn = OneWarning() if power is None else None
-        self._numbers: dict[Label, int] = {label: number for number, label in enumerate(known)}
+        self._numbers: dict[Label, int] = {}
         self._statistics: Statistics | None = None
+
+    def going_on_from(self, so_far: LabelledStatistics) -> Collector:
+        """Collect what is to be added to these statistics: number their classes alike, scale samples alike."""
+        self._numbers = {label: number for number, label in enumerate(so_far.labels)}
+        self._power = so_far.statistics.power
+        return self
 
     def add_array(self, X: npt.NDArray[Any], y: Any) -> Collector:
         """Read an array of samples; return self."""

@@ -75,8 +75,10 @@ class FoldedData:
             Whether to show progress.
         """
         n, m = self.X.shape
-        power = is_without_negatives(self.X)
-        self._scalings = {name: parse_feature_normalisation(name).scaling(power) for name in normalisations}
+        steps = {name: parse_feature_normalisation(name) for name in normalisations}
+        undecided = any(each.power is None for each in steps.values())
+        power = undecided and is_without_negatives(self.X)
+        self._scalings = {name: each.scaling(power) for name, each in steps.items()}
         for scaling in sorted(set(self._scalings.values())):
             options = scaling._asdict()
             self._parts[scaling] = [Statistics(m, len(self.classes), **options) for _ in self.held_out]

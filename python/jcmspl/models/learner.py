@@ -317,10 +317,8 @@ class Learner(Fitted, BaseEstimator):
         self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
     ) -> Collector:
         power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
-        known: list[Label] = []
-        if so_far is not None:
-            power, known = so_far.statistics.power, so_far.labels
-        return Collector(table, unit_rows, power, progress=bool(self.progress), known=known, declared=declared)
+        collector = Collector(table, unit_rows, power, progress=bool(self.progress), declared=declared)
+        return collector if so_far is None else collector.going_on_from(so_far)
 
     def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import LabelledStatistics, gives_chunks
+from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
 from jcmspl.model_selection.folds import FoldedData
@@ -27,7 +27,7 @@ from jcmspl.model_selection.grid import as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
-from jcmspl.models.checking import checked_samples
+from jcmspl.models.checking import rereadable_samples
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.state import changes
@@ -98,15 +98,9 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        if y is None and gives_chunks(X):
-            raise TypeError(
-                f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and "
-                "not an iterable of chunks; choose the parameters on a part that fits in memory"
-            )
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         started = time.perf_counter()
-        samples, labels = checked_samples(self, X, reset=True), as_label_list(y)
+        advice = "; choose the parameters on a part that fits in memory"
+        samples, labels = rereadable_samples(self, X, y, advice)
         if len(labels) != len(samples):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "

@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
+from jcmspl.data.collect import gives_chunks
+from jcmspl.data.labels import Label, as_label_list
+
 
 def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
     """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
@@ -26,3 +29,16 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int =
         ensure_min_samples=least,
     )
     return array
+
+
+def rereadable_samples(estimator: Any, X: Any, y: Any, advice: str = "") -> tuple[npt.NDArray[Any], list[Label]]:
+    """Return samples that can be read more than once, and their labels."""
+    name = type(estimator).__name__
+    if y is None and gives_chunks(X):
+        raise TypeError(
+            f"{name} reads samples more than once, so X must be an array or a memory map and not an iterable of "
+            f"chunks{advice}"
+        )
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    return checked_samples(estimator, X, reset=True), as_label_list(y)

@@ -20,7 +20,7 @@ from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
-from jcmspl.models.checking import checked_samples
+from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
 from jcmspl.support.arguments import Float64Array
@@ -118,7 +118,7 @@ class Learner(Fitted, BaseEstimator):
         started = time.perf_counter()
         rows = None
         if self.NEEDS == "samples":
-            samples, labels = self._rereadable(X, y)
+            samples, labels = rereadable_samples(self, X, y)
             collected = self._collector(table).add_array(samples, labels).result()
             rows = LabelledRows.of(samples, labels, collected.labels)
         else:
@@ -291,16 +291,6 @@ class Learner(Fitted, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
         return checked_samples(self, X, reset=reset, least=least)
-
-    def _rereadable(self, X: Any, y: Any) -> tuple[npt.NDArray[Any], list[Label]]:
-        if y is None and gives_chunks(X):
-            raise TypeError(
-                f"{type(self).__name__} reads samples more than once, so X must be an array or a memory map and not "
-                "an iterable of chunks"
-            )
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return self._checked(X, reset=True), as_label_list(y)
 
     def _require_labels(self, y: Any) -> None:
         if y is None:

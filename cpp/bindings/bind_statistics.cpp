@@ -1,4 +1,7 @@
+#include <pybind11/stl.h>
+
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,24 +17,30 @@ namespace jcmspl::bindings {
 namespace {
 
 // A copy: labels are indices, and another thread may write to the caller's between their check and their use.
-std::vector<std::int64_t> copied(const Labels& labels) { return {labels.data(), labels.data() + labels.size()}; }
+template <class T>
+std::vector<T> copied(const Contiguous<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
 
 template <class T>
 void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, bool roots,
-            Index first_row) {
+            Index first_row, const std::optional<Contiguous<double>>& weights) {
   require(x.ndim() == 2 && labels.ndim() == 1 && x.shape(0) == labels.shape(0), "expected a label for each sample");
+  require(!weights || (weights->ndim() == 1 && weights->shape(0) == x.shape(0)), "expected a weight for each sample");
   const Samples<T> chunk = samples(x);
   const Scaling scaling{roots, unit_rows};
   const std::vector<std::int64_t> own_labels = copied(labels);
   const std::int64_t* label_data = own_labels.data();
+  const std::vector<double> own_weights = weights ? copied(*weights) : std::vector<double>();
+  const double* weight_data = weights ? own_weights.data() : nullptr;
   py::gil_scoped_release release;
   try {
     // A large chunk is summed up outside the lock, where it may poll for signals.
     if (chunk.rows > self.block_rows) {
-      Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll());
+      Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll(), weight_data);
       self.with([&](Statistics& total) { total.add(std::move(part)); });
     } else {
-      self.with([&](Statistics& total) { total.update(chunk, label_data, scaling, [] {}); });
+      self.with([&](Statistics& total) { total.update(chunk, label_data, scaling, [] {}, weight_data); });
     }
   } catch (const BadValue& e) {
     throw BadValue(first_row + e.row, e.finite);
@@ -53,14 +62,14 @@ auto snapshot(SharedStatistics& self, Function part) {
 }
 
 std::unique_ptr<SharedStatistics> from_arrays(const Contiguous<double>& gram, const Contiguous<double>& class_sums,
-                                              const Contiguous<std::int64_t>& counts) {
+                                              const Contiguous<double>& counts) {
   require(gram.ndim() == 2 && class_sums.ndim() == 2 && counts.ndim() == 1 && gram.shape(0) == gram.shape(1) &&
               class_sums.shape(1) == gram.shape(0) && class_sums.shape(0) == counts.shape(0),
           "expected gram (m, m), class_sums (c, m) and counts (c,)");
   Statistics out(gram.shape(0), counts.shape(0));
   out.gram_lower = transposed<double>(gram).triangularView<Eigen::Lower>();
   out.class_sums = transposed<double>(class_sums);
-  out.counts = Eigen::Map<const Counts>(counts.data(), counts.shape(0));
+  out.counts = Eigen::Map<const VectorD>(counts.data(), counts.shape(0));
   return std::make_unique<SharedStatistics>(std::move(out));
 }
 
@@ -88,9 +97,9 @@ void register_statistics(py::module_& m) {
       .def_static("from_arrays", &from_arrays, py::arg("gram").noconvert(), py::arg("class_sums").noconvert(),
                   py::arg("counts").noconvert())
       .def("update", &update<float>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("roots") = false, py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0, py::arg("weights") = py::none())
       .def("update", &update<double>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("roots") = false, py::arg("first_row") = 0)
+           py::arg("roots") = false, py::arg("first_row") = 0, py::arg("weights") = py::none())
       .def(
           "add",
           [](SharedStatistics& self, SharedStatistics& other) {

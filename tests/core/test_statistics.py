@@ -256,8 +256,8 @@ def test_from_arrays_and_pickle():
     assert repr(again) == "Statistics(n_features=4, n_classes=3, n_samples=60)"
     with pytest.raises(ValueError, match="expected gram"):
         Statistics.from_arrays(np.eye(3), np.ones((2, 4)), [1, 1])
-    for counts in ([1, -1], [1, np.inf], [1, 0.5]):
-        with pytest.raises(ValueError, match="whole numbers"):
+    for counts in ([1, -1], [1, np.inf], [1, np.nan], [1, 1e-300], [1, 1e300]):
+        with pytest.raises(ValueError, match="counts must be 0, or numbers from"):
             Statistics.from_arrays(np.eye(4), np.ones((2, 4)), counts)
     with pytest.raises(ValueError, match="negative element on its diagonal"):
         Statistics.from_arrays(-np.eye(4), np.ones((2, 4)), [1, 1])
@@ -378,3 +378,121 @@ def test_unit_rows_of_subnormal_values(n):
     expected = exact / np.where(size > 0, size, 1)
     statistics = Statistics(3, 1, unit_rows=True).update(X, labels)
     assert_allclose(statistics.gram, expected.T @ expected, rtol=1e-13, atol=1e-13 * n)
+
+
+def weighted(X, labels, n_classes, weights):
+    """The definition."""
+    X, hot = np.asarray(X, dtype=np.float64), np.eye(n_classes)[labels] * weights[:, None]
+    return X.T @ (X * weights[:, None]), hot.T @ X, hot.sum(axis=0)
+
+
+def assert_equals_arrays(statistics, arrays, rtol=1e-13):
+    for found, expected in zip((statistics.gram, statistics.class_sums, statistics.counts), arrays, strict=True):
+        assert_allclose(found, expected, rtol=0, atol=rtol * (np.abs(expected).max(initial=0) + 1e-300))
+
+
+class TestWeights:
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8])
+    @pytest.mark.parametrize("n", [1, 63, 9000])
+    def test_equals_the_definition(self, n, dtype):
+        X, labels, _ = make_samples(n=n + 3, m=17, c=3)
+        X, labels, weights = (3 * X[:n]).astype(dtype), labels[:n], np.random.default_rng(1).random(n) * 4
+        statistics = Statistics.from_samples(X, labels, 3, sample_weight=weights)
+        assert_equals_arrays(statistics, weighted(X, labels, 3, weights))
+        assert statistics.n_samples == pytest.approx(weights.sum(), rel=1e-13)
+
+    @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+    def test_any_memory_layout_and_nothing_is_written(self, layout):
+        X, labels, _ = make_samples(n=400, m=37, c=4)
+        weights = np.random.default_rng(1).random(800)[::2]
+        given, before = layout(X), weights.copy()
+        if isinstance(given, np.ndarray) and given.flags.owndata:
+            given.flags.writeable = False
+        statistics = Statistics.from_samples(given, labels, 4, sample_weight=weights)
+        assert_equals_arrays(statistics, weighted(X, labels, 4, weights))
+        assert_array_equal(weights, before)
+
+    @given(seed=st.integers(0, 2**32 - 1), unit_rows=st.booleans(), power=st.booleans())
+    def test_a_whole_weight_is_as_good_as_repeating(self, seed, unit_rows, power):
+        X, labels, _ = make_samples(n=90, m=5, c=4, seed=seed)
+        weights = np.random.default_rng(seed).integers(0, 4, 90)
+        options = {"unit_rows": unit_rows, "power": power}
+        found = Statistics.from_samples(X, labels, 4, sample_weight=weights, **options)
+        repeated = Statistics.from_samples(np.repeat(X, weights, axis=0), np.repeat(labels, weights), 4, **options)
+        assert found.allclose(repeated, rtol=1e-12)
+        assert_array_equal(found.counts, repeated.counts)
+
+    @given(
+        seed=st.integers(0, 2**32 - 1),
+        cuts=st.lists(st.integers(0, 100), max_size=4),
+        held_out=st.sets(st.integers(0, 4)),
+    )
+    def test_parts_add_up_and_can_be_taken_away(self, seed, cuts, held_out):
+        X, labels, _ = make_samples(n=100, m=6, c=5, seed=seed)
+        weights = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, 100)
+        total = Statistics(6, 5)
+        for a, b in pairwise([0, *sorted(cuts), 100]):
+            total.update(X[a:b], labels[a:b], sample_weight=weights[a:b])
+        assert_equals_arrays(total, weighted(X, labels, 5, weights), rtol=1e-12)
+        fold = np.isin(labels, list(held_out))
+        rest = total - Statistics.from_samples(X[fold], labels[fold], 5, sample_weight=weights[fold])
+        assert_equals_arrays(rest, weighted(X, labels, 5, weights * ~fold), rtol=1e-9)
+        assert not rest.counts[list(held_out)].any()  # and not what rounding leaves of them
+        assert not rest.class_sums[list(held_out)].any()
+
+    @pytest.mark.parametrize("n", [50, 9000])
+    @pytest.mark.parametrize("unit_rows", [False, True])
+    def test_what_weighs_nothing_is_not_looked_at(self, n, unit_rows):
+        X, labels, _ = make_samples(n=n, m=300, c=3)
+        weights = np.ones(n)
+        weights[[3, n - 1]] = 0
+        kept = weights > 0
+        bad = X.copy()
+        bad[3, 2], bad[n - 1] = np.nan, np.inf
+        found = Statistics.from_samples(bad, labels, 3, unit_rows=unit_rows, sample_weight=weights)
+        assert found.allclose(Statistics.from_samples(X[kept], labels[kept], 3, unit_rows=unit_rows), rtol=1e-12)
+        bad[4, 0] = np.nan
+        with pytest.raises(ValueError, match="sample 4 holds NaN"):
+            found.update(bad, labels, sample_weight=weights)
+
+    @pytest.mark.parametrize("n", [50, 9000])
+    def test_what_would_overflow_is_refused(self, n):
+        X, weights = np.ones((n, 300)), np.ones(n)
+        X[7, 1], weights[7] = 1e120, 1e100
+        with pytest.raises(ValueError, match="sample 7 holds a value too large"):
+            Statistics.from_samples(X, np.zeros(n, int), 1, sample_weight=weights)
+        unit = Statistics.from_samples(X, np.zeros(n, int), 1, sample_weight=weights, unit_rows=True)
+        assert np.isfinite(unit.gram).all()
+        X[7, 1], weights[7] = 1e120, 1e-100
+        assert np.isfinite(Statistics.from_samples(X, np.zeros(n, int), 1, sample_weight=weights).gram).all()
+
+    @pytest.mark.parametrize(
+        ("weights", "error", "message"),
+        [
+            ([1, 2], ValueError, "one number for each of the 3 samples"),
+            ([1, 2, 3, 4], ValueError, "one number for each of the 3 samples"),
+            ([[1, 2, 3]], ValueError, "1 dimension"),
+            (2.0, ValueError, "1 dimension"),
+            ([1, -1, 1], ValueError, "that of sample 1 is -1"),
+            ([1, 1, np.nan], ValueError, "that of sample 2 is nan"),
+            ([np.inf, 1, 1], ValueError, "that of sample 0 is inf"),
+            ([1, 1e-320, 1], ValueError, "0 or a number from 1e-100 to"),
+            (["a", "b", "c"], TypeError, "sample_weight must hold real numbers"),
+            ([1, None, 1], TypeError, "sample_weight must hold real numbers"),
+            (np.ones(3, complex), TypeError, "sample_weight must hold real numbers"),
+            (np.ma.masked_less(np.arange(3), 1), TypeError, "masked"),
+        ],
+    )
+    def test_bad_weights(self, weights, error, message):
+        statistics = Statistics(2, 2)
+        with pytest.raises(error, match=message):
+            statistics.update(np.ones((3, 2)), [0, 1, 0], sample_weight=weights)
+        assert statistics.n_samples == 0
+
+    def test_pickles_also_of_whole_counts(self):
+        X, labels, _ = make_samples(n=30, m=4, c=3)
+        statistics = Statistics.from_samples(X, labels, 3, sample_weight=np.full(30, 0.3))
+        assert pickle.loads(pickle.dumps(statistics)).allclose(statistics, rtol=0)
+        assert repr(statistics) == "Statistics(n_features=4, n_classes=3, n_samples=9)"
+        whole = Statistics.from_arrays(statistics.gram, statistics.class_sums, np.array([3, 3, 3], np.int64))
+        assert whole.counts.dtype == np.float64

@@ -16,14 +16,19 @@ bool within(const Values& values, double limit) {  // NaN is beyond any limit
 }  // namespace
 
 template <class T>
-void check_values(const Samples<T>& samples, double limit) {
-  for (Index i = 0; i < samples.rows; ++i) {
-    const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> row(samples.data + i * samples.row_stride, samples.cols,
-                                                                   Eigen::InnerStride<>(samples.col_stride));
-    if (!within(row, limit)) throw BadValue(i, within(row, std::numeric_limits<double>::max()));
-  }
+void check_row(const Samples<T>& samples, Index row, double limit) {
+  const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> values(
+      samples.data + row * samples.row_stride, samples.cols, Eigen::InnerStride<>(samples.col_stride));
+  if (!within(values, limit)) throw BadValue(row, within(values, std::numeric_limits<double>::max()));
 }
 
+template <class T>
+void check_values(const Samples<T>& samples, double limit) {
+  for (Index i = 0; i < samples.rows; ++i) check_row(samples, i, limit);
+}
+
+template void check_row(const Samples<float>&, Index, double);
+template void check_row(const Samples<double>&, Index, double);
 template void check_values(const Samples<float>&, double);
 template void check_values(const Samples<double>&, double);
 

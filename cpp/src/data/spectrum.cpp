@@ -72,7 +72,7 @@ Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Po
       throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");
 
   Clock clock;
-  counts = statistics.counts.cast<double>();
+  counts = statistics.counts;
   // The rounding errors of a Gram matrix grow with the dimension and, like a random walk, with the number of samples.
   // The dimension alone is the usual bound (LAPACK, NumPy's matrix_rank).
   visual_trace = statistics.gram_lower.trace();

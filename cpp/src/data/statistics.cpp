@@ -16,23 +16,37 @@ namespace jcmspl {
 namespace {
 
 // Scales the samples, in place. One with infinity becomes NaN here, and is found later like NaN itself.
-ConstView<double> scaled_to_unit(View<double> block) {
+void scale_columns_to_unit(View<double>& block) {
   for (Index i = 0; i < block.cols(); ++i) scale_to_unit(block.col(i));
+}
+
+ConstView<double> constant(const View<double>& block) {
   return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
 }
 
 // Rows that are scaled to length one may be of any finite length.
-double largest_accepted(Scaling scaling) {
+double largest_accepted(Scaling scaling, double weight = 1) {
   if (scaling.unit_rows) return std::numeric_limits<double>::max();
-  return scaling.roots ? largest_value * largest_value : largest_value;
+  const double largest = largest_value / std::sqrt(std::max(weight, 1.0));
+  return scaling.roots ? largest * largest : largest;
 }
+
+template <class T>
+void check_samples(const Samples<T>& chunk, Scaling scaling, const double* weights) {
+  if (!weights) return check_values(chunk, largest_accepted(scaling));
+  for (Index i = 0; i < chunk.rows; ++i)
+    if (weights[i] != 0) check_row(chunk, i, largest_accepted(scaling, weights[i]));
+}
+
+// What is left of a sum of weights when parts of it are taken away is nothing but rounding below this part of it.
+constexpr double rounding_of_weights = 1e-10;
 
 }  // namespace
 
 Statistics::Statistics(Index n_features, Index n_classes)
     : gram_lower(MatrixD::Zero(n_features, n_features)),
       class_sums(MatrixD::Zero(n_features, n_classes)),
-      counts(Counts::Zero(n_classes)) {}
+      counts(VectorD::Zero(n_classes)) {}
 
 MatrixD Statistics::gram() const { return full_symmetric(gram_lower); }
 
@@ -40,6 +54,21 @@ void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* 
   const bool first = counts.sum() == 0;
   add_class_sums(block, labels);
   syrk(Op::none, 1, block, first ? 0 : 1, gram_lower);  // with 0 the memory, still zero, is not read
+}
+
+void Statistics::accumulate_weighted(View<double> block, const std::int64_t* labels, const double* weights) {
+  const bool first = counts.sum() == 0;
+  for (Index i = 0; i < block.cols(); ++i) {
+    auto sample = block.col(i);
+    if (weights[i] == 0) {  // whatever it holds, NaN as well
+      sample.setZero();
+      continue;
+    }
+    counts[labels[i]] += weights[i];
+    class_sums.col(labels[i]) += weights[i] * sample;
+    sample *= std::sqrt(weights[i]);
+  }
+  syrk(Op::none, 1, constant(block), first ? 0 : 1, gram_lower);
 }
 
 // Class by class and four samples at a time: the sum stays in cache, and several samples are read from memory at once.
@@ -51,7 +80,7 @@ void Statistics::add_class_sums(const ConstView<double>& block, const std::int64
   std::vector<Index> by_class(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) ++next[labels[i] + 1];
   for (Index cls = 0; cls < c; ++cls) {
-    counts[cls] += next[cls + 1];
+    counts[cls] += static_cast<double>(next[cls + 1]);
     next[cls + 1] += next[cls];
   }
   for (Index i = 0; i < n; ++i) by_class[next[labels[i]]++] = i;
@@ -66,48 +95,59 @@ void Statistics::add_class_sums(const ConstView<double>& block, const std::int64
 
 template <class T>
 void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling,
-                                  const Poll& poll) {
+                                  const Poll& poll, const double* weights) {
   SampleReader<double, T> reader(chunk, nullptr, scaling.roots);
   // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
   // Equal steps: a short one at the end would cost as much of that as a long one.
-  const bool copies = scaling.unit_rows || !reader.in_place();
+  const bool copies = scaling.unit_rows || weights || !reader.in_place();
   const Index largest_step = copies ? block_rows() : 4 * block_rows();
   const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
   const Index step = (chunk.rows + steps - 1) / steps;
   for (Index first = 0; first < chunk.rows; first += step) {
     const Index rows = std::min(step, chunk.rows - first);
-    accumulate(scaling.unit_rows ? scaled_to_unit(reader.copy(first, rows)) : reader.read(first, rows), labels + first);
+    if (copies) {
+      View<double> block = reader.copy(first, rows);
+      if (scaling.unit_rows) scale_columns_to_unit(block);
+      if (weights)
+        accumulate_weighted(block, labels + first, weights + first);
+      else
+        accumulate(constant(block), labels + first);
+    } else {
+      accumulate(reader.read(first, rows), labels + first);
+    }
     poll();
   }
 }
 
 template <class T>
 Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
-                          const Poll& poll) {
+                          const Poll& poll, const double* weights) {
   check_labels(labels, chunk.rows, n_classes);
   Statistics out(chunk.cols, n_classes);
-  out.accumulate_chunk(chunk, labels, scaling, poll);
+  out.accumulate_chunk(chunk, labels, scaling, poll, weights);
   // A bad value shows on the diagonal of the Gram matrix; the samples are read again only if there is one. NaN fails
   // the comparison.
   const bool all_good = (out.gram_lower.diagonal().array().abs() <= largest_value * largest_value).all();
-  if (!all_good) check_values(chunk, largest_accepted(scaling));
+  if (!all_good) check_samples(chunk, scaling, weights);
   return out;
 }
 
 template <class T>
-void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll) {
+void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
+                        const double* weights) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   // A large chunk gets statistics of its own, which are dropped if there is a bad value. For a small one that would
   // cost more than looking through it first.
-  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll));
+  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll, weights));
   check_labels(labels, chunk.rows, n_classes());
-  check_values(chunk, largest_accepted(scaling));
-  accumulate_chunk(chunk, labels, scaling, [] {});
+  check_samples(chunk, scaling, weights);
+  accumulate_chunk(chunk, labels, scaling, [] {}, weights);
 }
 
-#define JCMSPL_INSTANTIATE(T)                                                                              \
-  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, Scaling, const Poll&); \
-  template void Statistics::update(const Samples<T>&, const std::int64_t*, Scaling, const Poll&);
+#define JCMSPL_INSTANTIATE(T)                                                                             \
+  template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, Scaling, const Poll&, \
+                                     const double*);                                                      \
+  template void Statistics::update(const Samples<T>&, const std::int64_t*, Scaling, const Poll&, const double*);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE
@@ -132,14 +172,18 @@ void Statistics::add(Statistics&& other) {
 
 void Statistics::subtract(const Statistics& other) {
   check_same_shape(other);
-  if ((counts.array() < other.counts.array()).any())
+  const VectorD noise = rounding_of_weights * counts;
+  if ((other.counts.array() > (counts + noise).array()).any())
     throw std::invalid_argument("cannot take away more samples of a class than there are");
   gram_lower -= other.gram_lower;
   class_sums -= other.class_sums;
   counts -= other.counts;
   // The sums of a class without samples, or of no samples at all, are only rounding errors now.
-  for (Index c = 0; c < n_classes(); ++c)
-    if (counts[c] == 0) class_sums.col(c).setZero();
+  for (Index c = 0; c < n_classes(); ++c) {
+    if (counts[c] > noise[c]) continue;
+    counts[c] = 0;
+    class_sums.col(c).setZero();
+  }
   if (counts.sum() == 0) gram_lower.setZero();
 }
 

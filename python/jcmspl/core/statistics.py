@@ -11,23 +11,27 @@ import numpy.typing as npt
 from jcmspl import _core
 from jcmspl.support.arguments import (
     Float64Array,
-    IntArray,
     as_count,
     as_labels,
     as_matrix,
     as_real_array,
+    as_sample_weights,
     readable_blocks,
     readable_in_place,
     require_finite,
 )
 from jcmspl.support.scaling import Scaling
 
+# Sums of weights lie between these, if they are not zero.
+_LEAST_COUNT, _MOST_COUNT = 1e-150, 1e150
+
 
 class Statistics:
     """Gram matrix, class sums and class counts of labelled samples.
 
     They are collected in one pass over chunks of any size and add up: the statistics of two parts of the data, summed,
-    are those of the whole, and a part can be taken away again. Sums are in float64 whatever the samples are.
+    are those of the whole, and a part can be taken away again. Sums are in float64 whatever the samples are. A sample
+    may have a weight, which is as if it were there so many times: all three are weighted sums then.
 
     Parameters
     ----------
@@ -65,13 +69,16 @@ class Statistics:
         *,
         unit_rows: bool = False,
         power: bool = False,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Statistics:
         """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
         X = as_real_array(X, "X")
         if n_classes is None:
             # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
             n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
-        return cls(X.shape[1], n_classes, unit_rows=unit_rows, power=power).update(X, labels)
+        return cls(X.shape[1], n_classes, unit_rows=unit_rows, power=power).update(
+            X, labels, sample_weight=sample_weight
+        )
 
     @classmethod
     def from_arrays(
@@ -83,11 +90,14 @@ class Statistics:
         unit_rows: bool = False,
         power: bool = False,
     ) -> Statistics:
-        """Return statistics that were computed elsewhere; only the lower triangle of gram is used."""
+        """Return statistics that were computed elsewhere; only the lower triangle of gram is used.
+
+        Counts are the numbers of samples of each class, or the sums of their weights.
+        """
         gram, class_sums = as_matrix(gram, "gram"), as_matrix(class_sums, "class_sums")
         numbers = as_real_array(counts, "counts", ndim=1)
-        if not np.all((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**62)):
-            raise ValueError("counts must be whole numbers of at least 0")
+        if not np.all((numbers == 0) | ((numbers >= _LEAST_COUNT) & (numbers <= _MOST_COUNT))):
+            raise ValueError(f"counts must be 0, or numbers from {_LEAST_COUNT:g} to {_MOST_COUNT:g}")
         if np.any(gram.diagonal() < 0):
             raise ValueError("gram has a negative element on its diagonal, so it is no X.T @ X")
         if gram.shape != (class_sums.shape[1],) * 2 or len(numbers) != len(class_sums):
@@ -95,7 +105,7 @@ class Statistics:
                 "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
                 f"{gram.shape}, {class_sums.shape} and {numbers.shape}"
             )
-        core = _core.Statistics.from_arrays(gram, class_sums, numbers.astype(np.int64))
+        core = _core.Statistics.from_arrays(gram, class_sums, np.ascontiguousarray(numbers, dtype=np.float64))
         return cls._wrap(core, Scaling(bool(unit_rows), bool(power)))
 
     @classmethod
@@ -115,7 +125,14 @@ class Statistics:
         """Whether signed roots of values are taken."""
         return self.scaling.power
 
-    def update(self, X: npt.ArrayLike, labels: npt.ArrayLike, *, first_row: int = 0) -> Statistics:
+    def update(
+        self,
+        X: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        first_row: int = 0,
+    ) -> Statistics:
         """Add samples, all of them or, if it raises an error, none, and return self.
 
         Parameters
@@ -124,6 +141,8 @@ class Statistics:
             float32 or float64 arrays of any memory layout, memory maps too, are read in place, a block at a time.
         labels : array_like of shape (n,)
             The class number of each sample.
+        sample_weight : array_like of shape (n,), optional
+            How often each sample counts; the values of one that weighs 0 are not looked at.
         first_row : int, default 0
             The number of the first sample in messages about bad values.
         """
@@ -131,13 +150,15 @@ class Statistics:
         if X.shape[1] != self.n_features:
             raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
+        weights = None if sample_weight is None else as_sample_weights(sample_weight, len(X))
         if readable_in_place(X):
-            self._core.update(X, labels, *self.scaling, first_row)
+            self._core.update(X, labels, *self.scaling, first_row, weights)
             return self
         part = Statistics(self.n_features, self.n_classes, **self.scaling._asdict())
         for rows in readable_blocks(X):
             block = np.array(X[rows], dtype=np.float64, order="C")
-            part._core.update(block, labels[rows], *self.scaling, first_row + rows.start)
+            of_rows = None if weights is None else weights[rows]
+            part._core.update(block, labels[rows], *self.scaling, first_row + rows.start, of_rows)
         self._core.add(part._core)
         return self
 
@@ -152,9 +173,9 @@ class Statistics:
         return self._core.n_classes
 
     @property
-    def n_samples(self) -> int:
-        """The number of samples of all classes."""
-        return int(self.counts.sum())
+    def n_samples(self) -> float:
+        """The number of samples of all classes; the sum of their weights, where they have any."""
+        return float(self.counts.sum())
 
     @property
     def gram(self) -> Float64Array:
@@ -167,8 +188,8 @@ class Statistics:
         return self._core.class_sums
 
     @property
-    def counts(self) -> IntArray:
-        """The number of samples of each class."""
+    def counts(self) -> Float64Array:
+        """The number of samples of each class; the sum of their weights, where they have any."""
         return self._core.counts
 
     def copy(self) -> Statistics:
@@ -194,9 +215,10 @@ class Statistics:
         lost = np.setdiff1d(np.flatnonzero(counts), kept)
         if len(lost):
             raise ValueError(
-                f"class {lost[0]} has {counts[lost[0]]} samples and cannot be left out: subtract their statistics first"
+                f"class {lost[0]} has {counts[lost[0]]:.12g} samples and cannot be left out: subtract their "
+                "statistics first"
             )
-        new_counts, new_sums = np.zeros_like(chosen), np.zeros((len(chosen), self.n_features))
+        new_counts, new_sums = np.zeros(len(chosen)), np.zeros((len(chosen), self.n_features))
         new_counts[chosen >= 0], new_sums[chosen >= 0] = counts[kept], self.class_sums[kept]
         return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.scaling)
 
@@ -228,10 +250,11 @@ class Statistics:
         return other._core
 
     def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
-        """Whether the two are the same but for rounding: counts equal, sums within rtol of their largest value."""
-        if (self.n_features, self.scaling) != (other.n_features, other.scaling):
+        """Whether the two are the same but for rounding: counts to rtol, sums within rtol of their largest value."""
+        shape = (self.n_features, self.n_classes, self.scaling)
+        if shape != (other.n_features, other.n_classes, other.scaling):
             return False
-        if not np.array_equal(self.counts, other.counts):  # as many classes, too
+        if not np.allclose(self.counts, other.counts, rtol=rtol, atol=0):
             return False
         pairs = ((self.gram, other.gram), (self.class_sums, other.class_sums))
         largest = [max(np.abs(one).max(initial=0), np.abs(two).max(initial=0)) for one, two in pairs]
@@ -243,9 +266,8 @@ class Statistics:
 
     def __repr__(self) -> str:
         scaling = "".join(f", {name}=True" for name, on in self.scaling._asdict().items() if on)
-        return (
-            f"Statistics(n_features={self.n_features}, n_classes={self.n_classes}{scaling}, n_samples={self.n_samples})"
-        )
+        sizes = f"n_features={self.n_features}, n_classes={self.n_classes}{scaling}"
+        return f"Statistics({sizes}, n_samples={self.n_samples:.12g})"
 
 
 class StartStatistics:
@@ -263,7 +285,10 @@ class StartStatistics:
         self._core = _core.StartStatistics(self.n_concepts, self.n_features, self.n_classes)
 
     def update(self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike) -> StartStatistics:
-        """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics."""
+        """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics.
+
+        They have no weights here, so those of the statistics must have none either.
+        """
         codes, X = _finite_samples(codes, "codes"), _finite_samples(X, "X")
         if codes.shape != (len(X), self.n_concepts):
             raise ValueError(f"codes must have shape {(len(X), self.n_concepts)}, but has {codes.shape}")

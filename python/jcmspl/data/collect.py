@@ -12,6 +12,8 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_targets, some, sorted_labels
+from jcmspl.data.weights import present
+from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import is_without_negatives
 from jcmspl.support.warn import OneWarning
@@ -93,47 +95,62 @@ class Collector:
         self._power = so_far.statistics.power
         return self
 
-    def add_array(self, X: npt.NDArray[Any], y: Any) -> Collector:
-        """Read an array of samples; return self."""
+    def add_array(self, X: npt.NDArray[Any], y: Any, weights: Float64Array | None = None) -> Collector:
+        """Read an array of samples; return self.
+
+        What weighs nothing is as if it were not there, its label included.
+        """
         labels = as_targets(y)
         if len(labels) != len(X):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {len(X)} samples in X, "
                 f"{len(labels)} labels in y"
             )
-        numbers = self._number(labels)
-        statistics = self._roomy(X)
+        if weights is not None and not weights.any():
+            raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
+        numbers = self._number(labels, weights)
+        statistics = self._roomy(X, weights)
         with Progress("reading", len(X), "samples", enabled=self._show) as progress:
             for first in range(0, len(X), _ROWS_PER_STEP):
                 rows = slice(first, first + _ROWS_PER_STEP)
-                block = X[rows]
-                self._look_for_negatives(block)
-                statistics.update(block, numbers[rows], first_row=first)
+                block, of_block = X[rows], None if weights is None else weights[rows]
+                self._look_for_negatives(block, of_block)
+                statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first)
                 progress.update(min(first + _ROWS_PER_STEP, len(X)))
         return self
 
-    def add_chunks(self, chunks: Iterable[Any], validate: Callable[[Any], npt.NDArray[Any]]) -> None:
-        """Read an iterable of (X, y) chunks, each X checked by the given function first."""
+    def add_chunks(
+        self,
+        chunks: Iterable[Any],
+        validate: Callable[[Any], npt.NDArray[Any]],
+        weigh: Callable[[list[Label], Any], Float64Array | None],
+    ) -> None:
+        """Read an iterable of chunks, (X, y) or (X, y, sample_weight).
+
+        Each X is checked by the first function; the second says what samples with these labels and weights weigh.
+        """
         read = 0
         with Progress("reading", None, "samples", enabled=self._show) as progress:
             for number, chunk in enumerate(chunks):
                 try:
-                    X, y = chunk
+                    X, y, *rest = chunk
+                    (sample_weight,) = rest or (None,)
                 except (TypeError, ValueError):
-                    raise TypeError(f"chunk {number} is not a pair (X, y)") from None
+                    raise TypeError(f"chunk {number} is not a pair (X, y), nor (X, y, sample_weight)") from None
                 X, labels = validate(X), as_targets(y)
                 if len(X) != len(labels):
                     raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
-                if not len(X):
+                weights = weigh(labels, sample_weight)
+                if not len(X) or (weights is not None and not weights.any()):
                     continue
-                numbers = self._number(labels)
-                statistics = self._roomy(X)
-                self._look_for_negatives(X)
-                statistics.update(X, numbers, first_row=read)
+                numbers = self._number(labels, weights)
+                statistics = self._roomy(X, weights)
+                self._look_for_negatives(X, weights)
+                statistics.update(X, numbers, sample_weight=weights, first_row=read)
                 read += len(X)
                 progress.update(read)
         if not read:
-            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones")
+            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones, or all weights are zero")
 
     def result(self) -> LabelledStatistics:
         """Return what was collected."""
@@ -144,34 +161,37 @@ class Collector:
         in_order = numbers == list(range(self._statistics.n_classes))
         return LabelledStatistics(labels, self._statistics if in_order else self._statistics.select_classes(numbers))
 
-    def _number(self, labels: list[Label]) -> npt.NDArray[np.int64]:
-        """Return the number of each label, a new one for those not met before."""
+    def _number(self, labels: list[Label], weights: Float64Array | None) -> npt.NDArray[np.int64]:
+        """Return the number of each label, a new one for those not met before; any for a sample that weighs nothing."""
         known = self._numbers
-        present = dict.fromkeys(labels)
-        new = sorted_labels(label for label in present if label not in known)
+        classes = present(labels, weights)
+        new = sorted_labels(label for label in classes if label not in known)
         # what should not be there is found before it is read
-        strangers = [label for label in present if self._declared is not None and label not in self._declared]
+        strangers = [label for label in classes if self._declared is not None and label not in self._declared]
         if strangers:
             raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
         if self._table is not None:
             self._table.positions(new, "y")
         known.update({label: number for number, label in enumerate(new, start=len(known))})
-        return np.fromiter((known[label] for label in labels), dtype=np.int64, count=len(labels))
+        numbers = (known[label] for label in labels) if weights is None else (known.get(label, 0) for label in labels)
+        return np.fromiter(numbers, dtype=np.int64, count=len(labels))
 
-    def _look_for_negatives(self, X: npt.NDArray[Any]) -> None:
+    def _look_for_negatives(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
         """Warn of values that would have decided otherwise."""
-        if self._warn is not None and self._power and bool((X < 0).any()):
+        if self._warn is None or not self._power:
+            return
+        if bool(((X if weights is None else X[weights > 0]) < 0).any()):
             self._warn(
                 "the first samples had no negative values, so roots of values are taken; now there are some, and their "
                 "roots are negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'",
                 RuntimeWarning,
             )
 
-    def _roomy(self, X: npt.NDArray[Any]) -> Statistics:
+    def _roomy(self, X: npt.NDArray[Any], weights: Float64Array | None) -> Statistics:
         """Return the statistics, with room for all classes met so far; the first samples decide how they are scaled."""
         needed = len(self._numbers)
         if self._power is None:
-            self._power = is_without_negatives(X)
+            self._power = is_without_negatives(X, weights)
         if self._statistics is None:
             self._statistics = Statistics(X.shape[1], needed, unit_rows=self._unit_rows, power=self._power)
         elif self._statistics.n_classes < needed:
@@ -183,11 +203,11 @@ class Collector:
 
 
 def gives_chunks(X: Any) -> bool:
-    """Whether X is an iterable of (X, y) pairs rather than samples."""
+    """Whether X is an iterable of chunks, (X, y) or (X, y, sample_weight), rather than samples."""
     if isinstance(X, (list, tuple)):
-        return bool(X) and all(_is_pair(chunk) for chunk in X)
+        return bool(X) and all(_is_chunk(chunk) for chunk in X)
     return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
 
 
-def _is_pair(chunk: Any) -> bool:
-    return isinstance(chunk, (list, tuple)) and len(chunk) == 2 and len(getattr(chunk[0], "shape", ())) == 2
+def _is_chunk(chunk: Any) -> bool:
+    return isinstance(chunk, (list, tuple)) and len(chunk) in (2, 3) and len(getattr(chunk[0], "shape", ())) == 2

@@ -129,8 +129,8 @@ class Normalisation:
                 needed = f"{option}={getattr(scaling, option)}"
                 raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
         n = statistics.n_samples
-        squares = statistics.gram.diagonal() / max(n, 1)
-        mean = statistics.class_sums.sum(axis=0) / max(n, 1)
+        squares = statistics.gram.diagonal() / (n or 1)
+        mean = statistics.class_sums.sum(axis=0) / (n or 1)
         resolved = decided_name(name, scaling.power)
         plain = cls(resolved, scaling, *_column_step(steps.column, mean, squares, n))
         normalised = plain.of_statistics(statistics)
@@ -221,7 +221,7 @@ def decided_name(name: str, power: bool) -> str:
     return "+".join(parts) or "none"
 
 
-def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: int) -> tuple[Float64Array, Float64Array]:
+def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: float) -> tuple[Float64Array, Float64Array]:
     """Return the shift and the scale of each column."""
     zero, one = np.zeros_like(mean), np.ones_like(mean)
     if step == "none":

@@ -27,19 +27,30 @@ class LabelledRows:
         The rows that belong to the training data, ascending.
     numbers : ndarray of int
         The class number of each of them.
+    weights : ndarray or None
+        How often each of them counts, if not once.
     """
 
     X: npt.NDArray[Any]
     rows: IntArray
     numbers: IntArray
+    weights: Float64Array | None = None
 
     @classmethod
     def of(
-        cls, X: npt.NDArray[Any], y: Sequence[Label], labels: Sequence[Label], rows: IntArray | None = None
+        cls,
+        X: npt.NDArray[Any],
+        y: Sequence[Label],
+        labels: Sequence[Label],
+        rows: IntArray | None = None,
+        weights: Float64Array | None = None,
     ) -> LabelledRows:
-        """Return some or all rows of an array, their classes numbered in the order of the labels."""
+        """Return some or all rows of an array that weigh anything, classes numbered in the order of the labels."""
         chosen = np.arange(len(y)) if rows is None else rows
-        return cls(X, chosen, numbered((y[row] for row in chosen), labels))
+        if weights is not None:
+            chosen = chosen[weights[chosen] > 0]
+        numbers = numbered((y[row] for row in chosen), labels)
+        return cls(X, chosen, numbers, None if weights is None else weights[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +91,22 @@ class TrainingData:
         return cls(statistics, classes.of_rows(vectors), features, classes, rows)
 
     @property
-    def n_samples(self) -> int:
-        """The number of samples."""
+    def n_samples(self) -> float:
+        """The number of samples; the sum of their weights, where they have any."""
         return self.statistics.n_samples
 
     @property
     def class_means(self) -> Float64Array:
         """The mean normalised sample of each class."""
         return self.statistics.class_sums / self.statistics.counts[:, None]
+
+    @property
+    def sample_weights(self) -> Float64Array | None:
+        """The weights of all samples in the order in which :meth:`samples` gives these; None if each counts once.
+
+        For methods that say ``READS_WEIGHTS = True``.
+        """
+        return None if self._rows is None else self._rows.weights
 
     def samples(self, size: int = 8192) -> Iterator[tuple[Float64Array, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.

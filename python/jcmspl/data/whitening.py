@@ -26,7 +26,7 @@ def whitening(statistics: Statistics, shrinkage: float) -> Float64Array | None:
     """
     scatter = scatter_within(statistics)
     mean = scatter.trace() / max(len(scatter), 1)
-    if scatter.trace() <= _NOISE * statistics.gram.trace() / max(statistics.n_samples, 1):
+    if scatter.trace() <= _NOISE * statistics.gram.trace() / (statistics.n_samples or 1):
         return None
     scatter.flat[:: len(scatter) + 1] += shrinkage * mean
     factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
@@ -39,9 +39,9 @@ def whitening(statistics: Statistics, shrinkage: float) -> Float64Array | None:
 
 def scatter_within(statistics: Statistics) -> Float64Array:
     """Return the mean product of deviations of samples from the mean of their class."""
-    counts = np.maximum(statistics.counts, 1)
-    sums = statistics.class_sums / np.sqrt(counts)[:, None]
-    return np.asarray((statistics.gram - sums.T @ sums) / max(statistics.n_samples, 1))
+    counts = statistics.counts
+    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
+    return np.asarray((statistics.gram - sums.T @ sums) / (statistics.n_samples or 1))
 
 
 def whitened(statistics: Statistics, T: Float64Array) -> Statistics:

@@ -22,6 +22,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
+from jcmspl.data.weights import present
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
@@ -29,7 +30,7 @@ from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import rereadable_samples
 from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.support.arguments import IntArray, as_count, one_of
+from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
 from jcmspl.support.state import changes
 from jcmspl.support.warn import warn_user
 
@@ -51,8 +52,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
 
     # With metadata routing enabled, as for the models themselves.
-    __metadata_request__fit = {"class_vectors": True}  # noqa: RUF012 - how scikit-learn wants it
-    __metadata_request__partial_fit = {"class_vectors": True}  # noqa: RUF012
+    __metadata_request__fit = {"class_vectors": True, "sample_weight": True}  # noqa: RUF012 - how scikit-learn wants it
+    __metadata_request__partial_fit = {"class_vectors": True, "sample_weight": True}  # noqa: RUF012
     __metadata_request__predict = {"class_vectors": True, "candidates": True}  # noqa: RUF012
     __metadata_request__predict_proba = {"class_vectors": True, "candidates": True}  # noqa: RUF012
     __metadata_request__decision_function = {"class_vectors": True, "candidates": True}  # noqa: RUF012
@@ -75,7 +76,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
     @changes
-    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:
         """Choose the parameters by cross-validation over the classes in y, then fit to all samples.
 
         Ctrl-C ends the search early: the best setting that was finished on all folds is fitted. If there is none, the
@@ -92,6 +93,9 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             The vector of each class in y and, if you like, of other classes, which become candidates for later. The
             choice does not depend on these. Without class_vectors, or with less than four classes, nothing can be
             chosen: that is warned of, and of the values to try those nearest to the defaults are fitted.
+        sample_weight : array_like of shape (n_samples,), optional
+            How often each sample counts, in training and in the accuracy within its class where that is held out; 0 is
+            as if it were not there.
 
         Returns
         -------
@@ -106,9 +110,12 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
                 f"{len(labels)} labels in y"
             )
+        weights = self._template()._weights_of(labels, sample_weight)
         table = None if class_vectors is None else ClassTable.of(class_vectors)
-        best, collected = self._choose(samples, labels, table)
-        rows = LabelledRows.of(samples, labels, collected.labels) if best.NEEDS == "samples" else None
+        best, collected = self._choose(samples, labels, table, weights)
+        rows = None
+        if best.NEEDS == "samples":
+            rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
         with warnings.catch_warnings():
             # it was chosen for what it recognises after so many iterations; converged_ tells the rest
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -123,7 +130,14 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
 
     @changes
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        *,
+        class_vectors: Any = None,
+        sample_weight: Any = None,
+        solve: bool = True,
     ) -> Self:
         """Learn from further samples with the parameters that fit chose.
 
@@ -131,30 +145,33 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, classes, class_vectors, solve
+        X, y, classes, class_vectors, sample_weight, solve
             As for :class:`jcmspl.JCMSPL`.
 
         Returns
         -------
         self
         """
+        self._template()._require_weights_known("partial_fit")
         if hasattr(self, "best_estimator_"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                self.best_estimator_.partial_fit(X, y, classes, class_vectors=class_vectors, solve=solve)
+                self.best_estimator_.partial_fit(
+                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, solve=solve
+                )
             return self
         if classes is not None:
             declared = set(as_label_list(classes, "classes"))
             strangers = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
             if strangers:
                 raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
-        self.fit(X, y, class_vectors=class_vectors)
+        self.fit(X, y, class_vectors=class_vectors, sample_weight=sample_weight)
         return self
 
     @if_it_transforms
-    def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then project the same samples into the concept space."""
-        return self.fit(X, y, class_vectors=class_vectors).transform(X)
+        return self.fit(X, y, class_vectors=class_vectors, sample_weight=sample_weight).transform(X)
 
     @if_it_transforms
     def set_output(self, *, transform: Any = None) -> Self:
@@ -260,6 +277,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         template = self._template()
+        if "class_weight" in self._axes():
+            raise ValueError("class_weight cannot be tuned, for all settings share sums of weighted samples: fix it")
         for name, values in self._axes().items():
             for value in as_values(values, name):
                 clone(template).set_params(**{name: value})._check_parameters()
@@ -274,15 +293,15 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             as_count(self.n_jobs, "n_jobs")
 
     def _choose(
-        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
+        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None, weights: Float64Array | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         """Set the results of the search; return the model that was chosen, and the statistics to fit it to."""
         template, axes = self._template(), self._axes()
-        classes = sorted_labels(dict.fromkeys(labels))
+        classes = sorted_labels(present(labels, weights))
         if table is None or len(classes) < 4:
-            return self._choose_blindly(X, labels, table)
+            return self._choose_blindly(X, labels, table, weights)
         folds, n_splits = self._folds(len(classes))
-        data = FoldedData(X, labels, table, folds, n_splits)
+        data = FoldedData(X, labels, table, folds, n_splits, weights)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = Search(template, axes, data, self)
@@ -301,7 +320,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         return chosen, data.total(chosen.feature_normalisation)
 
     def _choose_blindly(
-        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None
+        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None, weights: Float64Array | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warn_user(
@@ -317,7 +336,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
         self.cv_results_ = {"params": [dict(self.best_params_)]}
         chosen = template.set_params(**self.best_params_)
-        return chosen, chosen._collector(table).add_array(X, labels).result()
+        return chosen, chosen._collector(table).add_array(X, labels, weights).result()
 
     def _folds(self, n_classes: int) -> tuple[list[IntArray], int]:
         """Return the classes that each fold holds out, two at least, and the number of folds of a repeat."""

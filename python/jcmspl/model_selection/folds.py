@@ -18,6 +18,7 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.data.weights import present
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
@@ -44,15 +45,26 @@ class FoldedData:
         other and hold out each class once.
     n_splits : int
         The number of folds of a repeat.
+    weights : ndarray of shape (n,) or None
+        How often each sample counts; None: once.
     """
 
     def __init__(
-        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable, folds: Sequence[IntArray], n_splits: int
+        self,
+        X: npt.NDArray[Any],
+        labels: list[Label],
+        table: ClassTable,
+        folds: Sequence[IntArray],
+        n_splits: int,
+        weights: Float64Array | None = None,
     ) -> None:
         self.X = X
-        self.classes = sorted_labels(dict.fromkeys(labels))
+        self.classes = sorted_labels(present(labels, weights))
         number = {label: i for i, label in enumerate(self.classes)}
-        self.codes: IntArray = np.fromiter((number[label] for label in labels), dtype=np.int64, count=len(labels))
+        self.codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
+        self._weights = weights
+        if weights is not None:
+            self.codes[weights == 0] = -1  # of no class, and so not looked at
         self.vectors = table.select(self.classes, "y").vectors
         self.held_out = list(folds)
         self._n_splits = n_splits
@@ -77,7 +89,7 @@ class FoldedData:
         n, m = self.X.shape
         steps = {name: parse_feature_normalisation(name) for name in normalisations}
         undecided = any(each.power is None for each in steps.values())
-        power = undecided and is_without_negatives(self.X)
+        power = undecided and is_without_negatives(self.X, self._weights)
         self._scalings = {name: each.scaling(power) for name, each in steps.items()}
         for scaling in sorted(set(self._scalings.values())):
             options = scaling._asdict()
@@ -85,11 +97,14 @@ class FoldedData:
         with Progress("reading", n, "samples", enabled=progress) as line:
             for first in range(0, n, _ROWS):
                 block, codes = np.asarray(self.X[first : first + _ROWS]), self.codes[first : first + _ROWS]
-                require_finite(block, "X", first_row=first)
+                weights = None if self._weights is None else self._weights[first : first + _ROWS]
+                counted = block if weights is None else np.where(codes[:, None] < 0, 0, block)
+                require_finite(counted, "X", first_row=first)
                 for number, classes in enumerate(self.held_out):
                     own = np.isin(codes, classes)
+                    of_own = None if weights is None else weights[own]
                     for parts in self._parts.values():
-                        parts[number].update(block[own], codes[own])
+                        parts[number].update(block[own], codes[own], sample_weight=of_own)
                 line.update(first + len(block))
 
     def total(self, normalisation: str) -> LabelledStatistics:
@@ -114,19 +129,21 @@ class FoldedData:
         if model.NEEDS != "samples":
             return None
         rows = np.flatnonzero(np.isin(self.codes, kept))
-        return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]))
+        weights = None if self._weights is None else self._weights[rows]
+        return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]), weights)
 
     def accuracies(self, fold: int, recognisers: Sequence[Recogniser]) -> Float64Array:
         """Return the mean accuracy over held-out classes of each of the recognisers, whose candidates these are."""
         held_out = self.held_out[fold]
         rows = np.flatnonzero(np.isin(self.codes, held_out))
         targets = np.searchsorted(held_out, self.codes[rows])
+        weights = np.ones(len(rows)) if self._weights is None else self._weights[rows]
         hits = np.zeros((len(held_out), len(recognisers)))
         for block, chosen in _choices(self.X, rows, recognisers):
             right = chosen == targets[block][:, None]
-            # a product with one-hot rows: sums over the samples of each class
-            hits += (targets[block] == np.arange(len(held_out))[:, None]).astype(np.float64) @ right
-        return np.asarray((hits / np.bincount(targets)[:, None]).mean(axis=0))
+            # a product with rows of weights: sums over the samples of each class
+            hits += np.where(targets[block] == np.arange(len(held_out))[:, None], weights[block], 0.0) @ right
+        return np.asarray((hits / np.bincount(targets, weights)[:, None]).mean(axis=0))
 
 
 @dataclass(frozen=True)

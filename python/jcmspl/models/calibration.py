@@ -22,6 +22,7 @@ from jcmspl.data.class_folds import ClassKFold, held_out_rows
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
+from jcmspl.data.weights import weights_of
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 
@@ -203,7 +204,8 @@ def _curves_of_folds(
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in labels])
     training = [np.flatnonzero((fold == number) & ~testing) for number in range(len(folds))]
-    parts = [_statistics_of(model, X, labels, rows) for rows in training]
+    weights = model._weights_of(labels, None)
+    parts = [_statistics_of(model, X, labels, rows, weights) for rows in training]
     table = model.class_table_.select(fold_of)
     curves = []
     for number in range(len(folds)):
@@ -211,7 +213,8 @@ def _curves_of_folds(
         twin = model._for_other_classes()
         rows = None
         if model.NEEDS == "samples":
-            rows = LabelledRows.of(X, labels, total.labels, np.flatnonzero((fold != number) & ~testing))
+            others = np.flatnonzero((fold != number) & ~testing)
+            rows = LabelledRows.of(X, labels, total.labels, others, weights)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             twin._learn(total, table, {}, rows)
@@ -222,10 +225,15 @@ def _curves_of_folds(
 
 
 def _statistics_of(
-    model: ZeroShotClassifier, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
+    model: ZeroShotClassifier,
+    X: npt.NDArray[Any],
+    labels: list[Label],
+    rows: IntArray,
+    weights: Float64Array | None,
 ) -> LabelledStatistics:
     collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
-    collector.add_chunks(_chunks(X, labels, rows), lambda block: block)
+    by_class = None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
+    collector.add_chunks(_chunks(X, labels, rows), lambda block: block, lambda own, _: weights_of(own, None, by_class))
     return collector.result()
 
 

@@ -63,8 +63,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
 
     # With metadata routing enabled: class vectors belong to fit and to the predictions they are given for. The score of
     # a fold in cross-validation is not to take them for its candidates.
-    __metadata_request__fit: ClassVar = {"class_vectors": True}
-    __metadata_request__partial_fit: ClassVar = {"class_vectors": True}
+    __metadata_request__fit: ClassVar = {"class_vectors": True, "sample_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"class_vectors": True, "sample_weight": True}
     __metadata_request__predict: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}

@@ -77,6 +77,9 @@ class JCMSPL(Bilinear):
         class vectors are attributes.
     kernel_width : float, default 1
         The w of "rbf", in units of the median distance of the training classes' vectors.
+    class_weight : None, "balanced" or dict of label -> weight, default None
+        How often each sample of a class counts, times its sample_weight; classes that are not named weigh 1.
+        "balanced" is n_samples / (n_classes * count), and takes all labels at once: not for chunks and partial_fit.
     seen_bias : float, default 0
         What is taken off the scores of training classes where other classes are candidates too (generalized
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
-from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.data.weights import BALANCED, check_class_weight, weights_of
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
@@ -69,10 +70,13 @@ class Learner(Fitted, BaseEstimator):
     whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
     class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
     kernel_width: float = field(default=1.0, metadata=POSITIVE)
+    class_weight: Any = field(default=None, metadata=checked_by(check_class_weight))
     progress: bool = field(default=True, metadata=FLAG)
 
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
     NEEDS: ClassVar[str] = "statistics"
+    #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
+    READS_WEIGHTS: ClassVar[bool] = False
     #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
     ARRAYS: ClassVar[dict[str, Shape]] = {}
 
@@ -94,13 +98,14 @@ class Learner(Fitted, BaseEstimator):
         """Warn if the fit is not all that it should be."""
 
     @changes
-    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:
         """Learn from labelled samples.
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features), or iterable of (X, y) chunks
-            Arrays of any layout, memory maps and DataFrames; float32 is not converted. Chunks are read one at a time.
+        X : array_like of shape (n_samples, n_features), or iterable of chunks
+            Arrays of any layout, memory maps and DataFrames; float32 is not converted. Chunks, (X, y) or
+            (X, y, sample_weight), are read one at a time.
         y : array_like of shape (n_samples,)
             The label of each sample; None if X gives chunks.
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
@@ -108,6 +113,9 @@ class Learner(Fitted, BaseEstimator):
             index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
             pass a ClassTable: scikit-learn cuts the other forms up when they are as long as X. By default each class
             gets a dimension of its own, which makes this a plain supervised classifier.
+        sample_weight : array_like of shape (n_samples,), optional
+            How often each sample counts. What weighs 0 is as if it were not there: a class without anything else is
+            not one of the training classes.
 
         Returns
         -------
@@ -119,16 +127,24 @@ class Learner(Fitted, BaseEstimator):
         rows = None
         if self.NEEDS == "samples":
             samples, labels = rereadable_samples(self, X, y)
-            collected = self._collector(table).add_array(samples, labels).result()
-            rows = LabelledRows.of(samples, labels, collected.labels)
+            weights = self._weights_of(labels, sample_weight)
+            collected = self._collector(table).add_array(samples, labels, weights).result()
+            rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
         else:
-            collected = self._read(X, y, self._collector(table), reset=True)
+            collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
         self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
         return self
 
     @changes
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, *, class_vectors: Any = None, solve: bool = True
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        *,
+        class_vectors: Any = None,
+        sample_weight: Any = None,
+        solve: bool = True,
     ) -> Self:
         """Learn from further samples; the result is that of one fit to all samples so far.
 
@@ -140,6 +156,8 @@ class Learner(Fitted, BaseEstimator):
             Labels that may occur, now and in later calls; others in y are then refused. Classes may also just arrive.
         class_vectors : optional
             As for fit; only classes without a vector so far need one.
+        sample_weight : optional
+            As for fit.
         solve : bool, default True
             False: only take the samples in; the model stays as it was until a later call. Saves time when there are
             many chunks. There is nothing to solve before two classes have samples.
@@ -150,6 +168,7 @@ class Learner(Fitted, BaseEstimator):
         """
         self._require_statistics_enough("partial_fit")
         self._check_parameters()
+        self._require_weights_known("partial_fit")
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None and hasattr(self, "arrays_"):
             raise ValueError(
@@ -165,7 +184,7 @@ class Learner(Fitted, BaseEstimator):
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
         started = time.perf_counter()
         collector = self._collector(table, so_far, declared)
-        new = self._read(X, y, collector, reset=so_far is None)
+        new = self._read(X, y, sample_weight, collector, reset=so_far is None)
         self._declared = declared
         if solve:
             total = new if so_far is None else so_far + new
@@ -206,6 +225,11 @@ class Learner(Fitted, BaseEstimator):
                 f"classes must be {statistics.n_classes} different labels, one for each class of the statistics"
             )
         self._check_parameters()
+        if self.class_weight is not None:
+            raise ValueError(
+                "class_weight does not apply to statistics, in which all classes are summed up already: give weights "
+                "to Statistics.update(..., sample_weight=...), and leave class_weight out"
+            )
         table = None if class_vectors is None else ClassTable.of(class_vectors)
         collected = LabelledStatistics.with_samples(statistics, labels)
         if table is not None:
@@ -289,6 +313,23 @@ class Learner(Fitted, BaseEstimator):
                 "use fit with all samples"
             )
 
+    def _require_weights_known(self, what: str) -> None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={BALANCED!r} takes all labels at once, so it is not supported with {what}: pass a dict "
+                "of label -> weight, such as n_samples / (n_classes * count)"
+            )
+
+    def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
+        """Return what samples weigh to this model; None if each counts once."""
+        weights = weights_of(labels, sample_weight, self.class_weight)
+        if weights is not None and self.NEEDS == "samples" and not self.READS_WEIGHTS:
+            raise ValueError(
+                f"{type(self).__name__} cannot weigh samples: leave sample_weight and class_weight out, and repeat "
+                "samples that are to count more than once"
+            )
+        return weights
+
     def _checked(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
         return checked_samples(self, X, reset=reset, least=least)
 
@@ -310,21 +351,28 @@ class Learner(Fitted, BaseEstimator):
         collector = Collector(table, unit_rows, power, progress=bool(self.progress), declared=declared)
         return collector if so_far is None else collector.going_on_from(so_far)
 
-    def _read(self, X: Any, y: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
+    def _read(self, X: Any, y: Any, sample_weight: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""
         chunked = gives_chunks(X)
         if y is None and chunked:
+            self._require_weights_known("chunks of samples")
+            if sample_weight is not None:
+                raise TypeError("each chunk brings its weights, (X, y, sample_weight): leave sample_weight out")
             first = [reset]
 
             def validate(chunk: Any) -> npt.NDArray[Any]:
                 return self._checked(chunk, reset=bool(first) and first.pop(), least=0)
 
-            collector.add_chunks(X, validate)
+            collector.add_chunks(X, validate, self._weights_of)
         else:
             if chunked and y is not None and not isinstance(X, (list, tuple)):
                 raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
             self._require_labels(y)
-            collector.add_array(self._checked(X, reset=reset), y)
+            samples, weights = self._checked(X, reset=reset), None
+            if sample_weight is not None or self.class_weight is not None:
+                y = as_targets(y)
+                weights = self._weights_of(y, sample_weight)
+            collector.add_array(samples, y, weights)
         return collector.result()
 
     def _table_so_far(self, class_vectors: Any, so_far: LabelledStatistics | None) -> ClassTable | None:

@@ -5,11 +5,13 @@ Nothing is believed before it is checked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS
@@ -17,13 +19,13 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import Label, label_array, sorted_labels
+from jcmspl.data.labels import Label, as_label_list, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
-from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.names import KERNELS
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
@@ -99,7 +101,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     sampled: list[Label] = []
     if statistics:
         raw = model.statistics_
-        arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
+        arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": _whole_if_possible(raw.counts)}
         sampled = model._collected.labels if model._collected else []  # more than classes_, if some are not solved for
     names = getattr(model, "feature_names_in_", None)
     content = {
@@ -169,6 +171,8 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     content, arrays = archive.content, archive.arrays
     model_class = _model_class(content["model"])
     parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
+    if parameters.get("class_weight") is not None:
+        parameters["class_weight"] = _class_weight(parameters["class_weight"])
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(
@@ -271,8 +275,24 @@ def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scali
     return LabelledStatistics(labels, statistics)
 
 
+def _whole_if_possible(counts: Float64Array) -> npt.NDArray[Any]:
+    """Return numbers of samples as integers, which all versions read; sums of weights as they are."""
+    whole = np.all((counts == np.floor(counts)) & (counts < 2**53))
+    return counts.astype(np.int64) if whole else counts
+
+
+def _class_weight(stored: Any) -> Any:
+    """Return a class_weight from what _plain made of it."""
+    if isinstance(stored, str):
+        return stored
+    return {_decoded(item): as_number(weight, "class_weight") for item, weight in stored}
+
+
 def _plain(value: Any, name: str) -> Any:
     """Return a parameter as JSON has it."""
+    if name == "class_weight" and isinstance(value, Mapping):
+        items = as_label_list(list(value), name)
+        return [[_encoded(label), float(value[label])] for label in items]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (str, int, float, bool)):

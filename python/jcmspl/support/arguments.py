@@ -16,6 +16,9 @@ IntArray = npt.NDArray[np.int64]
 
 # Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
+# What a sample may weigh, if it weighs anything: sums of weights, and squares of these, stay far from the ends of
+# what float64 holds.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
 def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) -> None:
@@ -112,6 +115,23 @@ def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = 
             "(files of this field often count from 1)"
         )
     return np.ascontiguousarray(labels, dtype=np.int64)
+
+
+def as_sample_weights(value: npt.ArrayLike, n_samples: int, name: str = "sample_weight") -> Float64Array:
+    """Return weights, one for each sample: zero, or a number whose products with sums of squares are safe."""
+    weights = as_real_array(value, name, ndim=1)
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"{name} must have one number for each of the {n_samples} samples, but its shape is {weights.shape}"
+        )
+    good = (weights == 0) | ((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT))  # not so NaN
+    if not good.all():
+        first = int(np.argmin(good))
+        raise ValueError(
+            f"{name} must be 0 or a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, but that of sample {first} is "
+            f"{weights[first]}"
+        )
+    return np.ascontiguousarray(weights, dtype=np.float64)
 
 
 def as_count(value: Any, name: str, minimum: int = 1, maximum: int = 2**31 - 1) -> int:

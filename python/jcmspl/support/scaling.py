@@ -20,8 +20,13 @@ def signed_root(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.asarray(np.copysign(np.sqrt(np.abs(values)), values))
 
 
-def is_without_negatives(X: Any) -> bool:
-    """Whether no feature is negative: of all samples if they are in memory, else of a first block of them."""
+def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
+    """Whether no feature is negative: of all samples if they are in memory, else of a first block of them.
+
+    Samples that weigh nothing are not looked at.
+    """
     in_memory = isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
     block = np.asarray(X if in_memory else X[:4096])
+    if weights is not None:
+        block = block[weights[: len(block)] > 0]
     return bool(block.size) and not bool((block < 0).any())

@@ -34,7 +34,11 @@ struct BadValue : std::domain_error {
 // themselves stay below its square.
 constexpr double largest_value = 1e145;
 
-// Throws BadValue for the first sample with a value that is NaN or beyond the limit.
+// Throws BadValue if a sample has a value that is NaN or beyond the limit.
+template <class T>
+void check_row(const Samples<T>& samples, Index row, double limit);
+
+// The same for the first such sample.
 template <class T>
 void check_values(const Samples<T>& samples, double limit);
 

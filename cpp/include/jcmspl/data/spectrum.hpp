@@ -45,7 +45,7 @@ struct Spectrum {
   Index n_negative;         // coordinates whose products are subtracted
   MatrixD semantic_target;  // (Vy'Y)' in coordinates      s x q
   MatrixD vectors;          // Vy'Yc                       q x c
-  VectorD counts;           // samples of each class       c
+  VectorD counts;           // weight of each class        c
   double visual_trace, semantic_trace;
   double visual_seconds, semantic_seconds;
 };

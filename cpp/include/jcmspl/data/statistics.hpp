@@ -11,14 +11,16 @@ class Statistics {
 public:
   Statistics(Index n_features, Index n_classes);
 
-  // The statistics of one chunk.
+  // The statistics of one chunk. A sample with a weight counts as if it were there so many times; one that weighs 0 is
+  // not looked at. Weights are finite and not negative.
   template <class T>
   static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
-                       const Poll& poll);
+                       const Poll& poll, const double* weights = nullptr);
 
   // Adds a chunk; all of it or, when it throws, nothing.
   template <class T>
-  void update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll);
+  void update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
+              const double* weights = nullptr);
 
   void add(Statistics&& other);
   // Removes samples: other must be the statistics of some of these.
@@ -34,13 +36,15 @@ public:
 
   MatrixD gram_lower;  // G = XX', its lower triangle; the upper one is zero   m x m
   MatrixD class_sums;  // M = XL                                               m x c
-  Counts counts;       // N, samples of each class                             c
+  VectorD counts;      // N, the weight of the samples of each class           c
 
 private:
   void accumulate(const ConstView<double>& block, const std::int64_t* labels);
+  void accumulate_weighted(View<double> block, const std::int64_t* labels, const double* weights);
   void add_class_sums(const ConstView<double>& block, const std::int64_t* labels);
   template <class T>
-  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll);
+  void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
+                        const double* weights);
   void check_same_shape(const Statistics& other) const;
 };
 

@@ -26,7 +26,6 @@ using ConstView = Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>;
 
 using MatrixD = Matrix<double>;
 using VectorD = Vector<double>;
-using Counts = Vector<std::int64_t>;
 
 template <class Derived>
 View<typename Derived::Scalar> view(Eigen::MatrixBase<Derived>& a) {

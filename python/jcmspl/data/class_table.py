@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.sources import Sources, check_source_shares, checked_sources, share_roots
 from jcmspl.report.notebook import table as html_table
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
+from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted
 
 
@@ -27,6 +30,9 @@ class ClassTable:
     vectors : array_like of shape (n_classes, n_attributes)
     attributes : sequence of str, optional
         The names of the dimensions of the vectors.
+    sources : sequence of (str, int), optional
+        What the vectors were joined of: the name of each source and the number of its dimensions. :meth:`joined` makes
+        such tables.
 
     Attributes
     ----------
@@ -34,6 +40,7 @@ class ClassTable:
     vectors : ndarray of shape (n_classes, n_attributes)
         float64, read-only.
     attributes : tuple of str or None
+    sources : tuple of (str, int) or None
 
     Examples
     --------
@@ -47,7 +54,13 @@ class ClassTable:
     ClassTable of 2 classes x 2 attributes: 'zebra', 'horse'
     """
 
-    def __init__(self, labels: Any, vectors: npt.ArrayLike, attributes: Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        labels: Any,
+        vectors: npt.ArrayLike,
+        attributes: Iterable[str] | None = None,
+        sources: Iterable[tuple[str, int]] | None = None,
+    ) -> None:
         values = as_label_list(labels, "labels")
         matrix = np.array(as_real_array(vectors, "class_vectors"), dtype=np.float64, order="C")
         if len(matrix) != len(values):
@@ -68,6 +81,7 @@ class ClassTable:
         self.attributes = None if attributes is None else tuple(str(name) for name in attributes)
         if self.attributes is not None and len(self.attributes) != matrix.shape[1]:
             raise ValueError(f"there are {len(self.attributes)} names for {matrix.shape[1]} attributes")
+        self.sources = checked_sources(sources, matrix.shape[1])
 
     @classmethod
     def of(cls, value: Any) -> ClassTable:
@@ -98,6 +112,38 @@ class ClassTable:
         names = list(labels)
         return cls(names, np.eye(len(names)))
 
+    @classmethod
+    def joined(cls, *tables: Any, shares: Sequence[float] | None = None, **named: Any) -> ClassTable:
+        """Set class vectors of several sources side by side, such as attributes and text embeddings.
+
+        The vectors of each source are scaled to length one (those of zeros stay), and then by the root of its share: so
+        much it counts for in inner products, whatever its units and the number of its dimensions. The parameter
+        ``source_shares`` of all models changes the shares of a joined table.
+
+        Parameters
+        ----------
+        *tables, **named : two or more of what :meth:`of` takes, with names of classes
+            All must have the same classes, in any order; that of the first is kept. Attributes are named after their
+            sources, as "text: attribute 3"; a source that is not named has its number.
+        shares : sequence of float, optional
+            A number of at least 0 for each source; by default equal ones. Only their ratios matter.
+
+        Examples
+        --------
+        >>> from jcmspl import ClassTable
+        >>> look = {"zebra": [1, 1], "horse": [0, 1]}
+        >>> text = {"horse": [0.1, 0.2, 0.7], "zebra": [0.3, 0.3, 0.2]}
+        >>> ClassTable.joined(look=look, text=text).sources
+        (('look', 2), ('text', 3))
+        """
+        sources = _by_name(tables, named)
+        check_source_shares(shares, "shares")
+        roots = share_roots([1.0] * len(sources) if shares is None else shares, list(sources), "shares")
+        labels = _common_labels(sources)
+        parts = [root * unit_length(t.select(labels).vectors) for root, t in zip(roots, sources.values(), strict=True)]
+        attributes = chain.from_iterable(_prefixed(name, t.attribute_names) for name, t in sources.items())
+        return cls(labels, np.hstack(parts), attributes, [(name, t.n_attributes) for name, t in sources.items()])
+
     @property
     def n_classes(self) -> int:
         """The number of classes."""
@@ -111,7 +157,7 @@ class ClassTable:
     @property
     def attribute_names(self) -> tuple[str, ...]:
         """The names of the attributes, made up where none were given."""
-        return self.attributes or tuple(f"attribute {i}" for i in range(self.n_attributes))
+        return self.attributes or _numbered_names(self.n_attributes)
 
     def __contains__(self, label: Label) -> bool:
         return label in self._position
@@ -160,7 +206,7 @@ class ClassTable:
     def select(self, labels: Iterable[Label], name: str = "the labels") -> ClassTable:
         """Return a table of the given classes, in the given order."""
         wanted = list(labels)
-        return ClassTable(wanted, self.vectors[self.positions(wanted, name)], self.attributes)
+        return ClassTable(wanted, self.vectors[self.positions(wanted, name)], self.attributes, self.sources)
 
     def others(self, labels: Iterable[Label]) -> list[Label]:
         """Return the other classes, in their order."""
@@ -177,15 +223,21 @@ class ClassTable:
         other = other.aligned_with(self)
         rest = self.others(other)
         vectors = np.vstack([self.vectors[self.positions(rest)], other.vectors])
-        return ClassTable([*rest, *other], vectors, self.attributes or other.attributes)
+        attributes, sources = self.attributes or other.attributes, self.sources or other.sources
+        return ClassTable([*rest, *other], vectors, attributes, sources)
 
     def aligned_with(self, other: ClassTable) -> ClassTable:
-        """Return this table with its attributes in the order of the other's; other attributes are refused."""
+        """Return this table with its attributes in the order of the other's; other attributes are refused.
+
+        So are other sources. A table without any is taken for one that was joined like the other.
+        """
         if other.n_attributes != self.n_attributes:
             raise ValueError(
                 f"the class vectors given have {self.n_attributes} attributes, but those of the model have "
                 f"{other.n_attributes}"
             )
+        if self.sources and other.sources and (self.sources, self.attributes) != (other.sources, other.attributes):
+            return self._aligned_by_source(other, self.sources, other.sources)
         if not self.attributes or not other.attributes or self.attributes == other.attributes:
             return self
         position = {name: i for i, name in enumerate(self.attributes)}
@@ -196,18 +248,40 @@ class ClassTable:
                 f"{some([name for name in other.attributes if name not in position])}"
             )
         order = [position[name] for name in other.attributes]
-        return ClassTable(list(self), self.vectors[:, order], other.attributes)
+        return ClassTable(list(self), self.vectors[:, order], other.attributes, other.sources)
+
+    def _aligned_by_source(self, other: ClassTable, own: Sources, wanted: Sources) -> ClassTable:
+        if sorted(own) != sorted(wanted):
+            raise ValueError(
+                f"the class vectors given were joined of other sources than those of the model: {_shown(own)} in place "
+                f"of {_shown(wanted)}"
+            )
+        mine, theirs = self._parts(own), other._parts(wanted)
+        parts = [mine[name].aligned_with(part).vectors for name, part in theirs.items()]
+        return ClassTable(list(self), np.hstack(parts), other.attributes, wanted)
+
+    def _parts(self, sources: Sources) -> dict[str, ClassTable]:
+        """Return what was joined, each source as a table; its attributes have names unless these were made up."""
+        parts, first = {}, 0
+        for name, width in sources:
+            columns = slice(first, first + width)
+            names = None if self.attributes is None else self.attributes[columns]
+            if names == _prefixed(name, _numbered_names(width)):
+                names = None
+            parts[name] = ClassTable(list(self), self.vectors[:, columns], names)
+            first += width
+        return parts
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClassTable):
             return NotImplemented
         same_names = list(self) == list(other) and self.attributes == other.attributes
-        return same_names and np.array_equal(self.vectors, other.vectors)
+        return same_names and self.sources == other.sources and np.array_equal(self.vectors, other.vectors)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ClassTable, (list(self), np.array(self.vectors), self.attributes)
+        return ClassTable, (list(self), np.array(self.vectors), self.attributes, self.sources)
 
     def __repr__(self) -> str:
         return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
@@ -217,6 +291,45 @@ class ClassTable:
         rows = [[label, *(f"{value:.3g}" for value in vector[:8])] for label, vector in some_rows]
         caption = f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes"
         return html_table(caption, ["class", *self.attribute_names[:8]], rows)
+
+
+def _numbered_names(n_attributes: int) -> tuple[str, ...]:
+    return tuple(f"attribute {i}" for i in range(n_attributes))
+
+
+def _prefixed(source: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{source}: {name}" for name in names)
+
+
+def _by_name(tables: Sequence[Any], named: Mapping[str, Any]) -> dict[str, ClassTable]:
+    """Return sources as tables, those without a name by their number."""
+    given = {**{str(number): table for number, table in enumerate(tables, start=1)}, **named}
+    if len(given) < 2 or len(given) < len(tables) + len(named):
+        raise ValueError("ClassTable.joined needs two sources at least, with different names")
+    for name, value in given.items():
+        if not (isinstance(value, (ClassTable, Mapping)) or hasattr(value, "columns")):
+            raise TypeError(
+                f"the source {quoted(name)} must name its classes, for sources are matched by name: pass a dict, a "
+                "DataFrame or a ClassTable"
+            )
+    return {name: ClassTable.of(value) for name, value in given.items()}
+
+
+def _common_labels(sources: Mapping[str, ClassTable]) -> list[Label]:
+    """Return the classes that all sources must have."""
+    labels = list(dict.fromkeys(label for table in sources.values() for label in table))
+    for name, table in sources.items():
+        missing = [label for label in labels if label not in table]
+        if missing:
+            raise ValueError(
+                f"the source {quoted(name)} has no class vectors for {len(missing)} of the {len(labels)} classes of "
+                f"all sources: {some(missing)}{table._why(missing)}"
+            )
+    return labels
+
+
+def _shown(sources: Sources) -> str:
+    return ", ".join(f"{quoted(name)} ({width} attributes)" for name, width in sources)
 
 
 def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:

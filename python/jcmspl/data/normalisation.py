@@ -20,7 +20,7 @@ from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
 from jcmspl.support.names import POWERS
-from jcmspl.support.scaling import Scaling, signed_root
+from jcmspl.support.scaling import Scaling, signed_root, unit_length
 from jcmspl.support.warn import warn_user
 
 # Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
@@ -106,6 +106,7 @@ class Normalisation:
     scale: Float64Array
     whitening: Float64Array | None = None
     kernel: ClassKernel | None = None  # of class vectors
+    columns: Float64Array | None = None  # of class vectors: what their columns are multiplied by, before all else
 
     @property
     def unit_rows(self) -> bool:
@@ -148,18 +149,25 @@ class Normalisation:
 
     @classmethod
     def from_rows(
-        cls, name: str, rows: npt.ArrayLike, class_kernel: str = "linear", kernel_width: float = 1.0
+        cls,
+        name: str,
+        rows: npt.ArrayLike,
+        class_kernel: str = "linear",
+        kernel_width: float = 1.0,
+        columns: Float64Array | None = None,
     ) -> Normalisation:
         """Fit to the rows of a small matrix, such as the class vectors of the seen classes."""
         unit_rows, step = parse_normalisation(name, "class_normalisation")
-        matrix = np.asarray(rows, dtype=np.float64)
+        given = np.asarray(rows, dtype=np.float64)
+        matrix = given if columns is None else given * columns
         if unit_rows:
-            matrix = _unit(matrix)
+            matrix = unit_length(matrix)
         mean, squares = matrix.mean(axis=0), np.mean(matrix**2, axis=0)
-        plain = cls(name.replace(" ", ""), Scaling(unit_rows), *_column_step(step, mean, squares, len(matrix)))
+        steps = _column_step(step, mean, squares, len(matrix))
+        plain = cls(name.replace(" ", ""), Scaling(unit_rows), *steps, columns=columns)
         if class_kernel == "linear":
             return plain
-        return replace(plain, kernel=ClassKernel.fitted(class_kernel, kernel_width, plain.of_rows(matrix)))
+        return replace(plain, kernel=ClassKernel.fitted(class_kernel, kernel_width, plain.of_rows(given)))
 
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
@@ -182,8 +190,9 @@ class Normalisation:
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""
-        roots = signed_root(rows) if self.scaling.power else rows
-        matrix = _unit(roots) if self.scaling.unit_rows else roots
+        scaled = rows if self.columns is None else rows * self.columns.astype(rows.dtype)
+        roots = signed_root(scaled) if self.scaling.power else scaled
+        matrix = unit_length(roots) if self.scaling.unit_rows else roots
         shift = self.shift.astype(rows.dtype)
         moved = matrix - shift
         # What is left of a row that is the mean is rounding, which cosines would take for a direction.
@@ -194,11 +203,17 @@ class Normalisation:
         return moved if self.whitening is None else np.asarray(moved @ self.whitening.T.astype(rows.dtype))
 
     def undone(self, rows: npt.NDArray[Any]) -> FloatArray:
-        """Return rows in the units of the data; of unit length (about) where samples were scaled."""
+        """Return rows in the units of the data; of unit length (about) where samples were scaled.
+
+        Columns that were multiplied by zero stay zero.
+        """
         if self.kernel is not None:
             raise ValueError(f"class vectors cannot be had back from class_kernel={self.kernel.name!r}: use 'linear'")
         plain = rows if self.whitening is None else whitening.undone(self.whitening, rows).astype(rows.dtype)
-        return np.asarray(plain * self.scale.astype(rows.dtype) + self.shift.astype(rows.dtype))
+        moved = np.asarray(plain * self.scale.astype(rows.dtype) + self.shift.astype(rows.dtype))
+        if self.columns is None:
+            return moved
+        return np.asarray(moved / np.where(self.columns > 0, self.columns, np.inf).astype(rows.dtype))
 
     def folded(self, weights: Float64Array, bias: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return weights and bias that do to raw (or unit-length) samples what the given ones do to normalised ones."""
@@ -240,11 +255,3 @@ def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: float)
     if step == "zscore_unit":
         spread *= max(float(np.count_nonzero(varies)), 1.0) ** 0.5
     return mean, spread
-
-
-def _unit(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    # the largest value first: squares of huge or tiny values would overflow or vanish
-    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    scaled = rows / np.where(largest > 0, largest, 1).astype(rows.dtype)
-    length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.asarray(scaled / np.where(length > 0, length, 1).astype(rows.dtype))

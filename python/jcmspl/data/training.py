@@ -83,11 +83,12 @@ class TrainingData:
         whitening_shrinkage: float,
         class_kernel: str,
         kernel_width: float,
+        class_columns: Float64Array | None = None,
         rows: LabelledRows | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         features, statistics = Normalisation.of_training(feature_normalisation, raw, whitening_shrinkage)
-        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width)
+        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         return cls(statistics, classes.of_rows(vectors), features, classes, rows)
 
     @property

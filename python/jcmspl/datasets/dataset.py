@@ -163,7 +163,7 @@ class Dataset:
         own = [by_text.get(str(label), label) for label in labels]
         if own == labels or len(set(own)) != len(own):
             return self
-        classes = ClassTable(own, self.classes.vectors, self.classes.attributes)
+        classes = ClassTable(own, self.classes.vectors, self.classes.attributes, self.classes.sources)
         return replace(self, y=classes.labels[self.class_numbers], classes=classes)
 
     def describe(self) -> str:

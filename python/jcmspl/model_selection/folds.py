@@ -66,6 +66,7 @@ class FoldedData:
         if weights is not None:
             self.codes[weights == 0] = -1  # of no class, and so not looked at
         self.vectors = table.select(self.classes, "y").vectors
+        self._sources = table.sources
         self.held_out = list(folds)
         self._n_splits = n_splits
         self._parts: dict[Scaling, list[Statistics]] = {}
@@ -120,7 +121,8 @@ class FoldedData:
         # a sum and not a difference: that would cost digits
         parts = self._parts[self._scalings[model.feature_normalisation]]
         raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
-        training = TrainingData.of(raw, self.vectors[kept], *model._normalisations(), self._rows_of(kept, model))
+        normalisations, rows = model._normalisations(self._sources), self._rows_of(kept, model)
+        training = TrainingData.of(raw, self.vectors[kept], *normalisations, rows)
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, model._prepare(training), candidates)

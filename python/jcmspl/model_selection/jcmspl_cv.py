@@ -39,6 +39,8 @@ class JCMSPLCV(BaseClassSearch):
     class_kernel : str or sequence of str, default "linear"
     kernel_width : float or sequence of float, default 1
         Kernels of class vectors to try.
+    source_shares : tuple of float, None or sequence of them, default None
+        Shares of the sources of class vectors to try.
     cv : int or ClassKFold, optional
         The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
         default 5 folds, which are drawn five times if there are less than 20 classes.
@@ -127,6 +129,7 @@ class JCMSPLCV(BaseClassSearch):
     whitening_shrinkage: Any = JCMSPL.whitening_shrinkage
     class_kernel: Any = JCMSPL.class_kernel
     kernel_width: Any = JCMSPL.kernel_width
+    source_shares: Any = None
     init: str = "codes"
     max_iter: int = 35
     tol: float = JCMSPL.tol

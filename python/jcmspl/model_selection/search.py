@@ -28,7 +28,14 @@ from jcmspl.support.progress import Progress
 from jcmspl.support.threads import usable_cores
 from jcmspl.support.warn import warn_user
 
-NORMALISATION = ("feature_normalisation", "class_normalisation", "whitening_shrinkage", "class_kernel", "kernel_width")
+NORMALISATION = (
+    "feature_normalisation",
+    "class_normalisation",
+    "whitening_shrinkage",
+    "class_kernel",
+    "kernel_width",
+    "source_shares",
+)
 
 # Settings that are fitted before they are scored together, and the bytes that their weights may take. Ctrl-C while
 # they are scored loses them, and a memory map is read once for each such batch.
@@ -174,7 +181,8 @@ class Search:
         table: dict[str, Any] = {"params": params}
         for name in params[0]:
             column = np.empty(len(params), dtype=object)
-            column[:] = [setting[name] for setting in params]
+            for row, setting in enumerate(params):  # one by one, for a value may be a tuple
+                column[row] = setting[name]
             table[f"param_{name}"] = column
         table |= {f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])}
         table["mean_test_score"], table["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)

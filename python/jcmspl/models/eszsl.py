@@ -39,7 +39,7 @@ class ESZSL(Bilinear):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, x'Vs.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

@@ -19,7 +19,7 @@ class FPL(Bilinear):
     Parameters
     ----------
     space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
     """
 

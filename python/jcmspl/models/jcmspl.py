@@ -77,6 +77,9 @@ class JCMSPL(Bilinear):
         class vectors are attributes.
     kernel_width : float, default 1
         The w of "rbf", in units of the median distance of the training classes' vectors.
+    source_shares : tuple of float, optional
+        How much each source of class vectors that were joined (:meth:`ClassTable.joined`) counts for, in place of
+        equal shares: (3, 1) triples the first beside the second. None: as they were joined.
     class_weight : None, "balanced" or dict of label -> weight, default None
         How often each sample of a class counts, times its sample_weight; classes that are not named weigh 1.
         "balanced" is n_samples / (n_classes * count), and takes all labels at once: not for chunks and partial_fit.

@@ -16,6 +16,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.sources import Sources, check_source_shares, column_scale
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import BALANCED, check_class_weight, weights_of
 from jcmspl.models import registry
@@ -70,6 +71,7 @@ class Learner(Fitted, BaseEstimator):
     whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
     class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
     kernel_width: float = field(default=1.0, metadata=POSITIVE)
+    source_shares: Any = field(default=None, metadata=checked_by(check_source_shares))
     class_weight: Any = field(default=None, metadata=checked_by(check_class_weight))
     progress: bool = field(default=True, metadata=FLAG)
 
@@ -340,9 +342,10 @@ class Learner(Fitted, BaseEstimator):
                 "(only an iterator of (X, y) chunks comes without)"
             )
 
-    def _normalisations(self) -> tuple[str, str, float, str, float]:
-        kernel = self.class_kernel, self.kernel_width
-        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage, *kernel
+    def _normalisations(self, sources: Sources | None) -> tuple[str, str, float, str, float, Float64Array | None]:
+        """Return what is to be done to samples, and to class vectors of these sources."""
+        of_classes = self.class_kernel, self.kernel_width, column_scale(sources, self.source_shares)
+        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage, *of_classes
 
     def _collector(
         self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
@@ -410,7 +413,7 @@ class Learner(Fitted, BaseEstimator):
             )
         known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
+        training = TrainingData.of(raw, vectors, *self._normalisations(known.sources), rows)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)
         if table is not None:

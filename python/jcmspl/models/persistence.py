@@ -47,6 +47,7 @@ _COMMON: dict[str, Shape] = {
 }
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
+_COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
 _KERNEL = "kernel."
 _KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
 # Prefixes of the arrays of the method, and of parameters that are arrays.
@@ -93,6 +94,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
         if normalisation.whitening is not None:
             arrays[_WHITENING] = normalisation.whitening
+    if model.class_normalisation_.columns is not None:
+        arrays[_COLUMNS] = model.class_normalisation_.columns
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
         arrays |= {name: getattr(kernel, name.removeprefix(_KERNEL)) for name in _KERNEL_ARRAYS}
@@ -110,6 +113,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "labels": [_encoded(label) for label in model.class_table_],
         "n_seen": len(model.classes_),
         "attributes": model.class_table_.attributes,
+        "sources": model.class_table_.sources,
         "sampled_labels": [_encoded(label) for label in sampled],
         "one_hot": model._table is None,
         "feature_names": None if names is None else [str(name) for name in names],
@@ -159,7 +163,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, *_KERNEL_ARRAYS]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, *_KERNEL_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -173,6 +177,8 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
     if parameters.get("class_weight") is not None:
         parameters["class_weight"] = _class_weight(parameters["class_weight"])
+    if parameters.get("source_shares") is not None:
+        parameters["source_shares"] = tuple(parameters["source_shares"])
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(
@@ -190,12 +196,13 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     model.arrays_ = _with_prefix(arrays, _FITTED)
     dimensions = sizes["d"] if kernel is None else len(kernel.shift)
     check_arrays(model.arrays_, model.ARRAYS, {"m": sizes["m"], "d": dimensions, "c": sizes["c"]})
-    table = ClassTable(labels, arrays["class_vectors"], content["attributes"])
+    table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
     model.class_means_ = arrays["class_means"]
     model.feature_normalisation_ = _normalisation(content, arrays, "feature")
-    model.class_normalisation_ = replace(_normalisation(content, arrays, "class"), kernel=kernel)
+    columns = _columns(arrays, sizes["d"])
+    model.class_normalisation_ = replace(_normalisation(content, arrays, "class"), kernel=kernel, columns=columns)
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
@@ -252,6 +259,15 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
     return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
 
 
+def _columns(arrays: NamedArrays, n_attributes: int) -> Float64Array | None:
+    if _COLUMNS not in arrays:
+        return None
+    check_arrays({_COLUMNS: arrays[_COLUMNS]}, {_COLUMNS: ("d",)}, {"d": n_attributes})
+    if np.any(arrays[_COLUMNS] < 0):
+        raise ModelFileError(f"the array '{_COLUMNS}' holds values below 0")
+    return arrays[_COLUMNS]
+
+
 def _kernel(content: dict[str, Any], arrays: NamedArrays, n_attributes: int) -> ClassKernel | None:
     given = content.get("class_kernel")
     if given is None:
@@ -293,6 +309,8 @@ def _plain(value: Any, name: str) -> Any:
     if name == "class_weight" and isinstance(value, Mapping):
         items = as_label_list(list(value), name)
         return [[_encoded(label), float(value[label])] for label in items]
+    if name == "source_shares" and value is not None:
+        return [float(share) for share in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (str, int, float, bool)):

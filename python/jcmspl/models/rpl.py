@@ -24,7 +24,7 @@ class RPL(Bilinear):
     space : {"visual", "semantic", "concept"}, default "visual"
         Compare x with Vy, or V'x with y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes

@@ -20,6 +20,15 @@ def signed_root(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.asarray(np.copysign(np.sqrt(np.abs(values)), values))
 
 
+def unit_length(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return rows of length one; those of zeros stay as they are."""
+    # the largest value first: squares of huge or tiny values would overflow or vanish
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    scaled = rows / np.where(largest > 0, largest, 1).astype(rows.dtype)
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(scaled / np.where(length > 0, length, 1).astype(rows.dtype))
+
+
 def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
     """Whether no feature is negative: of all samples if they are in memory, else of a first block of them.
 

@@ -94,16 +94,21 @@ def statistics_round(seed):
     if unit_rows and rng.random() < 0.2:
         X = np.round(X / np.abs(X).max(initial=1) * 9).astype(np.float64) * 1e-312
     cuts = np.sort(rng.integers(0, n + 1, rng.integers(0, 4)))
+    weights = 10.0 ** rng.uniform(-3, 3, n) * (rng.random(n) < 0.9) if rng.random() < 0.5 else None
     total = Statistics(m, c, unit_rows=unit_rows)
     for rows in np.split(np.arange(n), cuts):
-        part = Statistics(m, c, unit_rows=unit_rows).update(X[rows], labels[rows])
-        total = total + part if rng.random() < 0.5 else total.update(X[rows], labels[rows])
+        how = {"sample_weight": None if weights is None else weights[rows]}
+        part = Statistics(m, c, unit_rows=unit_rows).update(X[rows], labels[rows], **how)
+        total = total + part if rng.random() < 0.5 else total.update(X[rows], labels[rows], **how)
     x = unit(X.astype(WIDE)) if unit_rows else X.astype(WIDE)
-    hot = np.eye(c, dtype=WIDE)[labels]
+    w = np.ones(n, dtype=WIDE) if weights is None else weights.astype(WIDE)
+    hot = np.eye(c, dtype=WIDE)[labels] * w[:, None]
     allowed = (n + m + 8) * 2.0**-52
-    assert (np.abs(total.gram - x.T @ x) <= allowed * (np.abs(x).T @ np.abs(x)) + 1e-300).all(), "Gram matrix"
+    sizes = np.abs(x).T @ (np.abs(x) * w[:, None])
+    assert (np.abs(total.gram - x.T @ (x * w[:, None])) <= allowed * sizes + 1e-300).all(), "Gram matrix"
     assert (np.abs(total.class_sums - hot.T @ x) <= allowed * (hot.T @ np.abs(x)) + 1e-300).all(), "class sums"
-    assert (total.counts == hot.sum(axis=0)).all(), "counts"
+    counts = hot.sum(axis=0)
+    assert (np.abs(total.counts - counts) <= (0 if weights is None else allowed) * counts).all(), "counts"
 
 
 def coefficient(rng, n):

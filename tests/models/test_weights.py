@@ -128,6 +128,13 @@ def test_forms_that_weights_come_in():
         (lambda: fit(JCMSPL(), [(ZOO.X, ZOO.y)], None, sample_weight=REPEATS), TypeError, "each chunk brings its"),
         (lambda: fit(JCMSPL(), iter([(ZOO.X, ZOO.y, REPEATS, 1)]), None), TypeError, "chunk 0 is not a pair"),
         (lambda: fit(JCMSPL(), iter([(ZOO.X, ZOO.y, REPEATS[1:])]), None), ValueError, "one number for each"),
+        (lambda: fit(JCMSPL(class_weight={"yeti": 2})), ValueError, "1 of the 1 classes in class_weight: 'yeti'"),
+        (lambda: fit(JCMSPLCV(class_weight={"yeti": 2})), ValueError, "1 of the 1 classes in class_weight: 'yeti'"),
+        (
+            lambda: JCMSPL(class_weight={"yeti": 2}).partial_fit(ZOO.X, ZOO.y, class_vectors=ZOO.table),
+            ValueError,
+            "1 of the 1 classes in class_weight: 'yeti'",
+        ),
         (lambda: fit(JCMSPL(class_weight="even")), ValueError, "class_weight must be None, 'balanced' or a dict"),
         (lambda: fit(JCMSPL(class_weight="balanced"), [(ZOO.X, ZOO.y)], None), ValueError, "with chunks .* a dict"),
         (
@@ -165,7 +172,9 @@ def test_statistics_with_weights():
 
 
 @pytest.mark.parametrize("weights", [REPEATS, REPEATS * 0.3], ids=["whole", "parts"])
-@pytest.mark.parametrize("class_weight", [None, "balanced", {**BY_CLASS, 7: 2, np.str_("yeti"): np.float32(3)}])
+@pytest.mark.parametrize(
+    "class_weight", [None, "balanced", {np.str_(name): np.float32(weight) for name, weight in BY_CLASS.items()}]
+)
 def test_files_and_copies(tmp_path, weights, class_weight):
     model = fit(JCMSPL(class_weight=class_weight), sample_weight=weights)
     model.save(tmp_path / "model", statistics=True)

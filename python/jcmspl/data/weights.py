@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, numbered
 from jcmspl.support.arguments import Float64Array, as_sample_weights, as_weight
 from jcmspl.support.shown import quoted
@@ -23,6 +24,12 @@ def check_class_weight(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be None, {BALANCED!r} or a dict of label -> weight, but is {value!r}")
     for label, weight in value.items():
         as_weight(weight, f"{name}[{quoted(label)}]")
+
+
+def require_known_classes(class_weight: Any, table: ClassTable | None) -> None:
+    """Refuse weights of classes that have no vector, for they are misspelt or of another type."""
+    if table is not None and isinstance(class_weight, Mapping):
+        table.positions(class_weight, "class_weight")
 
 
 def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -> Float64Array | None:

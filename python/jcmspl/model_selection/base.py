@@ -22,7 +22,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
-from jcmspl.data.weights import present
+from jcmspl.data.weights import present, require_known_classes
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
@@ -110,8 +110,10 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
                 f"{len(labels)} labels in y"
             )
-        weights = self._template()._weights_of(labels, sample_weight)
         table = None if class_vectors is None else ClassTable.of(class_vectors)
+        template = self._template()
+        require_known_classes(template.class_weight, table)
+        weights = template._weights_of(labels, sample_weight)
         best, collected = self._choose(samples, labels, table, weights)
         rows = None
         if best.NEEDS == "samples":

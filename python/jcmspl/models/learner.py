@@ -18,7 +18,7 @@ from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, lab
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.sources import Sources, check_source_shares, column_scale
 from jcmspl.data.training import LabelledRows, TrainingData
-from jcmspl.data.weights import BALANCED, check_class_weight, weights_of
+from jcmspl.data.weights import BALANCED, check_class_weight, require_known_classes, weights_of
 from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
@@ -125,6 +125,7 @@ class Learner(Fitted, BaseEstimator):
         """
         self._check_parameters()
         table = None if class_vectors is None else ClassTable.of(class_vectors)
+        require_known_classes(self.class_weight, table)
         started = time.perf_counter()
         rows = None
         if self.NEEDS == "samples":
@@ -183,6 +184,7 @@ class Learner(Fitted, BaseEstimator):
                 "so far in whether samples are scaled: start anew with fit"
             )
         table = self._table_so_far(class_vectors, so_far)
+        require_known_classes(self.class_weight, table)
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
         started = time.perf_counter()
         collector = self._collector(table, so_far, declared)

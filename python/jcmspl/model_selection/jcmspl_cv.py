@@ -13,8 +13,8 @@ from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.model_selection.search import NORMALISATION
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 
-# What a prudent choice stays near to: good settings for samples that are not whitened.
-_CENTRE: dict[str, Any] = dict(zip(WEIGHTS, (0.01, 1.0, 0.1, 0.01), strict=True)) | {
+#: What a prudent choice stays near to: good settings for samples that are not whitened.
+CENTRE: dict[str, Any] = dict(zip(WEIGHTS, (0.01, 1.0, 0.1, 0.01), strict=True)) | {
     "space": "semantic",
     "feature_normalisation": "sample_l2+center",
     "class_normalisation": "sample_l2+center",
@@ -144,7 +144,7 @@ class JCMSPLCV(BaseClassSearch):
     def _template(self) -> JCMSPL:
         names = ("init", "max_iter", "tol", "metric", "seen_bias", "temperature", "progress")
         seed = _seed(self.random_state) if self.init == "random" else None
-        return JCMSPL(**_CENTRE, **{name: getattr(self, name) for name in names}, random_state=seed)
+        return JCMSPL(**CENTRE, **{name: getattr(self, name) for name in names}, random_state=seed)
 
     def _any_model(self) -> Any:
         return vars(self).get("best_estimator_", JCMSPL())

@@ -71,8 +71,8 @@ def _text(digits: Any, model: Any, report: Any, beside: Any) -> str:
         f"such as “{digits.classes.attribute_names[0]}”.\n\n"
         f"Share recognised, mean over digits:\n{aligned(header, rows)}\n\n"
         f"JCMSPL has settings for pixels: λ1 to λ4 = {weights}; {model.space} space; {model.feature_normalisation} for "
-        "samples and class vectors.\nIts defaults are for embeddings. In the mean over all choices of three digits they "
-        "reach 57 %, these settings 61 %.\n"
+        "samples and class vectors.\nIts defaults are for embeddings. In the mean over all choices of three digits "
+        "they reach 57 %, these settings 61 %.\n"
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, RidgeVS
+from jcmspl import JCMSPL, DivergenceError, RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
 from jcmspl.evaluation.compare import compare, tunable_methods
@@ -188,6 +188,20 @@ class TestReproduce:
         gaps = {space: [None, None, *shares[2:]] for space, shares in curve.accuracies.items()}
         diverged = replace(results, sensitivity={"class_match": replace(curve, accuracies=gaps)})
         assert "2 of the fits diverged" in diverged.to_html()
+
+
+def test_a_papers_form_that_diverges_is_left_out(dataset, monkeypatch):
+    original = JCMSPL.fit
+
+    def fit(self, *samples, **options):
+        if self.feature_normalisation == "none":
+            raise DivergenceError("far too large")
+        return original(self, *samples, **options)
+
+    monkeypatch.setattr(JCMSPL, "fit", fit)
+    with pytest.warns(RuntimeWarning, match="paper's form diverged, and it is left out: far too large"):
+        results = reproduce(dataset, max_iter=2, **SMALL)
+    assert {row.setting for row in results.standard} == {"default", "tuned"}
 
 
 def test_on_real_files(data_folder, tmp_path):

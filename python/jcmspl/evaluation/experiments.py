@@ -116,7 +116,7 @@ def _papers_form(paper: str | None, dataset: Dataset, max_iter: int, seed: int) 
     try:
         return {name: model.fit(*dataset.part("trainval"), class_vectors=dataset.classes)}
     except DivergenceError as error:
-        warn_user(f"the {name}: left out, for {error}", RuntimeWarning)
+        warn_user(f"the fit of the paper's form diverged, and it is left out: {error}", RuntimeWarning)
         return {}
 
 

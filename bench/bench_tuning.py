@@ -31,6 +31,8 @@ def check_against_plain_fits(dataset: str) -> None:
         "visual_reconstruction": 0.1,
         "semantic_reconstruction": 0.01,
         "space": "semantic",
+        "feature_normalisation": "sample_l2+center",
+        "class_normalisation": "sample_l2+center",
     }
     results = search(dataset, **setting).cv_results_
     model = JCMSPL(**setting, max_iter=ITERATIONS, tol=0, progress=False)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support import reference
+from support import normalised, reference
 
-__all__ = ["Samples", "assert_equal", "labelled_samples", "reference"]
+__all__ = ["Samples", "assert_equal", "labelled_samples", "normalised", "reference"]
 
 
 class Samples(NamedTuple):

@@ -10,21 +10,11 @@ from sklearn.preprocessing import normalize
 from jcmspl import JCMSPL, SAE, ClassSearchCV, RidgeVS, Statistics, load
 from jcmspl.data.normalisation import Normalisation
 from support.animals import make_zoo
+from support.normalised import explicitly_whitened
 from support.samples import make_samples
 
 NAMES = ("center+whiten", "sample_l2+center+whiten")
 ZOO = make_zoo(noise=1.0)
-
-
-def explicit(X, labels, shrinkage=5.0, *, unit_rows=False):
-    """The definition, by an eigendecomposition."""
-    X = normalize(X) if unit_rows else X
-    X = X - X.mean(axis=0)
-    means = np.array([X[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
-    deviations = X - means[labels]
-    values, vectors = np.linalg.eigh(deviations.T @ deviations / len(X))
-    Z = X @ (vectors / np.sqrt(values + shrinkage * values.mean()))
-    return Z / np.sqrt(np.mean(np.sum(Z**2, axis=1)))
 
 
 def products(Z):
@@ -40,7 +30,9 @@ def test_equals_the_definition_up_to_a_rotation(seed, shrinkage, unit_rows, m):
     raw = Statistics.from_samples(X, labels, unit_rows=unit_rows)
     normalisation, statistics = Normalisation.of_training(NAMES[unit_rows], raw, shrinkage)
     Z = normalisation.of_rows(X)
-    assert_allclose(products(Z), products(explicit(X, labels, shrinkage, unit_rows=unit_rows)), rtol=1e-7, atol=1e-9)
+    assert_allclose(
+        products(Z), products(explicitly_whitened(X, labels, shrinkage, unit_rows=unit_rows)), rtol=1e-7, atol=1e-9
+    )
     assert statistics.allclose(Statistics.from_samples(Z, labels), rtol=1e-7)
     assert normalisation.of_statistics(raw).allclose(statistics, rtol=1e-12)
 

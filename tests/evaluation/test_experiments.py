@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, RidgeVS
+from jcmspl import JCMSPL, DivergenceError, RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
 from jcmspl.evaluation.compare import compare, tunable_methods
@@ -114,9 +114,11 @@ class TestCompare:
 
 class TestReproduce:
     def test_everything_is_there(self, results):
-        assert {row.setting for row in results.standard} == {"tuned", "default"}
-        assert len(results.standard) == 6
-        assert len(results.generalized) == 12
+        settings = ["paper's form, CUB's weights", "default", "tuned"]
+        assert list(dict.fromkeys(row.setting for row in results.standard)) == settings
+        assert [run.setting for run in results.convergence] == settings
+        assert len(results.standard) == 9
+        assert len(results.generalized) == 18
         assert [row.method for row in results.ablations] == list(ABLATIONS)
         assert set(results.sensitivity) == set(published.RANGES)
         for name, curve in results.sensitivity.items():
@@ -135,8 +137,13 @@ class TestReproduce:
         digits = load_digits()
         model = JCMSPL(max_iter=20).fit(*digits.part("trainval"), class_vectors=digits.classes)
         X, y = digits.part("test_unseen")
-        row = next(r for r in results.standard if r.setting == "default" and r.space == "semantic")
+        row = next(r for r in results.standard if r.setting == "default" and r.space == model.space)
         assert row.per_class == pytest.approx(model.score(X, y, candidates=digits.unseen))
+        papers = JCMSPL.paper("CUB", max_iter=20, random_state=0, space="visual")
+        papers.fit(*digits.part("trainval"), class_vectors=digits.classes)
+        row = next(r for r in results.standard if r.setting.startswith("paper") and r.space == "visual")
+        assert row.per_class == pytest.approx(papers.score(X, y, candidates=digits.unseen))
+        assert row.visual_reconstruction == 1e4
         curve = results.sensitivity["class_match"]
         at = curve.values.index(1.0)
         tuned = JCMSPL(**{**results.tuned.parameters, "class_match": 1.0, "max_iter": 20, "tol": 1e-6})
@@ -156,7 +163,7 @@ class TestReproduce:
             assert [row["method"] for row in csv.DictReader(file)] == list(ABLATIONS)
         html = (tmp_path / "out" / "report.html").read_text()
         assert "none of the data sets of the paper" in html
-        assert html.count("<svg") == 1 + 4 + 2
+        assert html.count("<svg") == 1 + 4 + 3
         with pytest.raises(FileExistsError, match="not empty"):
             results.save(tmp_path / "out")
         results.save(tmp_path / "out", plots=False, overwrite=True)
@@ -183,6 +190,20 @@ class TestReproduce:
         assert "2 of the fits diverged" in diverged.to_html()
 
 
+def test_a_papers_form_that_diverges_is_left_out(dataset, monkeypatch):
+    original = JCMSPL.fit
+
+    def fit(self, *samples, **options):
+        if self.feature_normalisation == "none":
+            raise DivergenceError("far too large")
+        return original(self, *samples, **options)
+
+    monkeypatch.setattr(JCMSPL, "fit", fit)
+    with pytest.warns(RuntimeWarning, match="paper's form diverged, and it is left out: far too large"):
+        results = reproduce(dataset, max_iter=2, **SMALL)
+    assert {row.setting for row in results.standard} == {"default", "tuned"}
+
+
 def test_on_real_files(data_folder, tmp_path):
     """The whole of it on CUB, with the first 64 features, for time."""
     if not (data_folder / "cub").is_dir():
@@ -191,8 +212,8 @@ def test_on_real_files(data_folder, tmp_path):
     small = Dataset(cub.name, np.ascontiguousarray(cub.X[:, :64]), cub.y, cub.classes, cub.parts, cub.source)
     results = reproduce(small, max_iter=5, **SMALL)
     assert results.dataset.paper == "CUB"
-    assert {row.setting for row in results.standard} == {"tuned", "default", "paper's weights"}
-    paper = next(row for row in results.standard if row.setting == "paper's weights")
+    assert {row.setting for row in results.standard} == {"paper's form", "default", "tuned"}
+    paper = next(row for row in results.standard if row.setting == "paper's form")
     assert paper.visual_reconstruction == 1e4
     assert max(row.per_class for row in results.standard) > 0.1
     results.save(tmp_path / "out", plots=False)

@@ -51,7 +51,7 @@ def test_needs_both_kinds():
 
 @pytest.fixture(scope="module")
 def model():
-    return JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    return JCMSPL(space="semantic").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
 
 
 def test_curve_of_a_model_is_that_of_its_predictions(model):
@@ -89,7 +89,7 @@ def test_calibrate_helps_generalized_recognition(model):
 
 def test_calibrate_sees_nothing_of_the_unseen_classes(model):
     one = model.calibrate(ZOO.X, ZOO.y).seen_bias_
-    other = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    other = JCMSPL(space="semantic").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     other.add_classes({name: np.random.default_rng(0).random(8) for name in ZOO.unseen}, replace=True)
     assert other.calibrate(ZOO.X, ZOO.y).seen_bias_ == one
     model.calibration_ = {}
@@ -115,7 +115,7 @@ def test_calibration_belongs_to_a_space_and_a_metric():
 
 
 def test_folds_train_on_every_class_they_do_not_hold_out(monkeypatch):
-    zoo = make_zoo(n_seen=40, n_unseen=10, per_class=2)
+    zoo = make_zoo(n_seen=40, n_unseen=10, per_class=3)
     model = JCMSPL(init=np.eye(40)).fit(zoo.X, zoo.y, class_vectors=zoo.table)
     seen = []
     original = JCMSPL._learn

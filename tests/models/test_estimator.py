@@ -164,7 +164,7 @@ def test_a_huge_offset_is_told():
 def test_classes_that_cannot_be_told_apart_are_told():
     lines = {name: (i + 1) * np.ones(8) for i, name in enumerate(ZOO.table)}
     with pytest.warns(
-        RuntimeWarning, match="same class vector after 'sample_l2\\+center'.*another class_normalisation"
+        RuntimeWarning, match="same class vector after 'sample_l2\\+center_unit'.*another class_normalisation"
     ):
         JCMSPL(max_iter=2, tol=0).fit(ZOO.X, ZOO.y, class_vectors=lines)
     JCMSPL(class_normalisation="center", max_iter=2, tol=0).fit(ZOO.X, ZOO.y, class_vectors=lines)

@@ -6,10 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import ESZSL, IPL, JCMSPL, JCMSPL0, JCMSPL1
 from jcmspl.data.normalisation import NORMALISATIONS
+from jcmspl.models.jcmspl import WEIGHTS
 from support.animals import make_zoo
 from support.linear import fit
 from support.normalised import explicit
-from support.reference import class_codes, jcmspl_iterations
+from support.reference import PAPER_SETTINGS, class_codes, jcmspl_iterations
 
 
 @pytest.mark.parametrize("init", ["codes", "random"])
@@ -40,6 +41,31 @@ def test_oracle_the_textbook_end_to_end(normalisation, init):
     assert_allclose(model.semantic_projection_ @ Y.T, B @ Y.T, rtol=0, atol=1e-8 * np.abs(B @ Y.T).max())
     assert_allclose(model.objective_terms_[-1], terms, rtol=1e-8)
     assert model.n_iter_ == n_iter == len(model.objective_)
+
+
+@pytest.mark.parametrize("data_set", PAPER_SETTINGS)
+def test_the_papers_form_has_its_weights_and_normalises_nothing(data_set):
+    model = JCMSPL.paper(data_set.lower(), max_iter=3, tol=0, random_state=5)
+    lambdas = PAPER_SETTINGS[data_set]
+    assert tuple(getattr(model, name) for name in WEIGHTS) == lambdas
+    assert (model.space, JCMSPL.paper().max_iter) == ("semantic", 35)
+    zoo = make_zoo()
+    model = fit(model, zoo)
+    codes = np.array([zoo.seen.index(label) for label in zoo.y])
+    Y = zoo.table.select(zoo.seen).vectors
+    start = np.random.default_rng(5).standard_normal((6, 6))
+    H = class_codes(6, 6)
+    *_, (A, _, _, terms) = jcmspl_iterations(zoo.X.T, Y[codes].T, H[:, codes], start[:, codes], lambdas, 3)
+    assert_allclose(model.visual_projection_, A, rtol=0, atol=1e-6 * np.abs(A).max())
+    assert_allclose(model.objective_terms_[-1].sum(), np.sum(terms), rtol=1e-6)
+
+
+def test_the_papers_form_can_be_changed():
+    model = JCMSPL.paper("SUN", space="visual", class_match=2)
+    assert (model.space, model.class_match, model.semantic_match) == ("visual", 2, 1e-4)
+    assert JCMSPL.paper().visual_reconstruction == JCMSPL.paper("CUB").visual_reconstruction == 1e4
+    with pytest.raises(ValueError, match="data_set must be one of 'AwA', 'CUB', 'SUN', 'ImNet', but is 'MNIST'"):
+        JCMSPL.paper("MNIST")
 
 
 @pytest.mark.parametrize(

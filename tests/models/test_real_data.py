@@ -9,10 +9,17 @@ from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
 from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS
+from jcmspl.models.jcmspl import WEIGHTS
 from support.normalised import explicit
 from support.reference import class_codes, jcmspl_iterations
 
-LAMBDAS = (0.01, 1.0, 0.1, 0.01)  # the defaults of the estimator
+LAMBDAS = (0.01, 1.0, 0.1, 0.01)
+PLAIN = {  # without roots and whitening, which the textbook does not have
+    **dict(zip(WEIGHTS, LAMBDAS, strict=True)),
+    "feature_normalisation": "sample_l2+center",
+    "class_normalisation": "sample_l2+center",
+    "space": "semantic",
+}
 
 
 class Birds(NamedTuple):
@@ -43,7 +50,7 @@ def test_equals_the_textbook_end_to_end(cub):
     X, y = cub.part("trainval")
     X_new, y_new = cub.part("test_unseen")
     X, X_new = X[:, :300].astype(np.float64), X_new[:, :300].astype(np.float64)
-    model = JCMSPL(max_iter=3, tol=0).fit(X, y, class_vectors=cub.table)
+    model = JCMSPL(**PLAIN, max_iter=3, tol=0).fit(X, y, class_vectors=cub.table)
 
     seen, codes = np.unique(y, return_inverse=True)
     vectors = cub.table.select(seen.tolist()).vectors
@@ -72,7 +79,7 @@ def model(cub):
     return JCMSPL().fit(*cub.part("trainval"), class_vectors=cub.table)
 
 
-@pytest.mark.parametrize(("space", "least"), [("semantic", 0.62), ("concept", 0.62), ("visual", 0.57)])
+@pytest.mark.parametrize(("space", "least"), [("visual", 0.64), ("semantic", 0.54), ("concept", 0.48)])
 def test_birds_never_seen_are_recognised_untuned(cub, model, space, least):
     assert model.converged_
     recogniser = model.recogniser(candidates="unseen", space=space)
@@ -91,7 +98,7 @@ def test_calibration_on_training_classes_helps_with_others(cub, model):
 
     before = harmonic()
     model.calibrate(*cub.part("trainval"))
-    assert harmonic() > max(0.5, before + 0.1)
+    assert harmonic() > max(0.53, before + 0.05)
 
 
 # A part of the default grid, around its best setting: all of it takes minutes (bench/accuracy.py).
@@ -133,37 +140,20 @@ def test_tuned_peers_do_not_reach_it(cub, tuned, peer, grid, least):
     assert least < search.score(*cub.part("test_unseen")) < tuned.score(*cub.part("test_unseen")) - 0.01
 
 
-WHITENED = {
-    "feature_normalisation": "auto_power+sample_l2+center+whiten",
-    "class_normalisation": "sample_l2+center_unit",
-    "semantic_match": 1,
-    "class_match": 100,
-    "visual_reconstruction": 10,
-    "semantic_reconstruction": 1,
-    "space": "visual",
-}
-
-
-def test_whitened_birds(cub):
+# All samples of seen classes are trained on; the bounds are what the defaults reach but for a little slack.
+def test_untuned_birds(cub):
     seen = np.concatenate([cub.parts["trainval"], cub.parts["test_seen"]])
-    unseen = cub.part("test_unseen")
-    scores = [
-        100 * JCMSPL(**parameters).fit(cub.X[seen], cub.y[seen], class_vectors=cub.table).score(*unseen)
-        for parameters in ({}, WHITENED)
-    ]
-    assert_allclose(scores, [63.5, 64.5], atol=0.1)
+    model = JCMSPL().fit(cub.X[seen], cub.y[seen], class_vectors=cub.table)
+    assert model.score(*cub.part("test_unseen")) > 0.64
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same class vector")  # two intents do
-@pytest.mark.parametrize(("name", "plain", "whitened"), [("clinc150", 63.0, 68.4), ("esc50", 35.0, 40.7)])
-def test_whitened_sentences_and_sounds(data_folder, name, plain, whitened):
+@pytest.mark.parametrize(("name", "least"), [("clinc150", 0.675), ("esc50", 0.39)])
+def test_untuned_sentences_and_sounds(data_folder, name, least):
     if not (data_folder / f"{name}.npz").is_file():
         pytest.skip(f"no {name}.npz in the folder of benchmark data")
     with np.load(data_folder / f"{name}.npz") as file:
         X, y, vectors, unseen = (file[key] for key in ("X", "y", "S", "unseen"))
     is_new = np.isin(y, unseen)
-    scores = []
-    for parameters in ({}, WHITENED):
-        model = JCMSPL(**parameters).fit(X[~is_new], y[~is_new], class_vectors=vectors)
-        scores.append(100 * model.score(X[is_new], y[is_new]))
-    assert_allclose(scores, [plain, whitened], atol=0.1)
+    model = JCMSPL().fit(X[~is_new], y[~is_new], class_vectors=vectors)
+    assert model.score(X[is_new], y[is_new]) > least

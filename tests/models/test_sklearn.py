@@ -41,7 +41,7 @@ def test_clone_and_parameters():
     assert twin.space == "visual"
     assert_array_equal(twin.init, np.eye(10))
     assert model.set_params(space="concept").get_params()["space"] == "concept"
-    assert repr(JCMSPL(space="visual")) == "JCMSPL(space='visual')"
+    assert repr(JCMSPL(space="concept")) == "JCMSPL(space='concept')"
     assert "JCMSPL" in JCMSPL()._repr_html_()
 
 
@@ -92,6 +92,7 @@ def test_cross_validation_over_classes():
     assert np.mean(scores) > 0.6  # of two held-out classes each
 
 
+@pytest.mark.filterwarnings("ignore:there is one sample of each class")
 def test_a_table_as_long_as_the_data_is_not_sliced():
     one_each = make_zoo(n_seen=10, per_class=1, noise=0.01)
     table = one_each.table.select(one_each.seen)

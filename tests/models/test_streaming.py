@@ -111,7 +111,7 @@ class TestPartialFit:
             model.partial_fit(ZOO.X[rows], ZOO.y[rows], classes=["yeti"])
         with pytest.raises(ValueError, match="feature_normalisation='none' differs"):
             model.set_params(feature_normalisation="none").partial_fit(ZOO.X[rows], ZOO.y[rows])
-        model.set_params(feature_normalisation="sample_l2+center")
+        model.set_params(feature_normalisation=before["feature_normalisation"])
         assert vars(model) == before
         plain = JCMSPL().fit(ZOO.X, ZOO.y)
         with pytest.raises(ValueError, match="came without class_vectors"):

@@ -1,4 +1,4 @@
-"""Normalisations by scikit-learn, to compare with."""
+"""Normalisations by scikit-learn and by their definition, to compare with."""
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler, normalize
@@ -19,3 +19,14 @@ def explicit(name, X):
     if name == "feature_l2":
         return normalize(X, axis=0)
     return X
+
+
+def explicitly_whitened(X, labels, shrinkage=5.0, *, unit_rows=False):
+    """Whitening by its definition, with an eigendecomposition; it may differ by a rotation."""
+    X = normalize(X) if unit_rows else X
+    X = X - X.mean(axis=0)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
+    deviations = X - means[labels]
+    values, vectors = np.linalg.eigh(deviations.T @ deviations / len(X))
+    Z = X @ (vectors / np.sqrt(values + shrinkage * values.mean()))
+    return Z / np.sqrt(np.mean(np.sum(Z**2, axis=1)))

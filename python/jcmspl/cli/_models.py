@@ -17,17 +17,17 @@ from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS
 _OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
 #: Parameters of JCMSPL with an option of their own: the type of its values or their names, help, default.
 SHORTCUTS: dict[str, tuple[Any, str, Any]] = {
-    "semantic_match": (float, "λ1", 0.01),
-    "class_match": (float, "λ2", 1.0),
-    "visual_reconstruction": (float, "λ3", 0.1),
-    "semantic_reconstruction": (float, "λ4", 0.01),
+    "semantic_match": (float, "λ1", 1.0),
+    "class_match": (float, "λ2", 100.0),
+    "visual_reconstruction": (float, "λ3", 10.0),
+    "semantic_reconstruction": (float, "λ4", 1.0),
     "n_concepts": (int, "dimension of the concept space", None),
     "max_iter": (int, "the most iterations", 100),
     "tol": (float, "stop when an iteration gains less than this part", 1e-6),
-    "space": (SPACES, "where to compare", "semantic"),
+    "space": (SPACES, "where to compare", "visual"),
     "metric": (METRICS, "how to compare", "cosine"),
-    "feature_normalisation": (_OF_SAMPLES, "of samples", "sample_l2+center"),
-    "class_normalisation": (NORMALISATIONS, "of class vectors", "sample_l2+center"),
+    "feature_normalisation": (_OF_SAMPLES, "of samples", "auto_power+sample_l2+center+whiten"),
+    "class_normalisation": (NORMALISATIONS, "of class vectors", "sample_l2+center_unit"),
 }
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 

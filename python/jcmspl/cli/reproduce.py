@@ -1,6 +1,7 @@
 """Run the experiments of the paper on a data set, and write an HTML report, CSV files and plots.
 
-Standard and generalized recognition at the paper's and at tuned weights, ablations, sensitivity and convergence.
+Standard and generalized recognition in the paper's form, with our defaults and tuned; ablations, sensitivity and
+convergence.
 """
 
 from __future__ import annotations

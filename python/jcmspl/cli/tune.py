@@ -86,14 +86,14 @@ def _search(arguments: argparse.Namespace) -> Any:
     """Return the search that the options describe."""
     from jcmspl.data.class_folds import ClassKFold
     from jcmspl.model_selection.class_search import ClassSearchCV
-    from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
+    from jcmspl.model_selection.jcmspl_cv import CENTRE, JCMSPLCV
 
     method = registry.get(arguments.method)
     given = values_of(arguments, method)
     fixed = {name: values[0] for name, values in given.items() if len(values) == 1}
     tried = {name: values for name, values in {**method.GRID, **given}.items() if name not in fixed}
     if arguments.method == "JCMSPL":
-        fixed = {"max_iter": JCMSPLCV.max_iter, **fixed}
+        fixed = {"max_iter": JCMSPLCV.max_iter, **CENTRE, **fixed}
     cv: Any = arguments.folds
     if arguments.repeats is not None:
         cv = ClassKFold(arguments.folds or 5, n_repeats=arguments.repeats, random_state=arguments.seed)

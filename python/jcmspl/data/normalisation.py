@@ -139,11 +139,12 @@ class Normalisation:
             return plain, normalised
         T = whitening.whitening(normalised, shrinkage)
         if T is None:
-            warn_user(
-                "there is one sample of each class, or those of a class do not differ: there is no scatter within "
-                "classes to whiten by, and nothing is whitened",
-                RuntimeWarning,
-            )
+            if normalised.gram.any():  # samples that are all the same are another matter
+                warn_user(
+                    "there is one sample of each class, or those of a class do not differ: there is no scatter within "
+                    "classes to whiten by, and nothing is whitened",
+                    RuntimeWarning,
+                )
             return plain, normalised
         return replace(plain, whitening=T), whitening.whitened(normalised, T)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,8 @@ class ConvergenceRun:
     @property
     def file_name(self) -> str:
         """The name of its chart."""
-        return "convergence-" + self.setting.replace("'s ", "-").replace(" ", "-")
+        words = re.findall(r"\w+", self.setting.replace("'s", ""))
+        return "-".join(["convergence", *words])
 
 
 @dataclass(frozen=True)

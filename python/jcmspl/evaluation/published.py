@@ -2,7 +2,8 @@
 
 Source: Q. Tang, A. Panahi, H. Krim, "Joint Concept Matching based Learning for Zero-Shot Recognition": Tables 2 to 5
 (standard recognition, generalized recognition, ablations, settings). Accuracies are in per cent; features are GoogLeNet
-(G), VGG19 (V) or ResNet101 (R). ImNet: hit@5. They are stored in published.json.
+(G), VGG19 (V) or ResNet101 (R). ImNet: hit@5. They are stored in published.json, the settings
+with the model itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jcmspl.models.jcmspl import WEIGHTS
+from jcmspl.models.jcmspl import PAPER_ITERATIONS, PAPER_WEIGHTS, WEIGHTS
 
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 SOURCE: str = _TABLES["source"]
@@ -24,11 +25,11 @@ GENERALIZED: dict[str, dict[str, list[float]]] = _TABLES["generalized"]
 #: Table 4: accuracy of reduced forms of the model, by data set.
 ABLATIONS: dict[str, dict[str, float]] = _TABLES["ablations"]
 #: The weights λ1 to λ4 of the paper (Table 5), as parameters of JCMSPL.
-SETTINGS = {data: dict(zip(WEIGHTS, weights, strict=True)) for data, weights in _TABLES["settings"].items()}
+SETTINGS = {data: dict(zip(WEIGHTS, weights, strict=True)) for data, weights in PAPER_WEIGHTS.items()}
 #: The ranges over which the paper varies each weight, as far as its text tells: powers of ten, from and to.
 RANGES = dict(zip(WEIGHTS, _TABLES["ranges"], strict=True))
 #: The paper: converged after at most so many iterations.
-ITERATIONS: int = _TABLES["iterations"]
+ITERATIONS = PAPER_ITERATIONS
 
 
 def data_set_like(name: str, n_seen: int, n_unseen: int, n_attributes: int) -> str | None:

@@ -13,6 +13,13 @@ from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.model_selection.search import NORMALISATION
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 
+#: What a prudent choice stays near to: good settings for samples that are not whitened.
+CENTRE: dict[str, Any] = dict(zip(WEIGHTS, (0.01, 1.0, 0.1, 0.01), strict=True)) | {
+    "space": "semantic",
+    "feature_normalisation": "sample_l2+center",
+    "class_normalisation": "sample_l2+center",
+}
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JCMSPLCV(BaseClassSearch):
@@ -52,11 +59,11 @@ class JCMSPLCV(BaseClassSearch):
         choice may be another one.
     choose : {"auto", "best", "prudent"}, default "auto"
         Take the setting with the highest mean accuracy; or, of all within a standard error of that, the one nearest to
-        the defaults of JCMSPL. "auto" is prudent with less than 20 classes, where the best of so many settings is
-        mostly luck.
+        λ = 0.01, 1, 0.1, 0.01 in the semantic space. "auto" is prudent with less than 20 classes, where the best of so
+        many settings is mostly luck.
     warm_start : bool, default False
-        Whether all fits to a fold start from the codes of its classes after a fit with the defaults of JCMSPL, and not
-        from init. Fits that converge end where they would have, in other numbers of iterations; others do not.
+        Whether all fits to a fold start from the codes of its classes after a fit with these weights, and not from
+        init. Fits that converge end where they would have, in other numbers of iterations; others do not.
     init : {"codes", "random"}, default "codes"
     max_iter : int, default 35
     tol : float, default 1e-6
@@ -124,8 +131,8 @@ class JCMSPLCV(BaseClassSearch):
     semantic_reconstruction: Any = JCMSPL.GRID["semantic_reconstruction"]
     n_concepts: Any = None
     space: Any = JCMSPL.GRID["space"]
-    feature_normalisation: Any = JCMSPL.feature_normalisation
-    class_normalisation: Any = JCMSPL.class_normalisation
+    feature_normalisation: Any = "sample_l2+center"
+    class_normalisation: Any = "sample_l2+center"
     whitening_shrinkage: Any = JCMSPL.whitening_shrinkage
     class_kernel: Any = JCMSPL.class_kernel
     kernel_width: Any = JCMSPL.kernel_width
@@ -141,7 +148,7 @@ class JCMSPLCV(BaseClassSearch):
     def _template(self) -> JCMSPL:
         names = ("init", "max_iter", "tol", "class_weight", "metric", "seen_bias", "temperature", "progress")
         seed = _seed(self.random_state) if self.init == "random" else None
-        return JCMSPL(**{name: getattr(self, name) for name in names}, random_state=seed)
+        return JCMSPL(**CENTRE, **{name: getattr(self, name) for name in names}, random_state=seed)
 
     def _any_model(self) -> Any:
         return vars(self).get("best_estimator_", JCMSPL())

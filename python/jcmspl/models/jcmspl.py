@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from jcmspl.core.search import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, WEIGHT, checked_by
-from jcmspl.support.arguments import Float64Array, as_matrix
+from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, WEIGHT, checked_by, one_of_names
+from jcmspl.support.arguments import Float64Array, as_matrix, one_of
 from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: The parameters that are the paper's λ1 to λ4.
 WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
+#: The paper's own values of them (its Table 5), by data set.
+PAPER_WEIGHTS = {
+    "AwA": (1e-3, 1e3, 1e7, 1e2),
+    "CUB": (1.0, 1e-3, 1e4, 1e-1),
+    "SUN": (1e-4, 1e-2, 1e-4, 1e-4),
+    "ImNet": (1e-5, 1e-5, 1e1, 1e-4),
+}
+#: After so many iterations the paper's descent has converged on all of its data sets.
+PAPER_ITERATIONS = 35
 _STARTS = ("codes", "random")
 
 
@@ -43,15 +57,18 @@ class JCMSPL(Bilinear):
     (Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition). A class that was never seen
     in training is then recognised by its vector.
 
+    The defaults are ours and are meant to work untuned: samples are whitened, and compared in the visual space with
+    what the model expects of each class. :meth:`paper` gives the form of the paper.
+
     Parameters
     ----------
-    semantic_match : float, default 0.01
+    semantic_match : float, default 1
         λ1, the weight of matching the projected class vectors to the codes.
-    class_match : float, default 1.0
+    class_match : float, default 100
         λ2, the weight of matching the codes to those of the classes, H. Not to be confused with class weights.
-    visual_reconstruction : float, default 0.1
+    visual_reconstruction : float, default 10
         λ3, the weight of reconstructing the samples from the codes.
-    semantic_reconstruction : float, default 0.01
+    semantic_reconstruction : float, default 1
         λ4, the weight of reconstructing the class vectors from the codes.
     n_concepts : int, optional
         k, the dimension of the concept space: at least, and by default, the number of training classes.
@@ -61,12 +78,13 @@ class JCMSPL(Bilinear):
     max_iter : int, default 100
     tol : float, default 1e-6
         Stop when an iteration lowers the objective by less than this part of it.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space : {"semantic", "visual", "concept"}, default "visual"
         Where samples and classes are compared: B'Ax with y (the paper's V->S), x with A'By (S->V), or Ax with By.
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
         How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
         candidates P in that space; it is called with blocks of samples and is slower.
-    feature_normalisation, class_normalisation : str, default "sample_l2+center"
+    feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
+    class_normalisation : str, default "sample_l2+center_unit"
         What is done to samples and to class vectors first; one of
         :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
         which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
@@ -147,10 +165,15 @@ class JCMSPL(Bilinear):
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
-    semantic_match: float = field(default=0.01, metadata=WEIGHT)
-    class_match: float = field(default=1.0, metadata=WEIGHT)
-    visual_reconstruction: float = field(default=0.1, metadata=WEIGHT)
-    semantic_reconstruction: float = field(default=0.01, metadata=WEIGHT)
+    feature_normalisation: str = field(
+        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
+    )
+    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
+    space: str = field(default="visual", metadata=one_of_names(SPACES))
+    semantic_match: float = field(default=1.0, metadata=WEIGHT)
+    class_match: float = field(default=100.0, metadata=WEIGHT)
+    visual_reconstruction: float = field(default=10.0, metadata=WEIGHT)
+    semantic_reconstruction: float = field(default=1.0, metadata=WEIGHT)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)
@@ -177,6 +200,41 @@ class JCMSPL(Bilinear):
         "stationarity": (len(STATIONARITY),),
         "converged": (),
     }
+
+    @classmethod
+    def paper(cls, data_set: str = "CUB", **changes: Any) -> Self:
+        """Return a model, not fitted yet, in the form of the paper: its weights, its start, nothing normalised.
+
+        The paper gives weights for each of its data sets and random matrices as a start, and reports that 35 iterations
+        were enough for all of them. It recognises in the semantic space (V->S), as here, and in the visual one (S->V:
+        ``space="visual"``). It names no normalisation of features or class vectors, so there is none here, and leaves
+        the distance and the criterion of convergence open: the cosine and tol are ours.
+
+        Parameters
+        ----------
+        data_set : {"AwA", "CUB", "SUN", "ImNet"}, default "CUB"
+            Whose weights, in upper or lower case.
+        **changes
+            Parameters that are to be otherwise.
+
+        Examples
+        --------
+        >>> from jcmspl import JCMSPL
+        >>> model = JCMSPL.paper("AwA", space="visual", random_state=0)
+        >>> model.visual_reconstruction, model.feature_normalisation
+        (10000000.0, 'none')
+        """
+        known = {name.lower(): name for name in PAPER_WEIGHTS}
+        name = one_of(known.get(str(data_set).lower(), data_set), "data_set", tuple(PAPER_WEIGHTS))
+        form = {
+            **dict(zip(WEIGHTS, PAPER_WEIGHTS[name], strict=True)),
+            "feature_normalisation": "none",
+            "class_normalisation": "none",
+            "space": "semantic",
+            "init": "random",
+            "max_iter": PAPER_ITERATIONS,
+        }
+        return cls(**{**form, **changes})
 
     @property
     def objective_terms_(self) -> Float64Array:

@@ -162,21 +162,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         readout = affine_map(self._readout(), self.feature_normalisation_)
         found = zip(recogniser.scores(samples), readout.scores(samples).astype(np.float64), strict=True)
         shares = (1 - self.aligned) * self._prototypes_of(table).shares if self.space == "visual" else np.ones(1)
-        if np.all(shares == 1):
-            parts = ((scores, row * factors - halves) for scores, row in found)
-            return [explained(table, *pair, label=label, against=against) for pair in parts]
-        rest = "(its samples and vector)" if self.aligned else "(its samples)"
-        return [
-            explained(
-                table,
-                scores,
-                with_rest(shares[:, None] * (row * factors - halves), scores - bias),
-                label=label,
-                against=against,
-                rest=rest,
-            )
-            for scores, row in found
-        ]
+        rest = "(its vector)" if self.aligned else None
+        if np.any(shares != 1 - self.aligned):
+            rest = "(its samples and vector)" if self.aligned else "(its samples)"
+        explanations = []
+        for scores, row in found:
+            parts = shares[:, None] * (row * factors - halves)
+            parts = parts if rest is None else with_rest(parts, scores - bias)
+            explanations.append(explained(table, scores, parts, label=label, against=against, rest=rest))
+        return explanations
 
     def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
         if self.aligned:

@@ -287,9 +287,11 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 f"y holds {some(trained)}, which the model was trained on: use partial_fit to learn from more samples"
             )
-        self._samples += LabelledSums.of(new)
-        if self._collected is not None:
+        if self._collected is None:
+            self._samples += LabelledSums.of(new)
+        else:
             self._collected += new
+            self._samples = LabelledSums.of(self._collected)
 
     @changes
     def set_params(self, /, **params: Any) -> Self:

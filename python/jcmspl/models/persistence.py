@@ -298,15 +298,21 @@ def _means_as_samples(model: ZeroShotClassifier) -> LabelledSums:
 
 
 def _sample_length(content: dict[str, Any], model: ZeroShotClassifier) -> float:
-    """Return the usual length of a normalised sample; older files know that of the means of classes at best."""
+    """Return the usual length of a normalised sample, as far as the file tells."""
     if "sample_length" in content:
         length = as_number(content["sample_length"], "the length of samples")
+        if length <= 0:
+            raise ModelFileError("the length of samples is not above 0")
+        return length
+    features, means = model.feature_normalisation_, model.class_means_
+    if features.whitening is not None or features.name.endswith("_unit"):
+        return 1.0
+    if model._collected is not None:
+        raw = model._collected.statistics
+        squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
     else:
-        means = model.feature_normalisation_.of_sums(model.class_means_, np.ones(len(model.class_means_)))
-        length = float(np.sqrt((means**2).sum(axis=1).mean())) or 1.0
-    if length <= 0:
-        raise ModelFileError("the length of samples is not above 0")
-    return length
+        squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())
+    return float(np.sqrt(squares)) if squares > 0 else 1.0
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -68,7 +68,7 @@ class JCMSPLCV(BaseClassSearch):
     max_iter : int, default 35
     tol : float, default 1e-6
         Of all fits, that with the chosen setting included: it is the one that was found good.
-    class_weight, metric, seen_bias, temperature
+    class_weight, metric, seen_samples, prediction_weight, aligned, seen_bias, temperature
         As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
@@ -142,11 +142,16 @@ class JCMSPLCV(BaseClassSearch):
     tol: float = JCMSPL.tol
     class_weight: Any = None
     metric: Any = JCMSPL.metric
+    seen_samples: float = JCMSPL.seen_samples
+    prediction_weight: float = JCMSPL.prediction_weight
+    aligned: float = JCMSPL.aligned
     seen_bias: float = JCMSPL.seen_bias
     temperature: Any = JCMSPL.temperature
 
     def _template(self) -> JCMSPL:
-        names = ("init", "max_iter", "tol", "class_weight", "metric", "seen_bias", "temperature", "progress")
+        evidence = ("seen_samples", "prediction_weight", "aligned")
+        comparison = ("metric", *evidence, "seen_bias", "temperature")
+        names = ("init", "max_iter", "tol", "class_weight", *comparison, "progress")
         seed = _seed(self.random_state) if self.init == "random" else None
         return JCMSPL(**CENTRE, **{name: getattr(self, name) for name in names}, random_state=seed)
 

@@ -20,6 +20,7 @@ from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
 from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softmax
+from jcmspl.models.prototypes import Evidence
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
@@ -437,11 +438,20 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         self, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
     ) -> Recogniser:
         """Return the recogniser of raw samples, or of samples that have been scaled to length one already."""
-        vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         normalisation = self.feature_normalisation_
         if scaled_already:
             normalisation = replace(normalisation, scaling=Scaling())
-        return self._scorer(vectors, space).recogniser(normalisation, label_array(table), bias)
+        return self._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
+
+    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+        """Return what scores normalised samples for candidate classes; a kind of model may know more than vectors."""
+        return self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), space)
+
+    def _evidence_for(self, table: ClassTable) -> Evidence | None:
+        """Return the labelled samples that there are of candidate classes; a model of a fold has none."""
+        if not hasattr(self, "_samples"):
+            return None
+        return Evidence.of(table, self._samples, self.class_table_, self.classes_.tolist())
 
     def _temperature(self, temperature: float | None) -> float:
         chosen = as_temperature(self.temperature if temperature is None else temperature)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +17,20 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, checked_by, one_of_names
-from jcmspl.support.arguments import Float64Array, as_matrix, one_of
+from jcmspl.models.moments import Moments
+from jcmspl.models.parameters import (
+    COUNT,
+    INFINITE_WEIGHT,
+    NOT_NEGATIVE,
+    OPTIONAL_COUNT,
+    SEED,
+    SHARE,
+    WEIGHT,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.models.pinned import Pinned
+from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -35,6 +48,14 @@ PAPER_WEIGHTS = {
 #: After so many iterations the paper's descent has converged on all of its data sets.
 PAPER_ITERATIONS = 35
 _STARTS = ("codes", "random")
+
+
+def _check_factors(value: Any, name: str) -> None:
+    if value is None:
+        return
+    factors = as_real_array(value, name, ndim=1)
+    if not len(factors) or not np.all((factors > 0) & np.isfinite(factors)):
+        raise ValueError(f"{name} must be None or some numbers above 0, but is {value!r}")
 
 
 def _check_start(value: Any, name: str) -> None:
@@ -65,11 +86,17 @@ class JCMSPL(Bilinear):
     semantic_match : float, default 1
         λ1, the weight of matching the projected class vectors to the codes.
     class_match : float, default 100
-        λ2, the weight of matching the codes to those of the classes, H. Not to be confused with class weights.
+        λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: there is
+        nothing to iterate then, and the cost grows with the number of classes and not with its cube. Not to be confused
+        with class weights.
     visual_reconstruction : float, default 10
-        λ3, the weight of reconstructing the samples from the codes.
+        λ3, the weight of reconstructing the samples from the codes. It may be infinite where class_match is: A then
+        holds the mean samples of the classes, and in the visual space the model is ridge regression of these on class
+        vectors.
     semantic_reconstruction : float, default 1
-        λ4, the weight of reconstructing the class vectors from the codes.
+        λ4, the weight of reconstructing the class vectors from the codes. It may be infinite where class_match is.
+    penalty_factors : sequence of float, optional
+        Average the predictions of several fits, with semantic_reconstruction times each of these.
     n_concepts : int, optional
         k, the dimension of the concept space: at least, and by default, the number of training classes.
     init : {"codes", "random"} or array_like of shape (n_concepts, n_classes), default "codes"
@@ -171,9 +198,10 @@ class JCMSPL(Bilinear):
     class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
     space: str = field(default="visual", metadata=one_of_names(SPACES))
     semantic_match: float = field(default=1.0, metadata=WEIGHT)
-    class_match: float = field(default=100.0, metadata=WEIGHT)
-    visual_reconstruction: float = field(default=10.0, metadata=WEIGHT)
-    semantic_reconstruction: float = field(default=1.0, metadata=WEIGHT)
+    class_match: float = field(default=100.0, metadata=INFINITE_WEIGHT)
+    visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
+    semantic_reconstruction: float = field(default=1.0, metadata=INFINITE_WEIGHT)
+    penalty_factors: Any = field(default=None, metadata=checked_by(_check_factors))
     seen_samples: float = field(default=0.5, metadata=SHARE)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
@@ -263,12 +291,31 @@ class JCMSPL(Bilinear):
         """The relative gradient of each of the three blocks at the end."""
         return dict(zip(STATIONARITY, self._array("stationarity").tolist(), strict=True))
 
-    def _prepare(self, training: TrainingData) -> Spectrum:
-        return Spectrum(training.statistics, training.class_vectors)
+    def _prepare(self, training: TrainingData) -> Prepared:
+        prepared = Prepared(training)
+        if np.isfinite(self.class_match):
+            prepared.spectrum()  # now, while it is announced, and not when it is needed
+        return prepared
 
-    def _fit(self, prepared: Spectrum, monitor: Monitor) -> NamedArrays:
-        solution = self._solution(prepared, monitor)
-        basis = {f"{name}_basis": seconds for name, seconds in prepared.timings.items()}
+    def _fit(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
+        if not self.penalty_factors:
+            return self._fit_one(prepared, monitor)
+        factors = np.asarray(self.penalty_factors, dtype=np.float64)
+        penalties = self.semantic_reconstruction * factors
+        fits = [
+            clone(self).set_params(semantic_reconstruction=value)._fit_one(prepared, monitor) for value in penalties
+        ]
+        return _averaged(fits, prepared.class_vectors)
+
+    def _fit_one(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
+        if np.isinf(self.class_match):
+            weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
+            A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
+            exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
+            return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
+        spectrum = prepared.spectrum()
+        solution = self._solution(spectrum, monitor)
+        basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
         monitor.timings |= basis | solution.timings
         return {
             "visual_projection": solution.visual_projection,
@@ -304,10 +351,16 @@ class JCMSPL(Bilinear):
         twin: JCMSPL = super()._for_other_classes()
         return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
 
-    def _warm_start(self, prepared: Spectrum, class_means: Float64Array) -> dict[str, Any]:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("visual_reconstruction", "semantic_reconstruction"):
+            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
+                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
+
+    def _warm_start(self, prepared: Prepared, class_means: Float64Array) -> dict[str, Any]:
         """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""
         plain = clone(self).set_params(n_concepts=None)
-        solution = plain._solution(prepared, Monitor(), return_codes=True)
+        solution = plain._solution(prepared.spectrum(), Monitor(), return_codes=True)
         return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
 
     def _warn_of_result(self) -> None:
@@ -322,6 +375,55 @@ class JCMSPL(Bilinear):
             "tol if the predictions are good as they are; large reconstruction weights converge slowly.",
             ConvergenceWarning,
         )
+
+
+class Prepared:
+    """What fits to the same data share, each part made when it is first needed; several threads may ask for it."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self._training, self._lock = training, threading.Lock()
+        self._spectrum: Spectrum | None = None
+        self._pinned: dict[int | None, Pinned] = {}
+
+    @property
+    def class_vectors(self) -> Float64Array:
+        """Those of the training classes, normalised."""
+        return self._training.class_vectors
+
+    def spectrum(self) -> Spectrum:
+        """Return what the descent works on."""
+        with self._lock:
+            if self._spectrum is None:
+                self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
+            return self._spectrum
+
+    def pinned(self, n_concepts: int | None) -> Pinned:
+        """Return what finds A and B where the codes are known."""
+        with self._lock:
+            if n_concepts not in self._pinned:
+                self._pinned[n_concepts] = Pinned(Moments(self._training), n_concepts)
+            return self._pinned[n_concepts]
+
+
+def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArrays:
+    """Return a fit whose prediction A'By is the mean of those of several, each of the same length over all classes.
+
+    Their concept spaces are set side by side.
+    """
+    parts = []
+    for one in fits:
+        A, B = one["visual_projection"], one["semantic_projection"]
+        predicted = (class_vectors @ B.T) @ A
+        length = float(np.sqrt(np.mean(np.sum(predicted**2, axis=1)))) or 1.0
+        parts.append(B / (length * len(fits)))
+    n_iterations = min(len(one["objective_terms"]) for one in fits)
+    return {
+        "visual_projection": np.concatenate([one["visual_projection"] for one in fits]),
+        "semantic_projection": np.concatenate(parts),
+        "objective_terms": np.mean([one["objective_terms"][-n_iterations:] for one in fits], axis=0),
+        "stationarity": np.max([one["stationarity"] for one in fits], axis=0),
+        "converged": np.min([one["converged"] for one in fits], axis=0),
+    }
 
 
 def _generator(random_state: Any) -> Any:

@@ -40,6 +40,12 @@ class Moments:
         self.vectors = training.class_vectors  # S', a row for each class
         self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
         self.cross: Float64Array = self.vectors.T @ self.sums  # YX'
+        self.counts = training.statistics.counts
+
+    @property
+    def gram(self) -> Float64Array:
+        """XX'."""
+        return self._statistics.gram
 
     @cached_property
     def visual(self) -> GramBasis:

@@ -60,6 +60,8 @@ POSITIVE = checked_by(_check_positive)
 SEED = checked_by(_check_seed)
 #: A number of at least 0 that is sensibly varied by factors: what a search lets grow.
 WEIGHT = checked_by(as_weight, is_weight=True)
+#: The same where infinity is a limit that has a meaning.
+INFINITE_WEIGHT = checked_by(_check_weight_or_infinity, is_weight=True)
 NOT_NEGATIVE = checked_by(as_weight)
 NUMBER = checked_by(as_number)
 COUNT = checked_by(as_count)

@@ -71,6 +71,8 @@ _OTHER_KINDS = (
 )
 # What stands for infinity, which JSON does not have.
 _INFINITY = "inf"
+# Parameters that are numbers in a row.
+_SEQUENCES = ("source_shares", "penalty_factors")
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
@@ -182,8 +184,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     parameters: dict[str, Any] = given | _with_prefix(arrays, _PARAMETER)
     if parameters.get("class_weight") is not None:
         parameters["class_weight"] = _class_weight(parameters["class_weight"])
-    if parameters.get("source_shares") is not None:
-        parameters["source_shares"] = tuple(parameters["source_shares"])
+    for name in _SEQUENCES:
+        if parameters.get(name) is not None:
+            parameters[name] = tuple(parameters[name])
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(
@@ -353,8 +356,8 @@ def _plain(value: Any, name: str) -> Any:
     if name == "class_weight" and isinstance(value, Mapping):
         items = as_label_list(list(value), name)
         return [[_encoded(label), float(value[label])] for label in items]
-    if name == "source_shares" and value is not None:
-        return [float(share) for share in value]
+    if name in _SEQUENCES and value is not None:
+        return [float(number) for number in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value == np.inf:

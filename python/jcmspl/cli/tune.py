@@ -86,26 +86,33 @@ def _search(arguments: argparse.Namespace) -> Any:
     """Return the search that the options describe."""
     from jcmspl.data.class_folds import ClassKFold
     from jcmspl.model_selection.class_search import ClassSearchCV
-    from jcmspl.model_selection.jcmspl_cv import CENTRE, JCMSPLCV
+    from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 
     method = registry.get(arguments.method)
     given = values_of(arguments, method)
     fixed = {name: values[0] for name, values in given.items() if len(values) == 1}
     tried = {name: values for name, values in {**method.GRID, **given}.items() if name not in fixed}
-    if arguments.method == "JCMSPL":
-        fixed = {"max_iter": JCMSPLCV.max_iter, **CENTRE, **fixed}
     cv: Any = arguments.folds
     if arguments.repeats is not None:
         cv = ClassKFold(arguments.folds or 5, n_repeats=arguments.repeats, random_state=arguments.seed)
-    return ClassSearchCV(
-        made(arguments, method, fixed),
-        tried,
-        cv=cv,
-        halving=arguments.halving,
-        choose=arguments.choose,
-        random_state=arguments.seed,
-        progress=not arguments.quiet,
-    )
+    options: dict[str, Any] = {
+        "cv": cv,
+        "halving": arguments.halving,
+        "choose": arguments.choose,
+        "random_state": arguments.seed,
+        "progress": not arguments.quiet,
+    }
+    if method.__name__ == "JCMSPL":
+        if given.keys() <= JCMSPLCV().get_params().keys():
+            made(arguments, method, fixed)  # which looks at the values
+            return JCMSPLCV(**tried_or_kept(given), **options)
+        fixed = {"max_iter": JCMSPLCV.max_iter, **fixed}
+    return ClassSearchCV(made(arguments, method, fixed), tried, **options)
+
+
+def tried_or_kept(given: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return several values as they are, and a single one without its list."""
+    return {name: values if len(values) > 1 else values[0] for name, values in given.items()}
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,18 @@ class TrainingData:
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]
         return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows)
+
+    def with_classes(
+        self,
+        class_normalisation: str,
+        class_kernel: str,
+        kernel_width: float,
+        class_columns: Float64Array | None = None,
+    ) -> TrainingData:
+        """Return the same samples with class vectors that are normalised otherwise."""
+        vectors = self.given_vectors
+        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
+        return replace(self, class_vectors=classes.of_rows(vectors), classes=classes)
 
     @property
     def n_samples(self) -> float:

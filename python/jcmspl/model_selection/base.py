@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import present, require_known_classes
 from jcmspl.model_selection.folds import FoldedData
-from jcmspl.model_selection.grid import as_values
+from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
@@ -37,10 +38,11 @@ from jcmspl.support.warn import warn_user
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: With less training classes than this folds hold out so few that the best setting is mostly luck: they are drawn
-#: several times, and the choice is a prudent one.
+#: With less training classes than this folds hold out so few that the best setting is mostly luck: the choice is a
+#: prudent one.
 FEW_CLASSES = 20
-_REPEATS_OF_FEW = 5
+# How many times folds are drawn, with less than so many classes.
+_REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
 _AFTER_THE_FIT = ("seen_bias", "temperature", "progress")
 # What a search knows of the samples itself.
@@ -306,12 +308,14 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         data = FoldedData(X, labels, table, folds, n_splits, weights)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
-        search = Search(template, axes, data, self)
+        search = self._search(template, axes, data)
         search.run()
-        prudently = self.choose == "prudent" or (self.choose == "auto" and len(classes) < FEW_CLASSES)
+        prudently = self.choose == "prudent" or (self.choose == "auto" and self._is_prudent(len(classes)))
         best = search.prudent() if prudently else search.best()
-        scores = search.trials[best[0]].scores[best[1]]
+        scores = search.scores_of(best)
         self.best_params_: dict[str, Any] = search.parameters(best)
+        if not search.interrupted:
+            self.best_params_ |= self._further_choices(search, best, data)
         self.best_index_: int = search.choices().index(best)
         self.cv_results_: dict[str, Any] = search.results()
         self.best_score_: float = float(scores.mean())
@@ -320,6 +324,17 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.interrupted_: bool = search.interrupted
         chosen = template.set_params(**self.best_params_)
         return chosen, data.total(chosen.feature_normalisation)
+
+    def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
+        return Search(template, axes, data, self)
+
+    def _is_prudent(self, n_classes: int) -> bool:
+        """Whether to stay near the defaults where nothing is clearly better."""
+        return n_classes < FEW_CLASSES
+
+    def _further_choices(self, search: Search, best: tuple[Key, int], data: FoldedData) -> dict[str, Any]:
+        """Return parameters that are chosen when the rest is."""
+        return {}
 
     def _choose_blindly(
         self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None, weights: Float64Array | None
@@ -332,7 +347,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         template = self._template()
         own = template.get_params(deep=False)
         self.best_params_ = {
-            name: _nearest(as_values(values, name), own[name]) for name, values in self._axes().items()
+            name: _nearest(as_values(values, name), own[name]) for name, values in self._blind_axes().items()
         }
         self.best_score_ = self.best_score_std_ = float("nan")
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
@@ -340,11 +355,15 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         chosen = template.set_params(**self.best_params_)
         return chosen, chosen._collector(table).add_array(X, labels, weights).result()
 
+    def _blind_axes(self) -> dict[str, Any]:
+        """Return the values to choose from where nothing can be held out."""
+        return self._axes()
+
     def _folds(self, n_classes: int) -> tuple[list[IntArray], int]:
         """Return the classes that each fold holds out, two at least, and the number of folds of a repeat."""
         cv = self.cv
         if not isinstance(cv, ClassKFold):
-            repeats = _REPEATS_OF_FEW if cv is None and n_classes < FEW_CLASSES else 1
+            repeats = 1 if cv is not None else next(times for below, times in _REPEATS if n_classes < below)
             cv = ClassKFold(min(cv or 5, n_classes // 2), n_repeats=repeats, random_state=self.random_state)
         folds = list(cv.split_classes(n_classes))
         sizes = [len(fold) for fold in folds]

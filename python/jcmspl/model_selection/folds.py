@@ -16,7 +16,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
-from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.normalisation import decided_name, parse_feature_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import present
 from jcmspl.models.classifier import ZeroShotClassifier
@@ -68,9 +68,11 @@ class FoldedData:
         self.vectors = table.select(self.classes, "y").vectors
         self._sources = table.sources
         self.held_out = list(folds)
-        self._n_splits = n_splits
+        self.n_splits = n_splits
         self._parts: dict[Scaling, list[Statistics]] = {}
         self._scalings: dict[str, Scaling] = {}
+        # the training data of each fold as it was asked for last, with the normalisation of its samples
+        self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
 
     @property
     def n_folds(self) -> int:
@@ -111,21 +113,42 @@ class FoldedData:
     def total(self, normalisation: str) -> LabelledStatistics:
         """Return the statistics of all samples, as a normalisation of them needs them."""
         parts = self._parts[self._scalings[normalisation]]
-        return LabelledStatistics(self.classes, reduce(operator.add, parts[: self._n_splits]))
+        return LabelledStatistics(self.classes, reduce(operator.add, parts[: self.n_splits]))
 
     def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
         """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""
-        first = fold - fold % self._n_splits
-        others = [i for i in range(first, first + self._n_splits) if i != fold]
-        kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
-        # a sum and not a difference: that would cost digits
-        parts = self._parts[self._scalings[model.feature_normalisation]]
-        raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
-        normalisations, rows = model._normalisations(self._sources), self._rows_of(kept, model)
-        training = TrainingData.of(raw, self.vectors[kept], *normalisations, rows)
+        training = self._training(fold, model)
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, model._prepare(training), candidates)
+
+    def takes_roots(self, normalisation: str) -> bool:
+        """Whether a normalisation takes roots of these samples."""
+        return self._scalings[normalisation].power
+
+    def different(self, normalisations: Iterable[str]) -> list[str]:
+        """Return the normalisations of samples that are not the same as one before, once the samples have decided."""
+        decided = {name: decided_name(name, self._scalings[name].power) for name in normalisations}
+        return list({same: name for name, same in reversed(decided.items())}.values())[::-1]
+
+    def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
+        kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
+        features, classes, shrinkage, kernel, width, columns = model._normalisations(self._sources)
+        of_samples = (features, shrinkage, model.NEEDS)
+        known, training = self._last.get(fold, (None, None))
+        if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
+            training = training.with_classes(classes, kernel, width, columns)
+        else:
+            first = fold - fold % self.n_splits
+            others = [i for i in range(first, first + self.n_splits) if i != fold]
+            # a sum and not a difference: that would cost digits
+            parts = self._parts[self._scalings[features]]
+            raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
+            rows = self._rows_of(kept, model)
+            normalisations = (features, classes, shrinkage, kernel, width, columns)
+            training = TrainingData.of(raw, self.vectors[kept], *normalisations, rows)
+        self._last[fold] = of_samples, training
+        return training
 
     def _rows_of(self, kept: IntArray, model: ZeroShotClassifier) -> LabelledRows | None:
         if model.NEEDS != "samples":
@@ -160,11 +183,16 @@ class PreparedFold:
         """Return parameters that start fits near the result of this one, if the method has any."""
         return model._warm_start(self.prepared, self.training.class_means)
 
+    def fitted(self, model: ZeroShotClassifier, monitor: Monitor) -> ZeroShotClassifier:
+        """Fit a model to the training classes and return it."""
+        model._become(model._fit(self.prepared, monitor), monitor.timings, self.training)
+        return model
+
     def recognisers(
         self, model: ZeroShotClassifier, variants: Sequence[dict[str, Any]], monitor: Monitor
     ) -> list[Recogniser]:
         """Fit once, and fold the model and the held-out classes into a recogniser for each variant of it."""
-        model._become(model._fit(self.prepared, monitor), monitor.timings, self.training)
+        self.fitted(model, monitor)
         bias = np.zeros(self.candidates.n_classes)
         variants_of = (model.set_params(**variant) for variant in variants)
         return [one._recogniser_of(self.candidates, bias, one.own_space) for one in variants_of]

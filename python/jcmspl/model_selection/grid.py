@@ -72,16 +72,25 @@ class Grid:
 
     def _outwards(self, name: str, value: float) -> list[float]:
         values = self.axes[name]
-        if len(values) < 2:
+        step = next_value(values, value)
+        if step is None:
             return []
-        new = []
-        if value == values[0] > 0:
-            new.append(_tidy(value * value / values[1]))
-        if value == values[-1] and values[-2] > 0:
-            new.append(_tidy(value * value / values[-2]))
-        new = [step for step in new if _SMALLEST <= step <= _LARGEST]
-        self.axes[name] = sorted({*values, *new})
-        return new
+        self.axes[name] = sorted({*values, step})
+        return [step]
+
+
+def next_value(values: Sequence[float], value: float) -> float | None:
+    """Return what lies one step beyond a value at an end of others, which are sorted; None if it is in their midst.
+
+    A step is the factor between the two outermost values. With two values the one is the end of the other.
+    """
+    if len(values) < 2 or value not in (values[0], values[-1]):
+        return None
+    neighbour = values[1] if value == values[0] else values[-2]
+    if min(value, neighbour) <= 0:
+        return None
+    step = _tidy(value * value / neighbour)
+    return step if _SMALLEST <= step <= _LARGEST else None
 
 
 def _tidy(value: Any) -> float:

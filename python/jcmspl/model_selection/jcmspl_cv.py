@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from jcmspl.model_selection import path
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.class_search import ClassSearchCV
-from jcmspl.model_selection.search import NORMALISATION
+from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
+from jcmspl.model_selection.folds import FoldedData
+from jcmspl.model_selection.grid import Key
+from jcmspl.model_selection.path import PathSearch
+from jcmspl.model_selection.search import NORMALISATION, Search
+from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
+from jcmspl.support.arguments import as_count
 
-#: What a prudent choice stays near to: good settings for samples that are not whitened.
-CENTRE: dict[str, Any] = dict(zip(WEIGHTS, (0.01, 1.0, 0.1, 0.01), strict=True)) | {
-    "space": "semantic",
-    "feature_normalisation": "sample_l2+center",
-    "class_normalisation": "sample_l2+center",
-}
+AUTO = "auto"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -125,17 +127,17 @@ class JCMSPLCV(BaseClassSearch):
     True
     """
 
-    semantic_match: Any = JCMSPL.GRID["semantic_match"]
-    class_match: Any = JCMSPL.GRID["class_match"]
-    visual_reconstruction: Any = JCMSPL.GRID["visual_reconstruction"]
-    semantic_reconstruction: Any = JCMSPL.GRID["semantic_reconstruction"]
+    semantic_match: Any = None
+    class_match: Any = None
+    visual_reconstruction: Any = None
+    semantic_reconstruction: Any = None
     n_concepts: Any = None
     space: Any = JCMSPL.GRID["space"]
-    feature_normalisation: Any = "sample_l2+center"
-    class_normalisation: Any = "sample_l2+center"
-    whitening_shrinkage: Any = JCMSPL.whitening_shrinkage
-    class_kernel: Any = JCMSPL.class_kernel
-    kernel_width: Any = JCMSPL.kernel_width
+    feature_normalisation: Any = None
+    class_normalisation: Any = None
+    whitening_shrinkage: Any = None
+    class_kernel: Any = None
+    kernel_width: Any = None
     source_shares: Any = None
     init: str = "codes"
     max_iter: int = 35
@@ -143,29 +145,99 @@ class JCMSPLCV(BaseClassSearch):
     class_weight: Any = None
     metric: Any = JCMSPL.metric
     seen_samples: float = JCMSPL.seen_samples
-    prediction_weight: float = JCMSPL.prediction_weight
-    aligned: float = JCMSPL.aligned
+    prediction_weight: Any = AUTO
+    aligned: Any = AUTO
+    ensemble: int = 1
     seen_bias: float = JCMSPL.seen_bias
     temperature: Any = JCMSPL.temperature
 
+    @property
+    def _is_on_path(self) -> bool:
+        """Whether the weights are looked for along the path: nobody has named any, nor what it does not have."""
+        named = [getattr(self, name) for name in (*WEIGHTS, "n_concepts")]
+        return all(value is None for value in named) and self.init == "codes"
+
     def _template(self) -> JCMSPL:
-        evidence = ("seen_samples", "prediction_weight", "aligned")
-        comparison = ("metric", *evidence, "seen_bias", "temperature")
-        names = ("init", "max_iter", "tol", "class_weight", *comparison, "progress")
-        seed = _seed(self.random_state) if self.init == "random" else None
-        return JCMSPL(**CENTRE, **{name: getattr(self, name) for name in names}, random_state=seed)
+        names = (
+            "init",
+            "max_iter",
+            "tol",
+            "class_weight",
+            "metric",
+            "seen_samples",
+            "seen_bias",
+            "temperature",
+            "progress",
+        )
+        given = {name: getattr(self, name) for name in names}
+        given |= {name: getattr(self, name) for name in ("aligned", "prediction_weight") if getattr(self, name) != AUTO}
+        return JCMSPL(**given, random_state=_seed(self.random_state) if self.init == "random" else None)
 
     def _any_model(self) -> Any:
         return vars(self).get("best_estimator_", JCMSPL())
 
     def _axes(self) -> dict[str, Any]:
         names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
-        return {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in names}
+        tried = _ON_PATH if self._is_on_path else _IN_GRID
+        return {name: tried[name] if value is None and name in tried else value for name, value in given.items()}
+
+    def _blind_axes(self) -> dict[str, Any]:
+        own = self._template().get_params(deep=False)
+        return {name: own[name] if getattr(self, name) is None else values for name, values in self._axes().items()}
+
+    def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
+        return (PathSearch if self._is_on_path else Search)(template, axes, data, self)
+
+    def _is_prudent(self, n_classes: int) -> bool:
+        return self._is_on_path or super()._is_prudent(n_classes)
+
+    def _further_choices(self, search: Search, best: tuple[Key, int], data: FoldedData) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.aligned == AUTO:
+            found["aligned"] = chosen_share(search, best, data)
+        if self.prediction_weight == AUTO:
+            seed, own = _seed(self.random_state), JCMSPL.prediction_weight
+            found["prediction_weight"] = chosen_prediction_weight(search, best, data, own, seed)
+        if self.ensemble > 1:
+            found["penalty_factors"] = _best_factors(search, best, self.ensemble)
+        return found
 
     def _check_parameters(self) -> None:
         if not isinstance(self.init, str):
             raise ValueError("init must be 'codes' or 'random': folds have other numbers of classes than an array")
+        as_count(self.ensemble, "ensemble")
         super()._check_parameters()
+
+
+# What is tried of what is not named: in the search along the path, and in a grid.
+_ON_PATH: dict[str, Any] = {
+    "semantic_match": path.ON_PATH["semantic_match"],
+    "class_match": (path.ON_PATH["class_match"], *{weights["class_match"] for weights in path.BESIDE}),
+    "visual_reconstruction": (
+        path.ON_PATH["visual_reconstruction"],
+        *(weights["visual_reconstruction"] for weights in path.BESIDE),
+    ),
+    "semantic_reconstruction": path.PENALTIES,
+    "feature_normalisation": path.FEATURES,
+    "class_normalisation": JCMSPL.class_normalisation,
+    "whitening_shrinkage": path.SHRINKAGES,
+    "class_kernel": path.KERNELS,
+    "kernel_width": path.WIDTHS,
+}
+_IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in NORMALISATION} | JCMSPL.GRID
+
+
+def _best_factors(search: Search, best: tuple[Key, int], number: int) -> tuple[float, ...] | None:
+    """Return by what to multiply semantic_reconstruction so that the best values beside the chosen one count, too."""
+    chosen = search.parameters(best)
+    alike = {}
+    for choice in search.choices():
+        parameters = search.parameters(choice)
+        if parameters | {"semantic_reconstruction": chosen["semantic_reconstruction"]} == chosen:
+            alike[parameters["semantic_reconstruction"]] = float(search.scores_of(choice).mean())
+    values = sorted(alike, key=lambda value: (value != chosen["semantic_reconstruction"], -alike[value]))[:number]
+    return tuple(value / chosen["semantic_reconstruction"] for value in values) if len(values) > 1 else None
 
 
 def _seed(random_state: Any) -> int:

@@ -77,6 +77,17 @@ class Trial:
         return float(np.nan_to_num(self.scores.mean(axis=1), nan=-np.inf).max())
 
 
+def is_clearly_better(scores: Float64Array, others: Float64Array, n_splits: int) -> bool:
+    """Whether accuracies on folds are higher by more than a standard error of the differences.
+
+    Folds that are drawn again hold out the same classes in other company: they make the differences more certain, but
+    do not count as further ones.
+    """
+    gains = scores - others
+    error = float(gains.std(ddof=1)) / math.sqrt(n_splits)
+    return float(gains.mean()) > error + 10.0**-_TIE_DIGITS
+
+
 class _Stopped(Exception):
     """A fit in another thread was told to stop."""
 
@@ -113,44 +124,48 @@ class Search:
         self._starts: list[dict[str, Any]] = []
 
     def run(self) -> None:
-        """Try the grid, then let it grow. KeyboardInterrupt passes only if no setting was finished."""
+        """Try settings. KeyboardInterrupt passes only if none of them was finished."""
         try:
-            self._try(self.grid.keys())
-            while self._round < self._options.extend:
-                best, _ = self.best()
-                new = self.grid.beyond(best)
-                if not new or self.trials[best].best >= 1:
-                    break
-                self._round += 1
-                self._try(new)
+            self._explore()
         except KeyboardInterrupt:
             if not self._finished():
                 raise
             self.interrupted = True
             n_settings = len({key for key, _ in self._finished()})
             warn_user(
-                f"interrupted: the choice is among the {n_settings} settings (times {len(self.variants)} ways to "
-                "compare) that were finished on all folds",
+                f"interrupted: the choice is among the {n_settings} settings that were finished on all folds",
                 RuntimeWarning,
             )
+
+    def _explore(self) -> None:
+        """Try the grid, then let it grow."""
+        self._try(self.grid.keys())
+        while self._round < self._options.extend:
+            best, _ = self.best()
+            new = self.grid.beyond(best)
+            if not new or self.trials[best].best >= 1:
+                break
+            self._round += 1
+            self._try(new)
 
     def best(self) -> tuple[Key, int]:
         """Return the best setting and variant; of equal ones the simplest of those that were tried first."""
         return min(self._finished(), key=self._preference)
 
     def prudent(self) -> tuple[Key, int]:
-        """Return, of all that are within a standard error of the best, the one nearest to the model's own parameters.
+        """Return, of all that the best is not clearly better than, the one nearest to the model's own parameters.
 
         With few classes the best of hundreds of settings is the luckiest of them: what is not clearly worse but nearer
         to settings known to be good elsewhere recognises other classes better.
         """
-        best = self.best()
-        scores = self.trials[best[0]].scores[best[1]]
-        enough = scores.mean() - scores.std(ddof=1) / np.sqrt(len(scores))
-        good = [
-            (key, variant) for key, variant in self._finished() if self.trials[key].scores[variant].mean() >= enough
-        ]
+        best, n_splits = self.scores_of(self.best()), self._data.n_splits
+        good = [one for one in self._finished() if not is_clearly_better(best, self.scores_of(one), n_splits)]
         return min(good, key=lambda choice: (self._distance(choice), self._preference(choice)))
+
+    def scores_of(self, choice: tuple[Key, int]) -> Float64Array:
+        """Return the accuracies of a choice on each fold."""
+        key, variant = choice
+        return np.asarray(self.trials[key].scores[variant])
 
     def _distance(self, choice: tuple[Key, int]) -> float:
         """Return how far a choice is from the model's own parameters: decades of each weight, else 1 if different."""
@@ -166,11 +181,15 @@ class Search:
     def parameters(self, choice: tuple[Key, int]) -> dict[str, Any]:
         """Return a choice as parameters of the model."""
         key, variant = choice
-        return self.grid.setting(key) | self.variants[variant]
+        return self.grid.setting(key) | self.variants_of(key)[variant]
+
+    def variants_of(self, key: Key) -> list[dict[str, Any]]:
+        """Return the ways to compare that are tried with a setting."""
+        return self.variants
 
     def choices(self) -> list[tuple[Key, int]]:
         """Return all settings and variants that have scores, in the order of trial."""
-        return [(key, variant) for key in self.trials for variant in range(len(self.variants))]
+        return [(key, variant) for key in self.trials for variant in range(len(self.variants_of(key)))]
 
     def results(self) -> dict[str, Any]:
         """Return the scores of all settings that were tried, a row for each, in the form of GridSearchCV."""
@@ -245,10 +264,10 @@ class Search:
 
     def _batches(self, keys: list[Key]) -> Iterator[list[Key]]:
         candidates = max(len(classes) for classes in self._data.held_out)
-        size = 8 * self._data.X.shape[1] * candidates * len(self.variants) * self._data.n_folds
-        most = int(np.clip(_BATCH_BYTES // size, 1, _BATCH_SETTINGS))
-        for _, group in itertools.groupby(keys, self._normalisation_of):
+        for _, group in itertools.groupby(keys, lambda key: (self._normalisation_of(key), self.variants_of(key))):
             alike = list(group)
+            size = 8 * self._data.X.shape[1] * candidates * len(self.variants_of(alike[0])) * self._data.n_folds
+            most = int(np.clip(_BATCH_BYTES // size, 1, _BATCH_SETTINGS))
             yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
     def _normalisation_of(self, key: Key) -> tuple[Any, ...]:
@@ -263,7 +282,9 @@ class Search:
         fitted: list[list[Recogniser] | None] = []
         try:
             self._prepare(keys[0], pool)
-            jobs = ((self._recognisers, key, fold, iterations, pool.stop) for key in keys for fold in range(n_folds))
+            variants = self.variants_of(keys[0])
+            settings = ((key, variants, fold) for key in keys for fold in range(n_folds))
+            jobs = ((self._recognisers, *setting, iterations, pool.stop) for setting in settings)
             for recognisers in pool.results(jobs):
                 fitted.append(recognisers)
                 line.update(before * n_folds + len(fitted))
@@ -273,8 +294,34 @@ class Search:
             pool.cancel()
         n_settings = len(fitted) // n_folds
         of_folds = (fitted[fold : n_settings * n_folds : n_folds] for fold in range(n_folds))
-        columns = list(pool.results((self._accuracies, fold, of_fold) for fold, of_fold in enumerate(of_folds)))
+        n_variants = len(self.variants_of(keys[0]))
+        columns = list(pool.results((self._accuracies, fold, n_variants, own) for fold, own in enumerate(of_folds)))
         return dict(zip(keys[:n_settings], np.stack(columns, axis=2), strict=True))
+
+    def scores_with(self, choice: tuple[Key, int], variants: list[dict[str, Any]]) -> Float64Array:
+        """Return the accuracies, (variants, folds), of a setting with other ways to compare."""
+        key, variant = choice
+        ways = [self.variants_of(key)[variant] | other for other in variants]
+        with workers(self._options.n_jobs or usable_cores()) as pool:
+            self._prepare(key, pool)
+            jobs = ((self._recognisers, key, ways, fold, None, pool.stop) for fold in range(self._data.n_folds))
+            fitted = list(pool.results(jobs))
+            scored = ((self._accuracies, fold, len(ways), [own]) for fold, own in enumerate(fitted))
+            return np.stack([scores[0] for scores in pool.results(scored)], axis=1)
+
+    def fitted_folds(self, choice: tuple[Key, int]) -> Iterator[tuple[int, Any, Float64Array, float]]:
+        """Give each fold, the model that a choice is there, the vectors of held-out classes, and the length of z."""
+        key, variant = choice
+        with workers(self._options.n_jobs or usable_cores()) as pool:
+            self._prepare(key, pool)
+            for number, fold in enumerate(self._prepared):
+                model = clone(self._model).set_params(**self.grid.setting(key), **self.variants_of(key)[variant])
+                yield number, fold.fitted(model, Monitor()), fold.candidates.vectors, fold.training.sample_length
+
+    @property
+    def metric(self) -> Any:
+        """How samples and classes are compared."""
+        return getattr(self._model, "metric", None)
 
     def _prepare(self, key: Key, pool: Pool) -> None:
         normalisation = self._normalisation_of(key)
@@ -289,7 +336,7 @@ class Search:
         self._prepared_for = normalisation
 
     def _recognisers(
-        self, key: Key, fold: int, iterations: int | None, stop: threading.Event
+        self, key: Key, variants: list[dict[str, Any]], fold: int, iterations: int | None, stop: threading.Event
     ) -> list[Recogniser] | None:
         """Fit a setting to a fold; None if it diverges."""
 
@@ -305,13 +352,13 @@ class Search:
         if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
             model.set_params(**self._starts[fold])
         try:
-            return self._prepared[fold].recognisers(model, self.variants, Monitor(watch))
+            return self._prepared[fold].recognisers(model, variants, Monitor(watch))
         except DivergenceError:
             return None
 
-    def _accuracies(self, fold: int, fitted: Sequence[list[Recogniser] | None]) -> Float64Array:
+    def _accuracies(self, fold: int, n_variants: int, fitted: Sequence[list[Recogniser] | None]) -> Float64Array:
         """Return the accuracies, (settings, variants), on a fold; NaN where the fit diverged."""
-        scores = np.full((len(fitted), len(self.variants)), np.nan)
+        scores = np.full((len(fitted), n_variants), np.nan)
         converged = [i for i, recognisers in enumerate(fitted) if recognisers is not None]
         if converged:
             every = [recogniser for recognisers in fitted for recogniser in recognisers or ()]

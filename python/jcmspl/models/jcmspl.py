@@ -16,8 +16,8 @@ from jcmspl.data.normalisation import parse_feature_normalisation, parse_normali
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
-from jcmspl.models.monitor import Monitor
 from jcmspl.models.moments import Moments
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
     COUNT,
     INFINITE_WEIGHT,
@@ -308,6 +308,7 @@ class JCMSPL(Bilinear):
         return _averaged(fits, prepared.class_vectors)
 
     def _fit_one(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
+        self._require_finite_weights()
         if np.isinf(self.class_match):
             weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
             A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
@@ -351,8 +352,7 @@ class JCMSPL(Bilinear):
         twin: JCMSPL = super()._for_other_classes()
         return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _require_finite_weights(self) -> None:
         for name in ("visual_reconstruction", "semantic_reconstruction"):
             if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
                 raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")

@@ -1,0 +1,89 @@
+"""How much each source of evidence for prototypes counts, chosen on held-out classes once a setting is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jcmspl.model_selection.folds import FoldedData
+from jcmspl.model_selection.grid import Key
+from jcmspl.model_selection.search import Search, is_clearly_better
+from jcmspl.models.prototypes import directions
+from jcmspl.models.scorers import normalised
+from jcmspl.support.arguments import Float64Array, IntArray
+
+#: Shares of the plain cosine of samples and class vectors that are tried.
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Numbers of samples that a prediction may count for, and numbers of labelled samples of a class that are tried.
+PREDICTION_WEIGHTS = (0.5, 1.0, 2.0, 4.0)
+SHOTS = (1, 5)
+# Samples of a class that are enough to see the difference, where it has more.
+_MOST_SAMPLES = 100
+
+
+def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> float:
+    """Return the share of the plain cosine that recognises held-out classes best; 0 where there is none.
+
+    The cosine is there where samples and class vectors have as many dimensions, in the visual space, without roots.
+    """
+    parameters = search.parameters(choice)
+    is_alignable = data.X.shape[1] == data.vectors.shape[1] and not data.takes_roots(
+        parameters["feature_normalisation"]
+    )
+    if not is_alignable or parameters["space"] != "visual" or search.metric != "cosine":
+        return 0.0
+    scores = search.scores_with(choice, [{"aligned": share} for share in SHARES])
+    best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
+    return SHARES[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else 0.0
+
+
+def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: FoldedData, own: float, seed: int) -> float:
+    """Return the prediction_weight with which held-out classes are recognised best from some samples of each.
+
+    Another one than the given is chosen where it is clearly better.
+    """
+    if search.parameters(choice)["space"] != "visual" or search.metric != "cosine":
+        return own
+    tried = sorted({own, *PREDICTION_WEIGHTS})
+    rows_of = [_rows_of_classes(data, fold, seed) for fold in range(data.n_folds)]
+    if min(len(rows) for of_fold in rows_of for rows in of_fold) <= max(SHOTS):
+        return own
+    scores = np.array(
+        [
+            _few_shot_accuracies(model, vectors, length, data, rows_of[fold], tried)
+            for fold, model, vectors, length in search.fitted_folds(choice)
+        ]
+    ).T
+    best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
+    return tried[best] if is_clearly_better(scores[best], scores[tried.index(own)], data.n_splits) else own
+
+
+def _rows_of_classes(data: FoldedData, fold: int, seed: int) -> list[IntArray]:
+    """Return some samples of each held-out class, in an order that does not depend on that of the samples' classes."""
+    rows = []
+    for number in data.held_out[fold]:
+        own = np.flatnonzero(data.codes == number)
+        rows.append(np.random.default_rng((seed, int(number))).permutation(own)[:_MOST_SAMPLES])
+    return rows
+
+
+def _few_shot_accuracies(
+    model: Any,
+    candidates: Float64Array,
+    sample_length: float,
+    data: FoldedData,
+    rows: list[IntArray],
+    weights: list[float],
+) -> Float64Array:
+    """Return the mean accuracy over numbers of shots, for each prediction_weight."""
+    predicted = directions(model._expected(model.class_normalisation_.of_rows(candidates)))
+    samples = [normalised(model.feature_normalisation_, np.asarray(data.X[own])) for own in rows]
+    found = np.zeros((len(SHOTS), len(weights)))
+    for i, shots in enumerate(SHOTS):
+        sums = np.array([Z[:shots].sum(axis=0) for Z in samples]) / sample_length
+        for j, weight in enumerate(weights):
+            prototypes = directions(weight * predicted + sums)
+            chosen = [(Z[shots:] @ prototypes.T).argmax(axis=1) for Z in samples]
+            found[i, j] = np.mean([np.mean(own == number) for number, own in enumerate(chosen)])
+    return np.asarray(found.mean(axis=0))

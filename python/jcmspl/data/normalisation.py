@@ -137,8 +137,8 @@ class Normalisation:
         normalised = plain.of_statistics(statistics)
         if not steps.whiten:
             return plain, normalised
-        T = whitening.whitening(normalised, shrinkage)
-        if T is None:
+        whitened = whitening.whiten(normalised, shrinkage)
+        if whitened is None:
             if normalised.gram.any():  # samples that are all the same are another matter
                 warn_user(
                     "there is one sample of each class, or those of a class do not differ: there is no scatter within "
@@ -146,7 +146,7 @@ class Normalisation:
                     RuntimeWarning,
                 )
             return plain, normalised
-        return replace(plain, whitening=T), whitening.whitened(normalised, T)
+        return replace(plain, whitening=whitened[0]), whitened[1]
 
     @classmethod
     def from_rows(
@@ -177,10 +177,13 @@ class Normalisation:
         total = sums.sum(axis=0)
         # sum over samples of (x - s)(x - s)' = G - t s' - s t' + n s s', with t the sum of the samples
         cross = np.outer(total - n * self.shift / 2, self.shift)
-        gram = statistics.gram - cross - cross.T
+        gram = statistics.gram
+        squares = gram.diagonal().copy()
+        gram -= cross
+        gram -= cross.T
         gram /= np.outer(self.scale, self.scale)
         # what is left of a constant column is rounding, and must not look like a small signal
-        noise = _NOISE * statistics.gram.diagonal() / self.scale**2
+        noise = _NOISE * squares / self.scale**2
         constant = gram.diagonal() <= noise
         gram[constant] = 0
         gram[:, constant] = 0

@@ -19,35 +19,45 @@ from jcmspl.support.arguments import Float64Array
 _NOISE = 64 * np.finfo(np.float64).eps
 
 
-def whitening(statistics: Statistics, shrinkage: float) -> Float64Array | None:
-    """Return T, lower triangular, for centred samples; None if samples of a class do not differ.
+def whiten(statistics: Statistics, shrinkage: float) -> tuple[Float64Array, Statistics] | None:
+    """Return T, lower triangular, for centred samples, and the statistics of samples that are whitened by it.
 
-    It is scaled so that the mean square length of the whitened samples is 1.
+    It is scaled so that the mean square length of the whitened samples is 1. None if samples of a class do not differ.
     """
-    scatter = scatter_within(statistics)
+    gram = statistics.gram
+    scatter = _scatter_within(gram, statistics)
     mean = scatter.trace() / max(len(scatter), 1)
-    if scatter.trace() <= _NOISE * statistics.gram.trace() / (statistics.n_samples or 1):
+    if scatter.trace() <= _NOISE * gram.trace() / (statistics.n_samples or 1):
         return None
     scatter.flat[:: len(scatter) + 1] += shrinkage * mean
     factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
     (invert,) = get_lapack_funcs(("trtri",), (factor,))
     T, _ = invert(factor, lower=1, overwrite_c=1)
     T = np.ascontiguousarray(np.tril(T))
-    squares = float(np.vdot(product(T, statistics.gram), T))  # the trace of T G T'
-    return np.asarray(T * np.sqrt(statistics.n_samples / squares))
-
-
-def scatter_within(statistics: Statistics) -> Float64Array:
-    """Return the mean product of deviations of samples from the mean of their class."""
-    counts = statistics.counts
-    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
-    return np.asarray((statistics.gram - sums.T @ sums) / (statistics.n_samples or 1))
+    half = product(T, gram)
+    scale = float(np.sqrt(statistics.n_samples / np.vdot(half, T)))  # the product is the trace of T G T'
+    T *= scale
+    half *= scale
+    return T, _whitened(statistics, T, half)
 
 
 def whitened(statistics: Statistics, T: Float64Array) -> Statistics:
     """Return the statistics of whitened samples."""
-    gram = product(T, product(T, statistics.gram).T)
-    return Statistics.from_arrays((gram + gram.T) / 2, product(T, statistics.class_sums.T).T, statistics.counts)
+    return _whitened(statistics, T, product(T, statistics.gram))
+
+
+def _whitened(statistics: Statistics, T: Float64Array, half: Float64Array) -> Statistics:
+    """Return the statistics of whitened samples, given T G."""
+    # only the lower triangle is looked at, so that what rounding does to the other one is of no account
+    gram = product(T, half.T)
+    return Statistics.from_arrays(gram, product(T, statistics.class_sums.T).T, statistics.counts)
+
+
+def _scatter_within(gram: Float64Array, statistics: Statistics) -> Float64Array:
+    """Return the mean product of deviations of samples from the mean of their class."""
+    counts = statistics.counts
+    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
+    return np.asarray((gram - sums.T @ sums) / (statistics.n_samples or 1))
 
 
 def product(T: Float64Array, matrix: Float64Array) -> Float64Array:

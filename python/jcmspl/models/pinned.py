@@ -59,13 +59,13 @@ class Pinned:
         return A, B, terms / 2
 
     def _visual_projection(self, l3: float) -> _Projection:
-        moments = self._moments
+        moments, gram = self._moments, self._moments.gram
         if np.isinf(l3):
             rows = moments.sums / self._shares(1.0)
-            quadratic = np.einsum("cm,cm->c", rows @ moments.gram, rows)
+            quadratic = np.einsum("cm,cm->c", rows @ gram, rows)
         else:
             rows, quadratic = self._solved(moments.visual, moments.sums, 1.0, l3)
-        return self._with_terms(rows, quadratic, moments.sums, float(moments.gram.trace()))
+        return self._with_terms(rows, quadratic, moments.sums, float(gram.trace()))
 
     def _semantic_projection(self, l1: float, l4: float) -> _Projection:
         moments = self._moments

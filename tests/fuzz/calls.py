@@ -163,6 +163,7 @@ def models_round(seed):
     space, metric = str(rng.choice(method.SPACES)), str(rng.choice(["cosine", "euclidean", "dot"]))
     parameters = {
         "metric": metric,
+        "seen_samples": 0.0,  # classes are where they are predicted
         "feature_normalisation": str(rng.choice(normalisations)),
         "class_normalisation": str(rng.choice(normalisations)),
     }

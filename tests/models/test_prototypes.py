@@ -204,6 +204,10 @@ class TestMistakes:
         assert "new" not in model.class_table_
         assert model.statistics_.n_samples == len(ZOO.X)
 
+    def test_a_metric_that_there_is_not(self):
+        with pytest.raises(ValueError, match="metric must be one of"):
+            fitted().set_params(metric="cosin").predict(X_TEST, candidates="unseen")
+
     def test_without_class_vectors(self):
         model = RPL().fit(ZOO.X, ZOO.y)
         with pytest.raises(ValueError, match="trained without class_vectors"):
@@ -224,6 +228,8 @@ class TestMistakes:
     def test_parameters(self, name, value, message):
         with pytest.raises((ValueError, TypeError), match=message):
             fitted(**{name: value})
+        with pytest.raises((ValueError, TypeError), match=message):
+            fitted().set_params(**{name: value}).predict(X_TEST, candidates="unseen")
 
 
 def described(content):

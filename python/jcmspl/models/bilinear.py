@@ -18,7 +18,7 @@ from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import SHARE, WEIGHT_OR_INFINITY, checked_by, one_of_names
+from jcmspl.models.parameters import SHARE, WEIGHT_OR_INFINITY, check_parameters, checked_by, one_of_names
 from jcmspl.models.prototypes import Prototypes, combined, ratio_of_spreads, require_alignable, with_class_vectors
 from jcmspl.models.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
@@ -30,6 +30,8 @@ def _check_metric(value: Any, name: str) -> None:
         one_of(value, name, METRICS)
 
 
+# Parameters that say what else than the model's prediction counts in the visual space.
+_EVIDENCE = ("seen_samples", "prediction_weight", "aligned")
 #: The metadata of a parameter that names a metric, or is one.
 METRIC = checked_by(_check_metric)
 
@@ -50,7 +52,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     aligned: float = field(default=0.0, metadata=SHARE)
 
     SPACES: ClassVar[tuple[str, ...]] = SPACES
-    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", "seen_samples", "prediction_weight", "aligned")
+    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *_EVIDENCE)
     ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}
 
     def _prepare(self, training: TrainingData) -> Any:
@@ -167,8 +169,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             rest = "(its samples and vector)" if self.aligned else "(its samples)"
         explanations = []
         for scores, row in found:
-            parts = shares[:, None] * (row * factors - halves)
-            parts = parts if rest is None else with_rest(parts, scores - bias)
+            parts = row * factors - halves
+            parts = parts if rest is None else with_rest(parts, shares, scores - bias)
             explanations.append(explained(table, scores, parts, label=label, against=against, rest=rest))
         return explanations
 
@@ -194,9 +196,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _visual_scorer(self, table: ClassTable) -> Scorer:
         features = self.feature_normalisation_
+        prototypes = self._prototypes_of(table).vectors
         if self.aligned:
             require_alignable(features, self.class_normalisation_, self.metric)
-        prototypes = self._prototypes_of(table).vectors
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, np.asarray, prototypes))
         if self.metric == "euclidean":
@@ -211,6 +213,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _prototypes_of(self, table: ClassTable) -> Prototypes:
         """Return where classes lie in the visual space."""
+        check_parameters(self, ("metric", *_EVIDENCE))  # they may have been set since the fit
         predicted, evidence = self._predicted(table.vectors), self._evidence_for(table)
         if evidence is None:
             return Prototypes(predicted, np.ones(len(predicted)))

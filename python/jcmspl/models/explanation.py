@@ -84,9 +84,11 @@ def attribute_parts(
     return factors, squares / 2 if metric == "euclidean" else np.zeros(())
 
 
-def with_rest(parts: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
-    """Return parts with one more: what they lack of the scores."""
-    return np.column_stack([parts, scores - parts.sum(axis=1)])
+def with_rest(parts: Float64Array, shares: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
+    """Return parts times their shares, and one more part: what they lack of the scores; of a share of 1, nothing."""
+    shared = shares[:, None] * parts
+    rest = np.where(shares == 1, 0.0, scores - shared.sum(axis=1))
+    return np.column_stack([shared, rest])
 
 
 def explained(

@@ -19,8 +19,11 @@ class FPL(Bilinear):
     Parameters
     ----------
     space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
     """
 
     PAPER: ClassVar[str] = (

@@ -5,7 +5,7 @@ A method states its own parameters; those that a kind of model has in common are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -70,11 +70,11 @@ OPTIONAL_COUNT = checked_by(lambda value, name: None if value is None else as_co
 DECADES = tuple(10.0**power for power in range(-2, 4))
 
 
-def check_parameters(model: Any) -> None:
-    """Refuse values that the declared checks refuse."""
+def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
+    """Refuse values of all parameters, or of those named, that the declared checks refuse."""
     for field in fields(model):
         check: Check | None = field.metadata.get("check")
-        if check is not None:
+        if check is not None and (names is None or field.name in names):
             check(getattr(model, field.name), field.name)
 
 

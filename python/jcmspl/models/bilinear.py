@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
+from jcmspl.models.adaptable import Adaptable
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.explanation import Explanation, attribute_parts, explained
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
@@ -34,7 +34,7 @@ METRIC = checked_by(_check_metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the

@@ -18,6 +18,7 @@ from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, so
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.models import registry
+from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples, rereadable_samples
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # From this number of features on a decomposition, which cannot tell how far it is, takes a second or more.
 _LONG_DECOMPOSITION = 1500
+# What calibration finds.
+_CALIBRATED = ("calibration_", "_competition", "adaptation_constants_")
 
 
 class Fitted:
@@ -47,6 +50,8 @@ class Fitted:
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
     calibration_: dict[tuple[str, Any], float]
+    adaptation_constants_: tuple[float, float]
+    adapted_: Adaptation
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -172,7 +177,7 @@ class Learner(Fitted, BaseEstimator):
         else:
             total = new if so_far is None else so_far.add_in_place(new)
         if solve and len(total.labels) > 1:
-            kept = {name: vars(self)[name] for name in ("calibration_", "_competition") if name in vars(self)}
+            kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
         else:
@@ -245,6 +250,8 @@ class Learner(Fitted, BaseEstimator):
                 "the model was trained without class_vectors, so it cannot know what other classes look like"
             )
         warn_of_zero_vectors(table)
+        if known:
+            self.__dict__.pop("adapted_", None)
         self.class_table_ = self.class_table_.updated(table)
         self._table = self._table.updated(table)
         return self
@@ -372,6 +379,8 @@ class Learner(Fitted, BaseEstimator):
         self.classes_ = label_array(labels)
         self.class_table_ = known
         self.class_means_ = raw.class_sums / raw.counts[:, None]
+        for name in ("adaptation_constants_", "adapted_"):
+            self.__dict__.pop(name, None)
         self.calibration_ = {}
         self._competition = OneWarning()
         self.timings_ = timings | self.timings_

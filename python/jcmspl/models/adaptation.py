@@ -33,6 +33,7 @@ _TOGETHER = 0.9
 # class has where all candidates occur among the samples, and some of those that do not occur where a third of them do.
 _LOST = 0.1
 _PAIRS = 1024  # prototypes that are compared with all others at a time
+_MOST_PAIRS = 1000  # that have merged: more are not remembered
 _MOST_SHOWN = 10  # rows of the table
 
 
@@ -135,7 +136,7 @@ class Adaptation:
     lost : tuple of labels
         Classes without labelled samples that have hardly any samples behind them.
     merged : tuple of pairs of labels
-        Classes that were apart, and are so no longer.
+        Classes that were apart, and are so no longer; not more than a thousand pairs.
     """
 
     classes: ClassTable
@@ -167,6 +168,11 @@ class Adaptation:
         )
 
     @property
+    def class_vectors(self) -> Float64Array:
+        """The vectors that they had."""
+        return self.classes.vectors
+
+    @property
     def labels(self) -> LabelArray:
         """The labels of the candidates."""
         return self.classes.labels
@@ -189,7 +195,7 @@ class Adaptation:
             )
         if self.merged:
             pairs = ", ".join(f"{quoted(one)} and {quoted(two)}" for one, two in self.merged[:3])
-            more = f" ({len(self.merged)} pairs in all)" if len(self.merged) > 3 else ""
+            more = " and other pairs" if len(self.merged) > 3 else ""
             found.append(
                 f"adapted to the samples, {pairs}{more} can hardly be told apart: check their class vectors, or use "
                 "the model without adaptation (reset_adaptation())"
@@ -238,10 +244,10 @@ def _counted(labels: Sequence[Label], n: int) -> str:
 
 def _merged(before: Float64Array, after: Float64Array) -> list[tuple[int, int]]:
     """Return the pairs of prototypes that were apart and are so no longer."""
-    found = []
+    found: list[tuple[int, int]] = []
     for first in range(0, len(after), _PAIRS):
         rows = slice(first, first + _PAIRS)
         now, then = after[rows] @ after[first:].T, before[rows] @ before[first:].T
         pairs = np.argwhere(np.triu((now > _TOGETHER) & (now - then > 1 - _TOGETHER), 1))
-        found += [(first + int(i), first + int(j)) for i, j in pairs]
+        found += [(first + int(i), first + int(j)) for i, j in pairs[: _MOST_PAIRS - len(found)]]
     return found

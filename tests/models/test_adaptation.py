@@ -303,6 +303,31 @@ class TestWhoIsAdapted:
         with_bias, without = (model.decision_function(ZOO.X_new, seen_bias=bias) for bias in (0.25, 0.0))
         assert_allclose(without - with_bias, np.tile([0.25] * 10 + [0.0] * 5, (150, 1)), atol=1e-9)
 
+    def test_labelled_samples_hold_their_class(self, model):
+        """A class of which there are many labelled samples stays where these are."""
+        known = ZOO.y_new == UNSEEN[0]
+        model.add_classes(X=np.tile(ZOO.X_new[known], (100, 1)), y=np.tile(ZOO.y_new[known], 100))
+        model.adapt(ZOO.X_new, candidates="unseen")
+        assert model.adapted_.moved[0] < 1 < model.adapted_.moved[1:].min()
+
+    def test_explanations_add_up(self, model):
+        model.adapt(ZOO.X_new, candidates="unseen")
+        scores = model.decision_function(ZOO.X_new[:3], candidates="unseen")
+        for row, one in zip(scores, model.explain(ZOO.X_new[:3], candidates="unseen", against=None), strict=True):
+            assert one.score == pytest.approx(row.max())
+            assert one.contributions.sum() == pytest.approx(row.max())
+            assert one.attributes[-1] == "(the adaptation)"
+
+    def test_the_cosine_with_class_vectors_is_adapted_too(self):
+        zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0)
+        model = JCMSPL(space="visual", aligned=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+        Z = model.feature_normalisation_.of_rows(zoo.X_new)
+        layer = model._visual_scorer(zoo.table.select(zoo.unseen))
+        zero = np.zeros(5)
+        _, expected = adapted_by_the_book(Z, layer.weights, layer.offsets, zero, zero, 0.1, 0.02)
+        found = model.adapt(zoo.X_new, candidates="unseen").decision_function(zoo.X_new, candidates="unseen")
+        assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+
     def test_one_candidate(self, model):
         model.adapt(ZOO.X_new, candidates=UNSEEN[:1])
         assert set(model.predict(ZOO.X_new, candidates=UNSEEN[:1])) == set(UNSEEN[:1])
@@ -317,6 +342,7 @@ class TestForgetting:
             lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9]),
             lambda model: model.fit_from_statistics(model.statistics_, model.classes_, class_vectors=ZOO.table),
             lambda model: model.add_classes({UNSEEN[0]: np.ones(8)}, replace=True),
+            lambda model: model.add_classes(X=ZOO.X_new[:9], y=ZOO.y_new[:9]),
         ],
     )
     def test_it_is_forgotten(self, change):
@@ -328,7 +354,7 @@ class TestForgetting:
         "change",
         [
             lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9], solve=False),
-            lambda model: model.add_classes({"yeti": np.ones(8)}),
+            lambda model: model.add_classes({"yeti": np.ones(8)}, replace=True),
             lambda model: model.calibrate(ZOO.X, ZOO.y),
         ],
     )

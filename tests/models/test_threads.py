@@ -15,28 +15,9 @@ from sklearn.base import clone
 from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
 from jcmspl.support.state import changes, lock_of
 from support.animals import make_zoo
+from support.threads import in_threads
 
 ZOO = make_zoo(n_seen=6, noise=0.5)
-
-
-def in_threads(*works):
-    """Run functions at the same time; what one of them raises is raised here."""
-    start, raised = threading.Barrier(len(works)), []
-
-    def run(work):
-        try:
-            start.wait()
-            work()
-        except BaseException as error:
-            raised.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if raised:
-        raise raised[0]
 
 
 @pytest.fixture(params=["model", "search"])

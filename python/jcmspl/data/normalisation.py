@@ -193,6 +193,14 @@ class Normalisation:
             return self.kernel.of(moved)
         return moved if self.whitening is None else np.asarray(moved @ self.whitening.T.astype(rows.dtype))
 
+    def of_sums(self, sums: Float64Array, counts: npt.NDArray[Any]) -> Float64Array:
+        """Return the sums of normalised samples, from those of the given numbers of raw (or unit-length) ones."""
+        shifts = np.multiply.outer(counts, self.shift)
+        moved = sums - shifts
+        moved[np.abs(moved) <= _NOISE * np.abs(shifts)] = 0  # rounding, which cosines would take for a direction
+        moved /= self.scale
+        return moved if self.whitening is None else np.asarray(moved @ self.whitening.T)
+
     def undone(self, rows: npt.NDArray[Any]) -> FloatArray:
         """Return rows in the units of the data; of unit length (about) where samples were scaled."""
         if self.kernel is not None:
@@ -204,6 +212,13 @@ class Normalisation:
         """Return weights and bias that do to raw (or unit-length) samples what the given ones do to normalised ones."""
         scaled = (weights if self.whitening is None else weights @ self.whitening) / self.scale
         return scaled, bias - scaled @ self.shift
+
+    def unfolded(self, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return weights and bias that do to normalised samples what the given weights do to raw (or unit) ones."""
+        scaled = weights * self.scale
+        if self.whitening is not None:
+            scaled = whitening.divided(scaled, self.whitening)
+        return scaled, weights @ self.shift
 
     def reach(self) -> tuple[float, float]:
         """Return a and b such that what becomes of a raw (or unit-length) sample is at most ``a |x| + b`` long."""

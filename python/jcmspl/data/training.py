@@ -54,12 +54,16 @@ class TrainingData:
         Normalised as well.
     features, classes : Normalisation
         What was done to samples and to class vectors.
+    given_means, given_vectors : ndarray
+        The mean sample (scaled) and the vector of each class before that.
     """
 
     statistics: Statistics
     class_vectors: Float64Array
     features: Normalisation
     classes: Normalisation
+    given_means: Float64Array
+    given_vectors: Float64Array
     _rows: LabelledRows | None = None
 
     @classmethod
@@ -77,12 +81,19 @@ class TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         features, statistics = Normalisation.of_training(feature_normalisation, raw, whitening_shrinkage)
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width)
-        return cls(statistics, classes.of_rows(vectors), features, classes, rows)
+        means = raw.class_sums / raw.counts[:, None]
+        return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows)
 
     @property
     def n_samples(self) -> int:
         """The number of samples."""
         return self.statistics.n_samples
+
+    @property
+    def sample_length(self) -> float:
+        """The root mean square length of the normalised samples; 1 if all of them are zero."""
+        squares = float(self.statistics.gram.trace()) / max(self.n_samples, 1)
+        return float(np.sqrt(squares)) if squares > 0 else 1.0
 
     @property
     def class_means(self) -> Float64Array:

@@ -56,6 +56,11 @@ def product(T: Float64Array, matrix: Float64Array) -> Float64Array:
     return np.asarray(dtrmm(1.0, T.T, matrix.T, side=1, lower=0).T)
 
 
+def divided(rows: Float64Array, T: Float64Array) -> Float64Array:
+    """Return ``rows @ inv(T)``."""
+    return np.asarray(solve_triangular(T, rows.T, lower=True, trans="T").T)
+
+
 def undone(T: Float64Array, rows: Float64Array) -> Float64Array:
     """Return rows before they were whitened."""
     return np.asarray(solve_triangular(T, rows.T, lower=True).T)

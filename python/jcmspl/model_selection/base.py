@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 FEW_CLASSES = 20
 _REPEATS_OF_FEW = 5
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
-_AFTER_THE_FIT = ("seen_bias", "temperature", "progress", "adaptation_pull", "adaptation_temperature")
+_AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 # What a search knows of the samples itself.
 _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 

@@ -42,7 +42,8 @@ class Adaptable(ZeroShotClassifier):
         use the moved prototypes where all candidates of the call have been adapted, with the vectors that they had
         then; among other candidates the model predicts as before. ``adapted_`` tells what has moved. Parameters that
         are set later hold for the next adaptation, which starts from the model and not from the last one. fit,
-        fit_from_statistics, partial_fit and new vectors by add_classes forget it, as :meth:`reset_adaptation` does.
+        fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
+        :meth:`reset_adaptation` does.
 
         Only where samples and classes are compared in the visual space by their cosines.
 
@@ -121,7 +122,8 @@ class Adaptable(ZeroShotClassifier):
         temperature: float,
         on_round: Any = lambda done: None,
     ) -> Adaptation:
-        layer, labelled = self._unadapted(table), self._labelled(table)
+        layer, labelled = self._visual_scorer(table), self._labelled(table)
+        assert isinstance(layer, LinearScorer)  # by cosine
         moved = moved_to_samples(
             directions,
             layer.weights,
@@ -134,23 +136,19 @@ class Adaptable(ZeroShotClassifier):
         )
         return Adaptation.of(table, moved, labelled, directions.n_samples)
 
-    def _unadapted(self, table: ClassTable) -> LinearScorer:
-        """Return the linear layer of the candidates, without any adaptation."""
-        layer = self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), "visual")
-        assert isinstance(layer, LinearScorer)  # by cosine
-        return layer
-
     def _labelled(self, table: ClassTable) -> Float64Array:
-        """Return how many labelled samples of each candidate the model has learnt from."""
-        if self._collected is None:
-            return np.zeros(table.n_classes)
-        counts = dict(zip(self._collected.labels, self._collected.statistics.counts.tolist(), strict=True))
-        return np.array([counts.get(label, 0) for label in table], dtype=np.float64)
+        """Return how many labelled samples of each candidate the model has."""
+        counts, evidence = np.zeros(table.n_classes), self._evidence_for(table)
+        if evidence is not None:
+            counts[evidence.rows] = evidence.counts
+        return counts
 
-    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+    def _visual_scorer(self, table: ClassTable) -> Scorer:
+        """Return what scores normalised samples in the visual space, without any adaptation."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where classes are in the visual space")
+
+    def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
+        """Return the same of an adaptation, if there is one for all candidates."""
         adapted: Adaptation | None = getattr(self, "adapted_", None)
-        if adapted is not None and (space, self._own_metric) == ("visual", "cosine"):
-            scorer = adapted.scorer(table)
-            if scorer is not None:
-                return scorer
-        return super()._scorer_of(table, space)
+        is_by_cosine = not callable(self._own_metric) and self._own_metric == "cosine"
+        return adapted.scorer(table) if adapted is not None and is_by_cosine else None

@@ -14,11 +14,13 @@ from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
 from jcmspl.models.adaptable import Adaptable
+from jcmspl.models.adaptation import GUESS_WEIGHT
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.explanation import Explanation, attribute_parts, explained
+from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import checked_by, one_of_names
+from jcmspl.models.parameters import SHARE, WEIGHT_OR_INFINITY, checked_by, one_of_names
+from jcmspl.models.prototypes import Prototypes, combined, ratio_of_spreads, require_alignable, with_class_vectors
 from jcmspl.models.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.state import reads
@@ -38,14 +40,18 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
-    concept space, Ax with By.
+    concept space, Ax with By. In the visual space more can be known of a class than the model predicts:
+    :mod:`jcmspl.models.prototypes`.
     """
 
     space: str = field(default="semantic", metadata=one_of_names(SPACES))
     metric: Any = field(default="cosine", metadata=METRIC)
+    seen_samples: float = field(default=0.0, metadata=SHARE)
+    prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
+    aligned: float = field(default=0.0, metadata=SHARE)
 
     SPACES: ClassVar[tuple[str, ...]] = SPACES
-    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric")
+    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", "seen_samples", "prediction_weight", "aligned")
     ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}
 
     def _prepare(self, training: TrainingData) -> Any:
@@ -126,7 +132,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         """Tell which attributes spoke for and against the chosen class of each sample.
 
         The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
-        that sum, by default the difference to the parts of the second-best class.
+        that sum, by default the difference to the parts of the second-best class. What comes from labelled samples of
+        the class, or from its vector itself (see seen_samples, prediction_weight and aligned), is one more part, the
+        last one.
 
         Parameters
         ----------
@@ -154,24 +162,77 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
         readout = affine_map(self._readout(), self.feature_normalisation_)
         found = zip(recogniser.scores(samples), readout.scores(samples).astype(np.float64), strict=True)
-        return [explained(table, scores, row * factors - halves, label=label, against=against) for scores, row in found]
+        shares = (1 - self.aligned) * self._prototypes_of(table).shares if self.space == "visual" else np.ones(1)
+        rest = "(its vector)" if self.aligned else None
+        if np.any(shares != 1 - self.aligned):
+            rest = "(its samples and vector)" if self.aligned else "(its samples)"
+        if self.space == "visual" and self._adapted_scorer(table) is not None:
+            shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
+        explanations = []
+        for scores, row in found:
+            parts = shares[:, None] * (row * factors - halves)
+            parts = parts if rest is None else with_rest(parts, scores - bias)
+            explanations.append(explained(table, scores, parts, label=label, against=against, rest=rest))
+        return explanations
+
+    def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
+        if self.aligned:
+            require_alignable(training.features, training.classes, self.metric)
+        return super()._solved(training)
+
+    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+        if space != "visual":
+            return super()._scorer_of(table, space)
+        return self._adapted_scorer(table) or self._visual_scorer(table)
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         A, B = self.visual_projection_, self.semantic_projection_
         layer = None if callable(self.metric) else fold(A, B, class_vectors, space=space, metric=self.metric)
         if layer is not None and self.metric != "euclidean":
             return LinearScorer(*layer)
-        place: Any = np.asarray
-        norm, prototypes = 1.0, class_vectors
-        if space == "visual":
-            prototypes = self._expected(class_vectors)
-        else:
-            projection = A if space == "concept" else self._readout()
-            place, norm = partial(_projected, projection), float(np.linalg.norm(projection))
-            prototypes = class_vectors @ B.T if space == "concept" else class_vectors
+        projection = A if space == "concept" else self._readout()
+        place, norm = partial(_projected, projection), float(np.linalg.norm(projection))
+        prototypes = class_vectors @ B.T if space == "concept" else class_vectors
         if layer is not None:
             return NearestScorer(*layer, place, norm, prototypes)
         return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
+
+    def _visual_scorer(self, table: ClassTable) -> Scorer:
+        features = self.feature_normalisation_
+        if self.aligned:
+            require_alignable(features, self.class_normalisation_, self.metric)
+        prototypes = self._prototypes_of(table).vectors
+        if callable(self.metric):
+            return FunctionScorer(partial(minus_distances, self.metric, np.asarray, prototypes))
+        if self.metric == "euclidean":
+            halves = (prototypes**2).sum(axis=1) / 2
+            return NearestScorer(prototypes, -halves, np.asarray, 1.0, prototypes)
+        scorer = LinearScorer(prototypes, np.zeros(len(prototypes)))
+        if not self.aligned:
+            return scorer
+        of_training = self._predicted(self._trained_vectors)
+        ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
+        return with_class_vectors(scorer, table.vectors, features, self.aligned, ratio)
+
+    def _prototypes_of(self, table: ClassTable) -> Prototypes:
+        """Return where classes lie in the visual space."""
+        predicted, evidence = self._predicted(table.vectors), self._evidence_for(table)
+        if evidence is None:
+            return Prototypes(predicted, np.ones(len(predicted)))
+        return combined(
+            predicted,
+            evidence,
+            self.feature_normalisation_,
+            seen_samples=self.seen_samples,
+            prediction_weight=self.prediction_weight,
+            sample_length=self._sample_length if self.metric == "cosine" else None,
+        )
+
+    def _predicted(self, vectors: Float64Array) -> Float64Array:
+        """Return where the model expects classes in the visual space: A'By, of length one where directions count."""
+        rows = np.ascontiguousarray(self.class_normalisation_.of_rows(vectors))
+        metric = "cosine" if self.metric == "cosine" else "dot"
+        return fold(self.visual_projection_, self.semantic_projection_, rows, space="visual", metric=metric)[0]
 
     def _readout(self) -> Float64Array:
         """B'A: what reads a class vector out of a sample."""

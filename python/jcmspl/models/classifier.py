@@ -21,6 +21,7 @@ from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
 from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softmax
+from jcmspl.models.prototypes import Evidence
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
@@ -74,10 +75,6 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         """Return what scores normalised samples for candidate classes with the given normalised vectors."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
-
-    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
-        """Return what scores normalised samples for candidate classes."""
-        return self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), space)
 
     def _adaptation_trials(self) -> AdaptationTrials:
         """Return what finds the constants of an adaptation, for a model that can be adapted."""
@@ -465,6 +462,16 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if scaled_already:
             normalisation = replace(normalisation, scaling=Scaling())
         return self._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
+
+    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+        """Return what scores normalised samples for candidate classes; a kind of model may know more than vectors."""
+        return self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), space)
+
+    def _evidence_for(self, table: ClassTable) -> Evidence | None:
+        """Return the labelled samples that there are of candidate classes; a model of a fold has none."""
+        if not hasattr(self, "_samples"):
+            return None
+        return Evidence.of(table, self._samples, self.class_table_, self.classes_.tolist())
 
     def _temperature(self, temperature: float | None) -> float:
         chosen = as_temperature(self.temperature if temperature is None else temperature)

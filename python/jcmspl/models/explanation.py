@@ -84,10 +84,21 @@ def attribute_parts(
     return factors, squares / 2 if metric == "euclidean" else np.zeros(())
 
 
+def with_rest(parts: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
+    """Return parts with one more: what they lack of the scores."""
+    return np.column_stack([parts, scores - parts.sum(axis=1)])
+
+
 def explained(
-    table: ClassTable, scores: npt.NDArray[Any], parts: Float64Array, *, label: Label | None, against: Label | None
+    table: ClassTable,
+    scores: npt.NDArray[Any],
+    parts: Float64Array,
+    *,
+    label: Label | None,
+    against: Label | None,
+    rest: str | None = None,
 ) -> Explanation:
-    """Explain one sample from its scores and their parts, (n_candidates, n_attributes)."""
+    """Explain one sample from its scores and their parts, (n_candidates, n_attributes), the last named as given."""
     order = np.argsort(-scores, kind="stable")
     this = int(order[0]) if label is None else int(table.positions([label], "label")[0])
     if against == "runner-up":
@@ -100,6 +111,6 @@ def explained(
         score=float(scores[this]),
         against=labels[rivals[0]] if rivals else None,
         against_score=float(scores[rivals[0]]) if rivals else None,
-        attributes=table.attribute_names,
+        attributes=table.attribute_names if rest is None else (*table.attribute_names, rest),
         contributions=parts[this] - sum(parts[rival] for rival in rivals),
     )

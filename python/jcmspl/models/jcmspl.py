@@ -14,7 +14,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, WEIGHT, checked_by
+from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, checked_by
 from jcmspl.support.arguments import Float64Array, as_matrix
 from jcmspl.support.warn import warn_user
 
@@ -145,6 +145,7 @@ class JCMSPL(Bilinear):
     class_match: float = field(default=1.0, metadata=WEIGHT)
     visual_reconstruction: float = field(default=0.1, metadata=WEIGHT)
     semantic_reconstruction: float = field(default=0.01, metadata=WEIGHT)
+    seen_samples: float = field(default=0.5, metadata=SHARE)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)

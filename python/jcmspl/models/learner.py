@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
@@ -56,6 +57,9 @@ class Fitted:
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
     _collected: LabelledStatistics | None
+    _samples: LabelledSums  # of all samples so far, whether the model was trained on them or not
+    _sample_length: float
+    _trained_vectors: Float64Array  # those of classes_
     _table: ClassTable | None
     _declared: set[Label] | None
     _competition: OneWarning  # of seen and unseen classes, uncalibrated
@@ -146,8 +150,10 @@ class Learner(Fitted, BaseEstimator):
         class_vectors : optional
             As for fit; only classes without a vector so far need one.
         solve : bool, default True
-            False: only take the samples in; the model stays as it was until a later call. Saves time when there are
-            many chunks. There is nothing to solve before two classes have samples.
+            False: only take the samples in; what the model has learnt stays as it was until a later call. Saves time
+            when there are many chunks. There is nothing to solve before two classes have samples. A model that is
+            fitted already knows new classes at once, by their vectors and their samples
+            (see :meth:`add_classes`).
 
         Returns
         -------
@@ -172,6 +178,7 @@ class Learner(Fitted, BaseEstimator):
         collector = self._collector(table, so_far, declared)
         new = self._read(X, y, collector, reset=so_far is None)
         self._declared = declared
+        known = self._known_with(table)
         if solve:
             total = new if so_far is None else so_far + new
         else:
@@ -181,7 +188,9 @@ class Learner(Fitted, BaseEstimator):
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
         else:
-            self._collected, self._table = total, table
+            self._collected, self._table, self._samples = total, table, LabelledSums.of(total)
+            if known is not None:
+                self.class_table_ = known
         return self
 
     @changes
@@ -221,20 +230,43 @@ class Learner(Fitted, BaseEstimator):
         return self
 
     @changes
-    def add_classes(self, class_vectors: Any, *, replace: bool = False) -> Self:
-        """Make further classes known to a fitted model, by name and vector; they are recognised at once.
+    def add_classes(self, class_vectors: Any = None, X: Any = None, y: Any = None, *, replace: bool = False) -> Self:
+        """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
+
+        What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
+        where a class lies, together with the model's prediction (prediction_weight says how much that counts).
 
         Parameters
         ----------
         class_vectors : ClassTable, dict of label -> vector or DataFrame
+            May be left out if there are samples of classes that the model knows already.
+        X, y : optional
+            Labelled samples, as for fit, of classes that are added or that the model knows but was not trained on. They
+            are added to those of earlier calls. A model that has its statistics takes them in there, too, so that a
+            later :meth:`partial_fit` learns from them.
         replace : bool, default False
-            Whether a class that the model knows already, but was not trained on, may get a new vector.
+            Whether a class that the model knows already, but was not trained on, may get a new vector; its samples are
+            kept.
 
         Returns
         -------
         self
         """
         check_is_fitted(self)
+        if X is None and (y is not None or class_vectors is None):
+            missing = "y came without X" if y is not None else "nothing was given"
+            raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
+        if self._table is None:
+            raise ValueError(
+                "the model was trained without class_vectors, so it cannot know what other classes look like"
+            )
+        if class_vectors is not None:
+            self._add_vectors(class_vectors, replace=replace)
+        if X is not None:
+            self._add_samples(X, y)
+        return self
+
+    def _add_vectors(self, class_vectors: Any, *, replace: bool) -> None:
         if isinstance(class_vectors, (np.ndarray, list, tuple)):
             raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
         table = ClassTable.of(class_vectors)
@@ -245,16 +277,29 @@ class Learner(Fitted, BaseEstimator):
         known = [label for label in table if label in self.class_table_]
         if known and not replace:
             raise ValueError(f"the model knows {some(known)} already: pass replace=True to give them new vectors")
-        if self._table is None:
-            raise ValueError(
-                "the model was trained without class_vectors, so it cannot know what other classes look like"
-            )
         warn_of_zero_vectors(table)
         if known:
             self.__dict__.pop("adapted_", None)
         self.class_table_ = self.class_table_.updated(table)
-        self._table = self._table.updated(table)
-        return self
+        self._table = self.class_table_
+
+    def _add_samples(self, X: Any, y: Any) -> None:
+        """Remember samples of classes that the model knows and was not trained on."""
+        scaling = self.feature_normalisation_.scaling
+        collector = Collector(self.class_table_, *scaling, progress=bool(self.progress))
+        new = self._read(X, y, collector, reset=False)
+        classes = set(self.classes_.tolist())
+        trained = [label for label in new.labels if label in classes]
+        if trained:
+            raise ValueError(
+                f"y holds {some(trained)}, which the model was trained on: use partial_fit to learn from more samples"
+            )
+        self.__dict__.pop("adapted_", None)
+        if self._collected is None:
+            self._samples += LabelledSums.of(new)
+        else:
+            self._collected += new
+            self._samples = LabelledSums.of(self._collected)
 
     @changes
     def set_params(self, /, **params: Any) -> Self:
@@ -351,6 +396,13 @@ class Learner(Fitted, BaseEstimator):
             )
         return merged
 
+    def _known_with(self, table: ClassTable | None) -> ClassTable | None:
+        """Return all classes of a table as a fitted model knows them, those that it was trained on first."""
+        if table is None or not hasattr(self, "arrays_"):
+            return None
+        trained = self.classes_.tolist()
+        return table.select([*trained, *table.others(trained)])
+
     def _learn(
         self,
         collected: LabelledStatistics,
@@ -378,13 +430,14 @@ class Learner(Fitted, BaseEstimator):
         self._become(*self._solved(training), training)
         self.classes_ = label_array(labels)
         self.class_table_ = known
-        self.class_means_ = raw.class_sums / raw.counts[:, None]
+        self._sample_length = training.sample_length
         for name in ("adaptation_constants_", "adapted_"):
             self.__dict__.pop(name, None)
         self.calibration_ = {}
         self._competition = OneWarning()
         self.timings_ = timings | self.timings_
         self._collected = LabelledStatistics(labels, raw)
+        self._samples = LabelledSums.of(self._collected)
         self._table = table
         self._warn_of_result()
 
@@ -412,3 +465,5 @@ class Learner(Fitted, BaseEstimator):
         self.timings_ = timings
         self.feature_normalisation_ = training.features
         self.class_normalisation_ = training.classes
+        self.class_means_ = training.given_means
+        self._trained_vectors = training.given_vectors

@@ -42,7 +42,20 @@ def _check_positive(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be above 0, but is {value!r}")
 
 
+def _check_share(value: Any, name: str) -> None:
+    if not 0 <= as_number(value, name) <= 1:
+        raise ValueError(f"{name} must be from 0 to 1, but is {value!r}")
+
+
+def _check_weight_or_infinity(value: Any, name: str) -> None:
+    if not (isinstance(value, (float, np.floating)) and value == np.inf):
+        as_weight(value, name)
+
+
 FLAG = checked_by(_check_flag)
+#: A number from 0 to 1.
+SHARE = checked_by(_check_share)
+WEIGHT_OR_INFINITY = checked_by(_check_weight_or_infinity)
 POSITIVE = checked_by(_check_positive)
 SEED = checked_by(_check_seed)
 #: A number of at least 0 that is sensibly varied by factors: what a search lets grow.

@@ -17,6 +17,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
+from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
@@ -74,6 +75,8 @@ _OTHER_KINDS = (
     ".csv",
     ".json",
 )
+# What stands for infinity, which JSON does not have.
+_INFINITY = "inf"
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
@@ -93,6 +96,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     arrays: NamedArrays = {
         "class_vectors": model.class_table_.vectors,
         "class_means": model.class_means_,
+        "class_sums": model._samples.sums,
+        "counts": model._samples.counts,
         **{_FITTED + name: array for name, array in model.arrays_.items()},
     }
     for kind in ("feature", "class"):
@@ -108,11 +113,9 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         arrays |= {name: getattr(adapted, name.removeprefix(_ADAPTED)) for name in _ADAPTED_ARRAYS}
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
-    sampled: list[Label] = []
     if statistics:
         raw = model.statistics_
         arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": raw.counts}
-        sampled = model._collected.labels if model._collected else []  # more than classes_, if some are not solved for
     names = getattr(model, "feature_names_in_", None)
     content = {
         "model": type(model).__name__,
@@ -120,7 +123,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "labels": [_encoded(label) for label in model.class_table_],
         "n_seen": len(model.classes_),
         "attributes": model.class_table_.attributes,
-        "sampled_labels": [_encoded(label) for label in sampled],
+        "sampled_labels": [_encoded(label) for label in model._samples.labels],  # may be more than those trained on
+        "sample_length": model._sample_length,
         "one_hot": model._table is None,
         "feature_names": None if names is None else [str(name) for name in names],
         "feature_normalisation": model.feature_normalisation_.name,
@@ -194,13 +198,16 @@ def _wanted(version: int, content: dict[str, Any]) -> list[str]:
 def _restored(archive: Archive) -> ZeroShotClassifier:
     content, arrays = archive.content, archive.arrays
     model_class = _model_class(content["model"])
-    parameters = content["parameters"] | _with_prefix(arrays, _PARAMETER)
+    given = {name: float(value) if value == _INFINITY else value for name, value in content["parameters"].items()}
+    parameters = given | _with_prefix(arrays, _PARAMETER)
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(
             f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
         )
     model: ZeroShotClassifier = model_class(**parameters)
+    if "seen_samples" not in parameters and hasattr(model, "seen_samples"):
+        model.seen_samples = 0.0  # as it was before there was such a parameter
     model._check_parameters()
 
     labels, n_seen = [_decoded(item) for item in content["labels"]], int(content["n_seen"])
@@ -239,6 +246,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
+    model._samples = _samples(arrays, sampled, sizes["m"]) if sampled else _means_as_samples(model)
+    model._sample_length = _sample_length(content, model)
+    model._trained_vectors = table.vectors[:n_seen]
     return model
 
 
@@ -328,10 +338,46 @@ def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scali
     return LabelledStatistics(labels, statistics)
 
 
+def _samples(arrays: NamedArrays, labels: list[Label], m: int) -> LabelledSums:
+    counts = arrays["counts"]
+    check_arrays({"class_sums": arrays["class_sums"]}, {"class_sums": ("s", "m")}, {"m": m, "s": len(labels)})
+    if counts.shape != (len(labels),) or counts.dtype != np.int64 or not np.all(counts > 0):
+        raise ModelFileError("the array 'counts' does not hold the number of samples of each class")
+    if len(set(labels)) != len(labels):
+        raise ModelFileError("a class has two sums of samples")
+    return LabelledSums(labels, arrays["class_sums"], counts)
+
+
+def _means_as_samples(model: ZeroShotClassifier) -> LabelledSums:
+    """Return what older files know of samples: the mean of each training class, as if it were a single one."""
+    means = model.class_means_
+    return LabelledSums(model.classes_.tolist(), means, np.ones(len(means), np.int64))
+
+
+def _sample_length(content: dict[str, Any], model: ZeroShotClassifier) -> float:
+    """Return the usual length of a normalised sample, as far as the file tells."""
+    if "sample_length" in content:
+        length = as_number(content["sample_length"], "the length of samples")
+        if length <= 0:
+            raise ModelFileError("the length of samples is not above 0")
+        return length
+    features, means = model.feature_normalisation_, model.class_means_
+    if features.whitening is not None or features.name.endswith("_unit"):
+        return 1.0
+    if model._collected is not None:
+        raw = model._collected.statistics
+        squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
+    else:
+        squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())
+    return float(np.sqrt(squares)) if squares > 0 else 1.0
+
+
 def _plain(value: Any, name: str) -> Any:
     """Return a parameter as JSON has it."""
     if isinstance(value, np.generic):
         value = value.item()
+    if value == np.inf:
+        return _INFINITY
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if name == "random_state":

@@ -59,7 +59,7 @@ class JCMSPLCV(BaseClassSearch):
     max_iter : int, default 35
     tol : float, default 1e-6
         Of all fits, that with the chosen setting included: it is the one that was found good.
-    metric, seen_samples, prediction_weight, aligned, seen_bias, temperature
+    metric, seen_samples, prediction_weight, aligned, seen_bias, temperature, adaptation_pull, adaptation_temperature
         As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
@@ -136,9 +136,11 @@ class JCMSPLCV(BaseClassSearch):
     aligned: float = JCMSPL.aligned
     seen_bias: float = JCMSPL.seen_bias
     temperature: Any = JCMSPL.temperature
+    adaptation_pull: float = JCMSPL.adaptation_pull
+    adaptation_temperature: float = JCMSPL.adaptation_temperature
 
     def _template(self) -> JCMSPL:
-        evidence = ("seen_samples", "prediction_weight", "aligned")
+        evidence = ("seen_samples", "prediction_weight", "aligned", "adaptation_pull", "adaptation_temperature")
         names = ("init", "max_iter", "tol", "metric", *evidence, "seen_bias", "temperature", "progress")
         seed = _seed(self.random_state) if self.init == "random" else None
         return JCMSPL(**{name: getattr(self, name) for name in names}, random_state=seed)

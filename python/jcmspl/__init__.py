@@ -5,6 +5,7 @@
 :class:`JCMSPLCV`          the same, with its parameters chosen by cross-validation over classes
 :class:`ClassSearchCV`     the same search for any other model
 :class:`RidgeVS`, ...      linear peers with the same methods: RidgeVS, FPL, RPL, SAE, ESZSL
+:class:`TextPrototypes`    no training: the cosine of samples and class vectors of aligned encoders
 :func:`IPL`, ...           the ablations of the paper: IPL, JCMSPL0, JCMSPL1
 :class:`ClassTable`        class vectors under the names of their classes
 :class:`ClassKFold`        cross-validation over classes
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
         DivergenceError,
         NearlySingularWarning,
@@ -138,6 +140,7 @@ __all__ = [
     "Spectrum",
     "StartStatistics",
     "Statistics",
+    "TextPrototypes",
     "UncalibratedWarning",
     "__version__",
     "evaluate",

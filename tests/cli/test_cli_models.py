@@ -46,7 +46,8 @@ def ridge(tmp_path_factory):
 
 
 class TestFit:
-    @pytest.mark.parametrize("name", registry.names())
+    # digits have other numbers of features than of attributes
+    @pytest.mark.parametrize("name", [name for name in registry.names() if name != "TextPrototypes"])
     def test_every_method(self, name, tmp_path):
         path = tmp_path / "m.safetensors"
         data = data_of("fit", "digits", "--model", name, "-o", path, "--quiet")
@@ -189,7 +190,7 @@ class TestMistakes:
         ("arguments", "message"),
         [
             (["--model", "SAE"], "holds a model of RidgeVS, not of SAE"),
-            (["--set", "alpha=1"], "alpha cannot be changed after a fit, only space, metric, seen_bias can"),
+            (["--set", "alpha=1"], "alpha cannot be changed after a fit, only space, metric, seen_samples, "),
             (["--set", "metrik=dot"], "RidgeVS has no parameter 'metrik': did you mean metric?"),
             (["--set", "metric=dot,cosine"], "2 values of metric"),
             (["--set", "metric=miles"], "metric must be one of"),

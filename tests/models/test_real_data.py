@@ -1,5 +1,6 @@
 """Real features and attributes: CUB in the layout of the xlsa17 benchmark files."""
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS
+from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS, TextPrototypes
 from support.normalised import explicit
 from support.reference import class_codes, jcmspl_iterations
 
@@ -144,26 +145,73 @@ WHITENED = {
 }
 
 
-def test_whitened_birds(cub):
+@pytest.fixture(scope="module")
+def whitened_birds(cub):
     seen = np.concatenate([cub.parts["trainval"], cub.parts["test_seen"]])
-    unseen = cub.part("test_unseen")
-    scores = [
-        100 * JCMSPL(**parameters).fit(cub.X[seen], cub.y[seen], class_vectors=cub.table).score(*unseen)
-        for parameters in ({}, WHITENED)
+    return [
+        JCMSPL(**parameters).fit(cub.X[seen], cub.y[seen], class_vectors=cub.table) for parameters in ({}, WHITENED)
     ]
+
+
+def test_whitened_birds(cub, whitened_birds):
+    scores = [100 * model.score(*cub.part("test_unseen")) for model in whitened_birds]
     assert_allclose(scores, [63.5, 64.5], atol=0.1)
+
+
+def read(data_folder, name):
+    """Return samples, labels, class vectors, and which samples are of unseen classes."""
+    if not (data_folder / f"{name}.npz").is_file():
+        pytest.skip(f"no {name}.npz in the folder of benchmark data")
+    with np.load(data_folder / f"{name}.npz") as file:
+        X, y, vectors, unseen = (file[key] for key in ("X", "y", "S", "unseen"))
+    return X, y, vectors, np.isin(y, unseen)
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same class vector")  # two intents do
 @pytest.mark.parametrize(("name", "plain", "whitened"), [("clinc150", 63.0, 68.4), ("esc50", 35.0, 40.7)])
 def test_whitened_sentences_and_sounds(data_folder, name, plain, whitened):
-    if not (data_folder / f"{name}.npz").is_file():
-        pytest.skip(f"no {name}.npz in the folder of benchmark data")
-    with np.load(data_folder / f"{name}.npz") as file:
-        X, y, vectors, unseen = (file[key] for key in ("X", "y", "S", "unseen"))
-    is_new = np.isin(y, unseen)
+    X, y, vectors, is_new = read(data_folder, name)
     scores = []
     for parameters in ({}, WHITENED):
         model = JCMSPL(**parameters).fit(X[~is_new], y[~is_new], class_vectors=vectors)
         scores.append(100 * model.score(X[is_new], y[is_new]))
     assert_allclose(scores, [plain, whitened], atol=0.1)
+
+
+def of_one_shot(model, X, y, draws=3):
+    """Return mean accuracies (%) with one labelled sample of each unseen class: with the prediction, and without it."""
+    figures = []
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        shots = np.array([rng.choice(np.flatnonzero(y == label)) for label in np.unique(y)])
+        grown = copy.copy(model).add_classes(X=X[shots], y=y[shots])
+        rest = np.delete(X, shots, axis=0), np.delete(y, shots)
+        figures.append([100 * grown.set_params(prediction_weight=weight).score(*rest) for weight in (1, 0)])
+    return np.mean(figures, axis=0)
+
+
+def test_one_bird_of_each_kind(cub, whitened_birds):
+    together, alone = of_one_shot(whitened_birds[1], *cub.part("test_unseen"))
+    assert together > 66.5  # 64.5 without it
+    assert alone < 55
+
+
+@pytest.mark.filterwarnings("ignore:.*have the same class vector")
+def test_sentences_of_one_encoder_with_their_intents_and_with_a_sentence_of_each(data_folder):
+    X, y, vectors, is_new = read(data_folder, "clinc150")
+    model = JCMSPL(**WHITENED).fit(X[~is_new], y[~is_new], class_vectors=vectors)
+    together, alone = of_one_shot(model, X[is_new], y[is_new])
+    assert together > 77.5  # 68.4 without it
+    assert alone < 70
+    cosine = TextPrototypes().fit(X[~is_new], y[~is_new], class_vectors=vectors)
+    figures = [100 * one.score(X[is_new], y[is_new]) for one in (cosine, model.set_params(aligned=0.5))]
+    assert_allclose(figures, [74.6, 75.5], atol=0.2)
+
+
+def test_seen_birds_are_found_where_they_are(cub):
+    model = JCMSPL(**WHITENED, seen_samples=0.5).fit(*cub.part("trainval"), class_vectors=cub.table)
+    model.calibrate(*cub.part("trainval"))
+    seen, unseen = (cub.part(name) for name in ("test_seen", "test_unseen"))
+    curve = model.generalized_curve(*(np.concatenate(pair) for pair in zip(seen, unseen, strict=True)))
+    assert curve.area() > 0.465  # 0.410 where classes are predicted
+    assert curve.harmonic_mean(model.seen_bias_) > 0.575  # 0.552

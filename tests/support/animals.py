@@ -28,12 +28,13 @@ class Zoo(NamedTuple):
         return {name: self.table[name] for name in self.table}
 
 
-def make_zoo(n_seen=6, n_unseen=3, n_attributes=8, n_features=20, per_class=15, noise=0.3, seed=0):
+def make_zoo(n_seen=6, n_unseen=3, n_attributes=8, n_features=20, per_class=15, noise=0.3, seed=0, aligned=False):
+    """Make animals; aligned: features are attributes themselves, of which there must be as many."""
     rng = np.random.default_rng(seed)
     n_classes = n_seen + n_unseen
     vectors = rng.random((n_classes, n_attributes))
     names = [f"animal {i}" for i in rng.permutation(n_classes)]
-    mixing = rng.standard_normal((n_attributes, n_features))
+    mixing = np.eye(n_features) if aligned else rng.standard_normal((n_attributes, n_features))
 
     def images(classes):
         clean = np.repeat(vectors[classes] @ mixing, per_class, axis=0)

@@ -39,8 +39,10 @@ class ESZSL(Bilinear):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, x'Vs.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, seen_bias, temperature, progress
+    class_kernel, kernel_width, prediction_weight, aligned, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

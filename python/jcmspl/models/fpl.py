@@ -19,8 +19,10 @@ class FPL(Bilinear):
     Parameters
     ----------
     space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, seen_bias, temperature, progress
+    class_kernel, kernel_width, prediction_weight, aligned, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
     """
 
     PAPER: ClassVar[str] = (

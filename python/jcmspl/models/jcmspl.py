@@ -66,6 +66,16 @@ class JCMSPL(Bilinear):
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
         How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
         candidates P in that space; it is called with blocks of samples and is slower.
+    seen_samples : float, default 0.5
+        From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
+        rest is the model's prediction A'By. This and the next two hold in the visual space alone; elsewhere classes are
+        where the model predicts them. Calibrate again when it is changed.
+    prediction_weight : float, default 1
+        How many samples the prediction counts for where there are labelled samples of a class that the model was not
+        trained on (:meth:`add_classes`). Infinity: they are not looked at.
+    aligned : float, default 0
+        From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
+        vectors of one encoder, or of two that were trained to agree.
     feature_normalisation, class_normalisation : str, default "sample_l2+center"
         What is done to samples and to class vectors first; one of
         :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,

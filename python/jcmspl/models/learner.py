@@ -99,6 +99,10 @@ class Learner(Fitted, BaseEstimator):
         """Return the arrays that the method is once it is fitted."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
 
+    def _vectors_of_none(self, statistics: Statistics) -> Float64Array:
+        """Return class vectors where the user gives none: by default each class has a dimension of its own."""
+        return np.eye(statistics.n_classes)
+
     def _warn_of_result(self) -> None:
         """Warn if the fit is not all that it should be."""
 
@@ -419,7 +423,10 @@ class Learner(Fitted, BaseEstimator):
                 f"y holds only one class, {quoted(labels[0])}: learning to recognise needs samples of at least "
                 "two classes"
             )
-        known = ClassTable.one_hot(labels) if table is None else table.select([*labels, *table.others(labels)], "y")
+        if table is None:
+            known = ClassTable(labels, self._vectors_of_none(raw))
+        else:
+            known = table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
         training = TrainingData.of(raw, vectors, *self._normalisations(), rows)
         warn_of_lost_digits(raw, training)

@@ -21,8 +21,10 @@ class RidgeVS(Bilinear):
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, seen_bias, temperature, progress
+    class_kernel, kernel_width, prediction_weight, aligned, seen_bias, temperature, progress
         As for :class:`jcmspl.JCMSPL`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -24,8 +24,10 @@ class RPL(Bilinear):
     space : {"visual", "semantic", "concept"}, default "visual"
         Compare x with Vy, or V'x with y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, seen_bias, temperature, progress
+    class_kernel, kernel_width, prediction_weight, aligned, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

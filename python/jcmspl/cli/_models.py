@@ -125,7 +125,7 @@ def loaded(arguments: argparse.Namespace) -> Any:
         as_number(found["seen_bias"], "seen_bias")
         model.calibration_ = {}  # which would go before the bias that is given
     if any(name in found for name in constants):
-        vars(model).pop("adaptation_constants_", None)  # likewise
+        model.__dict__.pop("adaptation_constants_", None)  # likewise
     return model.set_params(**found)
 
 

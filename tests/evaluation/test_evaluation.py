@@ -1,6 +1,7 @@
 """The report: its figures against predictions, and the page in a browser."""
 
 import builtins
+import copy
 import dataclasses
 import json
 import re
@@ -323,3 +324,52 @@ def test_report_of_its_own_data(report):
     assert again == report
     assert again.to_text() == report.to_text()
     assert again.to_html() == report.to_html()
+
+
+class TestTransductive:
+    @pytest.fixture
+    def adapted(self, model, dataset):
+        return evaluate(model, dataset, adapt=True)
+
+    def test_figures_are_those_of_adapted_models(self, adapted, model, dataset):
+        result = adapted.results[-1]
+        assert (result.space, result.transductive) == ("visual", True)
+        (X, y), (X_seen, y_seen) = dataset.part("test_unseen"), dataset.part("test_seen")
+        twin = copy.copy(model).set_params(space="visual").adapt(X, candidates=dataset.unseen)
+        named = twin.predict(X, candidates=dataset.unseen)
+        assert result.standard.per_class == pytest.approx(balanced_accuracy_score(y, named))
+        twin.adapt([X_seen, X], candidates="all")
+        seen, unseen = (twin.score(*part, candidates="all") for part in ((X_seen, y_seen), (X, y)))
+        assert (result.generalized.acc_seen, result.generalized.acc_unseen) == pytest.approx((seen, unseen))
+
+    def test_the_rest_is_as_without_it(self, adapted, report):
+        assert adapted.data["results"][:3] == report.data["results"]
+        assert adapted.accuracy == report.accuracy
+        assert not any(result.transductive for result in report.results)
+
+    def test_all_forms_say_so(self, adapted):
+        assert adapted.data["results"][3]["transductive"] is True
+        assert Report.from_json(adapted.to_json()) == adapted
+        share = f"{100 * adapted.results[-1].standard.per_class:.1f} %"
+        for form in (adapted.to_text(), adapted.to_markdown(), adapted.to_html()):
+            lines = [line for line in form.splitlines() if "visual (S→V), transductive" in line]
+            assert len(lines) >= 2  # standard and generalized
+            assert share in form
+
+    def test_the_model_does_not_change(self, model, dataset):
+        before = dict(vars(model))
+        evaluate(model, dataset, adapt=True)
+        assert vars(model) == before
+
+    def test_an_adaptation_of_its_own_is_left_out(self, model, dataset, report):
+        X, _ = dataset.part("test_unseen")
+        twin = copy.copy(model).set_params(space="visual").adapt(X, candidates=dataset.unseen)
+        found = {result.space: result.standard for result in evaluate(twin, dataset).results}
+        assert found == {result.space: result.standard for result in report.results}
+        assert hasattr(twin, "adapted_")
+
+    def test_where_it_cannot_be(self, model, dataset):
+        with pytest.raises(ValueError, match="in the visual space"):
+            evaluate(model, dataset, spaces=["semantic"], adapt=True)
+        with pytest.raises(ValueError, match="metric is 'euclidean'"):
+            evaluate(copy.copy(model).set_params(metric="euclidean"), dataset, adapt=True)

@@ -60,12 +60,15 @@ def _made():
 def _write_model(folder):
     data = make_zsl(40, 6, 4, 4, 2)
     X, y = data.part("trainval")
-    JCMSPL(max_iter=2, tol=0).fit(X, y, class_vectors=data.classes).save(folder / "model.safetensors", statistics=True)
+    model = JCMSPL(max_iter=2, tol=0, space="visual").fit(X, y, class_vectors=data.classes)
+    model.adapt(X, candidates="seen").save(folder / "model.safetensors", statistics=True)
 
 
 def _loaded_model(folder):
     model = load(_only_file(folder))
     arrays = {**model.arrays_, "means": model.class_means_, "vectors": model.class_table_.vectors}
+    if hasattr(model, "adapted_"):
+        arrays |= {"adapted": model.adapted_.weights, "adapted vectors": model.adapted_.class_vectors}
     return [repr(model.get_params()), list(model.class_table_), *((k, v.tobytes()) for k, v in sorted(arrays.items()))]
 
 

@@ -29,6 +29,7 @@ SHORTCUTS: dict[str, tuple[Any, str, Any]] = {
     "feature_normalisation": (_OF_SAMPLES, "of samples", "auto_power+sample_l2+center+whiten"),
     "class_normalisation": (NORMALISATIONS, "of class vectors", "sample_l2+center_unit"),
 }
+_OF_ADAPTATION = ("adaptation_pull", "adaptation_temperature")
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
@@ -115,13 +116,16 @@ def loaded(arguments: argparse.Namespace) -> Any:
     kind = type(model).__name__
     if arguments.method is not None and kind != arguments.method:
         raise ValueError(f"{arguments.model} holds a model of {kind}, not of {arguments.method}")
-    found, free = parameters_of(arguments, type(model)), (*model.COMPARISON, "seen_bias")
+    constants = [name for name in _OF_ADAPTATION if hasattr(model, name)]
+    found, free = parameters_of(arguments, type(model)), (*model.COMPARISON, "seen_bias", *constants)
     for name in found:
         if name not in free:
             raise ValueError(f"{name} cannot be changed after a fit, only {', '.join(free)} can")
     if "seen_bias" in found:
         as_number(found["seen_bias"], "seen_bias")
         model.calibration_ = {}  # which would go before the bias that is given
+    if any(name in found for name in constants):
+        model.__dict__.pop("adaptation_constants_", None)  # likewise
     return model.set_params(**found)
 
 

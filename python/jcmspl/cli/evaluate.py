@@ -15,6 +15,7 @@ EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
   jcmspl evaluate cub.safetensors cub/ -o report.html      a page with plots (or .md, .json, .txt)
   jcmspl evaluate cub.safetensors cub/ --set metric=euclidean --space visual
+  jcmspl evaluate cub.safetensors cub/ --adapt             also adapted to the test samples, without their labels
   jcmspl evaluate cub.safetensors cub/ --json | jq .results
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
@@ -26,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--space", choices=SPACES, action="append", help="only this space (may be repeated)")
     parser.add_argument("--hits", metavar="K", type=int, nargs="+", default=[1, 2, 5], help="the k of hit@k")
+    parser.add_argument(
+        "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
+    )
     add_output(parser, "also write a report: .html, .md, .json or .txt")
 
 
@@ -35,7 +39,14 @@ def run(arguments: argparse.Namespace) -> None:
 
     refuse_report(arguments.output, arguments.force)
     model, dataset = loaded(arguments), dataset_of(arguments)
-    report = evaluate(model, dataset, spaces=arguments.space, hits=arguments.hits, progress=not arguments.quiet)
+    report = evaluate(
+        model,
+        dataset,
+        spaces=arguments.space,
+        hits=arguments.hits,
+        adapt=arguments.adapt,
+        progress=not arguments.quiet,
+    )
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")

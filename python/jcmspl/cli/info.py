@@ -60,6 +60,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_bias_,
+        "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
     }
     if hasattr(model, "visual_projection_"):

@@ -24,6 +24,8 @@ EXAMPLES = """\
   jcmspl predict model.safetensors features.npy --top 5 --scores -o named.csv
   jcmspl predict model.safetensors features.npy --classes new.csv       among classes the model has never heard of
   jcmspl predict model.safetensors features.npy --set space=visual      compared in another space
+  jcmspl predict model.safetensors features.npy --candidates unseen --adapt -o named.csv
+                                                                        adapted to these samples first
   jcmspl predict model.safetensors cub/ --part test_unseen --candidates unseen -o named.npz
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
@@ -40,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--candidates",
         metavar="WHICH",
         help=f"{', '.join(GROUPS)}, or labels with commas between (default: all known ones, or those of --classes)",
+    )
+    parser.add_argument(
+        "--adapt",
+        action="store_true",
+        help="adapt the model to SAMPLES first: for when all candidates occur among them (needs the visual space)",
     )
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")
@@ -77,11 +84,14 @@ def run(arguments: argparse.Namespace) -> None:
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
     is_named = any(name == "seen_bias" for name, _ in arguments.settings)
-    recogniser = model.recogniser(
-        class_vectors=given,
-        candidates=_candidates(arguments.candidates, by_text),
-        seen_bias=model.seen_bias if is_named else None,
-    )
+    options = {
+        "class_vectors": given,
+        "candidates": _candidates(arguments.candidates, by_text),
+        "seen_bias": model.seen_bias if is_named else None,
+    }
+    if arguments.adapt:
+        _adapt(model, X, rows, arguments, options)
+    recogniser = model.recogniser(**options)
     if not 1 <= arguments.top <= len(recogniser.labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
     if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):
@@ -146,22 +156,41 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
     return X, rows
 
 
-def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
-    """Give row numbers, labels and scores, a chunk at a time."""
+def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options: dict[str, Any]) -> None:
+    """Adapt the model to the samples that are to be named, and tell what has moved."""
+    import warnings
+
+    if not hasattr(model, "adapt"):
+        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave --adapt out")
+    model.progress = not arguments.quiet
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
+        model.adapt((samples for _, samples in _chunks(X, rows, arguments)), **options)
+    say(arguments, str(model.adapted_))
+
+
+def _chunks(X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
+    """Give row numbers and their samples, a chunk at a time."""
     import numpy as np
 
+    for first in range(0, len(rows), _CHUNK):
+        chunk = rows[first : first + _CHUNK]
+        samples = np.asarray(X[chunk])
+        bad = chunk[~np.isfinite(samples).all(axis=1)]
+        if len(bad):
+            raise ValueError(f"{arguments.samples}: row {bad[0]} holds NaN or infinity: remove or replace such values")
+        yield chunk, samples
+
+
+def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
+    """Give row numbers, labels and scores, a chunk at a time."""
+    done = 0
     with Progress("naming", len(rows), "samples", enabled=not arguments.quiet) as progress:
-        for first in range(0, len(rows), _CHUNK):
-            chunk = rows[first : first + _CHUNK]
-            samples = np.asarray(X[chunk])
-            bad = chunk[~np.isfinite(samples).all(axis=1)]
-            if len(bad):
-                raise ValueError(
-                    f"{arguments.samples}: row {bad[0]} holds NaN or infinity: remove or replace such values"
-                )
+        for chunk, samples in _chunks(X, rows, arguments):
             indices, scores = recogniser.top_k(samples, arguments.top)
             yield chunk, recogniser.labels[indices], scores
-            progress.update(first + len(chunk))
+            done += len(chunk)
+            progress.update(done)
 
 
 def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any], list[float]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,7 @@ def evaluate(
     *,
     spaces: Sequence[str] | None = None,
     hits: Sequence[int] = (1, 2, 5),
+    adapt: bool = False,
     progress: bool = True,
 ) -> Report:
     """Evaluate a fitted model on the test parts of a data set.
@@ -52,6 +54,11 @@ def evaluate(
         Where to recognise; by default wherever the model can, its own space first.
     hits : sequence of int, default (1, 2, 5)
         The k of hit@k; those above the number of candidates are left out.
+    adapt : bool, default False
+        Whether to test the model in the visual space once more, adapted to the test samples without their labels:
+        to those of unseen classes among these, and to all of them among all classes. It is called transductive in the
+        report, and is not to be compared with methods that see one test sample at a time. The model that was given
+        does not change; an adaptation of its own is left out of the evaluation.
     progress : bool, default True
         Whether to show progress, on stderr if it is a terminal.
 
@@ -65,6 +72,8 @@ def evaluate(
     """
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    if hasattr(model, "adapted_"):
+        model = copy(model).reset_adaptation()
     dataset = dataset.with_labels_of(model.class_table_)
     trained: list[Label] = model.classes_.tolist()
     unseen: list[Label] = list(dataset.unseen)
@@ -73,10 +82,13 @@ def evaluate(
     n_seen, n_unseen = len(dataset.rows("test_seen")), len(dataset.rows("test_unseen"))
     if spaces is None:
         spaces = [model.own_space, *(space for space in model.SPACES if space != model.own_space)]
+    runs = [(space, False) for space in spaces] + [("visual", True)] * adapt
+    if adapt:
+        _require_adaptable(model, spaces)
     started, done = time.perf_counter(), 0
     results: list[findings.SpaceResult] = []
     tallies: list[tuple[Tally, Tally | None]] = []
-    total = len(spaces) * (n_unseen * (2 if n_seen else 1) + n_seen)
+    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen)
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
         def chunks(part: str) -> _Chunks:
@@ -86,13 +98,19 @@ def evaluate(
                 done += len(X)
                 line.update(done)
 
-        for space in spaces:
-            recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
+        for space, transductive in runs:
+            recogniser: Callable[..., Recogniser]
+            if transductive:
+                recogniser = _adapted(model, dataset, unseen, "test_unseen")
+            else:
+                recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
             standard, among_unseen = _standard(recogniser(candidates=unseen), len(unseen), hits, chunks)
             generalized, among_all = None, None
             if n_seen:
+                if transductive:
+                    recogniser = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
                 generalized, among_all = _generalized(recogniser, trained, unseen, model._bias_in(space), chunks)
-            results.append(findings.SpaceResult(space, standard, generalized))
+            results.append(findings.SpaceResult(space, standard, generalized, transductive))
             tallies.append((among_unseen, among_all))
     own, own_among_all = tallies[0]
     return Report(
@@ -139,6 +157,25 @@ def _check(model: Any, dataset: Any) -> None:
             f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
             f"{model.n_features_in_}"
         )
+
+
+def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
+    """Refuse to adapt a model that cannot be, or where nobody would see it."""
+    if not hasattr(model, "adapt"):
+        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave adapt=True (--adapt) out")
+    if "visual" not in spaces:
+        raise ValueError(
+            "a model is adapted to samples in the visual space: leave adapt=True (--adapt) out, or add that space"
+        )
+    copy(model).set_params(space="visual")._require_adaptable()
+
+
+def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> Callable[..., Recogniser]:
+    """Return what makes recognisers of a copy of the model that is adapted to the samples of some parts."""
+    samples = (X for part in parts for X, _ in dataset.chunks(part))
+    twin = copy(model).set_params(space="visual")
+    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    return partial(twin.recogniser, class_vectors=dataset.classes)
 
 
 def _standard(

@@ -81,16 +81,20 @@ class Generalized(Accuracies):
 
 @dataclass(frozen=True)
 class SpaceResult:
-    """What was found in one space; generalized is None without test samples of seen classes."""
+    """What was found in one space; generalized is None without test samples of seen classes.
+
+    Transductive: after the model was adapted to the test samples, without their labels, among the candidates of each.
+    """
 
     space: str
     standard: Standard
     generalized: Generalized | None = None
+    transductive: bool = False
 
     @property
     def space_name(self) -> str:
         """How the space is called in print."""
-        return space_name(self.space)
+        return space_name(self.space) + ", transductive" * self.transductive
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ class Report:
     dataset : DatasetSummary
     model : ModelSummary
     results : list of SpaceResult
-        For each space standard and generalized recognition; the model's own space first.
+        For each space standard and generalized recognition; the model's own space first, and last, if it was asked
+        for, the model that was adapted to the test samples.
     classes : list of ClassRow
         In the model's own space; the best of the unseen ones first.
     confusions : list of Confusion
@@ -73,6 +74,8 @@ class Report:
         for result in data["results"]:
             if not result["generalized"]:
                 del result["generalized"]
+            if not result["transductive"]:
+                del result["transductive"]
         return data
 
     @property

@@ -26,7 +26,13 @@ from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import present, require_known_classes
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
-from jcmspl.model_selection.handing_on import handed_on, handed_on_if_there, handed_on_to_change, if_it_transforms
+from jcmspl.model_selection.handing_on import (
+    handed_on,
+    handed_on_if_there,
+    handed_on_to_change,
+    handed_on_to_change_if_there,
+    if_it_transforms,
+)
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import rereadable_samples
@@ -44,7 +50,7 @@ FEW_CLASSES = 20
 # How many times folds are drawn, with less than so many classes.
 _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
-_AFTER_THE_FIT = ("seen_bias", "temperature", "progress")
+_AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 # What a search knows of the samples itself.
 _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
@@ -75,6 +81,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     reconstruct_visual = handed_on_if_there(Bilinear.reconstruct_visual)
     save = handed_on(ZeroShotClassifier.save)  # as a file of the chosen model, without the search that led to it
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
+    adapt = handed_on_to_change_if_there(Bilinear.adapt)
+    reset_adaptation = handed_on_to_change_if_there(Bilinear.reset_adaptation)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
 
     @changes

@@ -45,6 +45,12 @@ def handed_on_to_change(method: Callable[Concatenate[Any, P], Any]) -> Callable[
     return cast(Callable[Concatenate[S, P], S], call)
 
 
+def handed_on_to_change_if_there(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[S, P], S]:
+    """Return the same for a method that not every model has."""
+    there = available_if(lambda search: hasattr(search._any_model(), method.__name__))
+    return cast(Callable[Concatenate[S, P], S], there(handed_on_to_change(method)))
+
+
 def if_it_transforms(method: F) -> F:
     """Take a method away from searches whose model cannot transform samples."""
     return cast(F, available_if(lambda search: hasattr(search._any_model(), "transform"))(method))

@@ -21,6 +21,20 @@ from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.support.arguments import as_count
 
 AUTO = "auto"
+# Parameters that the model has as well.
+_HANDED_ON = (
+    "init",
+    "max_iter",
+    "tol",
+    "class_weight",
+    "metric",
+    "seen_samples",
+    "seen_bias",
+    "temperature",
+    "adaptation_pull",
+    "adaptation_temperature",
+    "progress",
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,7 +84,7 @@ class JCMSPLCV(BaseClassSearch):
     max_iter : int, default 35
     tol : float, default 1e-6
         Of all fits, that with the chosen setting included: it is the one that was found good.
-    class_weight, metric, seen_samples, prediction_weight, aligned, seen_bias, temperature
+    class_weight, metric, seen_samples, seen_bias, temperature, adaptation_pull, adaptation_temperature
         As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
@@ -150,6 +164,8 @@ class JCMSPLCV(BaseClassSearch):
     ensemble: int = 1
     seen_bias: float = JCMSPL.seen_bias
     temperature: Any = JCMSPL.temperature
+    adaptation_pull: float = JCMSPL.adaptation_pull
+    adaptation_temperature: float = JCMSPL.adaptation_temperature
 
     @property
     def _is_on_path(self) -> bool:
@@ -158,18 +174,7 @@ class JCMSPLCV(BaseClassSearch):
         return all(value is None for value in named) and self.init == "codes"
 
     def _template(self) -> JCMSPL:
-        names = (
-            "init",
-            "max_iter",
-            "tol",
-            "class_weight",
-            "metric",
-            "seen_samples",
-            "seen_bias",
-            "temperature",
-            "progress",
-        )
-        given = {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in _HANDED_ON}
         given |= {name: getattr(self, name) for name in ("aligned", "prediction_weight") if getattr(self, name) != AUTO}
         return JCMSPL(**given, random_state=_seed(self.random_state) if self.init == "random" else None)
 

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
+from jcmspl.models.adaptable import Adaptable
+from jcmspl.models.adaptation import GUESS_WEIGHT
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
@@ -37,7 +38,7 @@ METRIC = checked_by(_check_metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
@@ -167,6 +168,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         rest = "(its vector)" if self.aligned else None
         if np.any(shares != 1 - self.aligned):
             rest = "(its samples and vector)" if self.aligned else "(its samples)"
+        if self.space == "visual" and self._adapted_scorer(table) is not None:
+            shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
         explanations = []
         for scores, row in found:
             parts = row * factors - halves
@@ -180,7 +183,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return super()._solved(training)
 
     def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
-        return self._visual_scorer(table) if space == "visual" else super()._scorer_of(table, space)
+        if space != "visual":
+            return super()._scorer_of(table, space)
+        return self._adapted_scorer(table) or self._visual_scorer(table)
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         A, B = self.visual_projection_, self.semantic_projection_

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -156,10 +156,12 @@ def calibrated_biases(
     n_splits: int | None,
     held_out: float,
     random_state: Any,
+    on_fold: Callable[[Any, npt.NDArray[Any], list[Label], IntArray], None] | None = None,
 ) -> dict[str, float]:
     """Return the best bias in each space of a fitted model, found on classes that it was trained on.
 
-    Parameters are those of :meth:`ZeroShotClassifier.calibrate`.
+    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; on_fold is called with the model of each fold, X,
+    labels, and the rows of the classes that it was not trained on.
     """
     if not 0 < held_out < 1:
         raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
@@ -176,7 +178,7 @@ def calibrated_biases(
     testing = held_out_rows(labels, held_out, rng)
     if not testing.any():
         raise ValueError("every class in y has one sample only: calibrate needs others to test on")
-    curves = _curves_of_folds(model, X, labels, folds, testing)
+    curves = _curves_of_folds(model, X, labels, folds, testing, on_fold)
     return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
 
 
@@ -199,6 +201,7 @@ def _curves_of_folds(
     labels: list[Label],
     folds: list[list[Label]],
     testing: npt.NDArray[np.bool_],
+    on_fold: Callable[[Any, npt.NDArray[Any], list[Label], IntArray], None] | None,
 ) -> list[dict[str, SeenUnseenCurve]]:
     """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
@@ -219,6 +222,8 @@ def _curves_of_folds(
             warnings.simplefilter("ignore", ConvergenceWarning)
             twin._learn(total, table, {}, rows)
         twin.n_features_in_ = X.shape[1]
+        if on_fold is not None:
+            on_fold(twin, X, labels, np.flatnonzero(fold == number))
         tested = np.flatnonzero((fold == number) | testing)
         curves.append({space: _curve(twin, space, X, labels, tested) for space in model.SPACES})
     return curves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,38 @@ def rereadable_samples(estimator: Any, X: Any, y: Any, advice: str = "") -> tupl
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     return checked_samples(estimator, X, reset=True), as_label_list(y)
+
+
+def unlabelled_chunks(
+    X: Any, validate: Callable[[Any], npt.NDArray[Any]]
+) -> tuple[Iterator[npt.NDArray[Any]], int | None]:
+    """Return samples without labels as arrays that were looked at, and how many they are, if that is known.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features), or iterable of such arrays
+    validate : function
+        Looks at an array of samples.
+    """
+    if isinstance(X, (list, tuple)):
+        in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
+    else:
+        in_chunks = gives_chunks(X)
+    if in_chunks:
+        return (validate(_without_labels(chunk, number)) for number, chunk in enumerate(X)), None
+    array = validate(X)
+    return iter([array]), len(array)
+
+
+def _is_matrix(part: Any) -> bool:
+    return len(getattr(part, "shape", ())) == 2
+
+
+def _is_labelled(part: Any) -> bool:
+    return isinstance(part, (list, tuple)) and len(part) == 2 and _is_matrix(part[0])
+
+
+def _without_labels(chunk: Any, number: int) -> Any:
+    if _is_labelled(chunk):
+        raise TypeError(f"chunk {number} is a pair (X, y), but these samples are to have no labels: give X alone")
+    return chunk

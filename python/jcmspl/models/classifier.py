@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
+from jcmspl.models.adaptation_trials import AdaptationTrials
 from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
 from jcmspl.models.candidates import candidate_table, unseen_in
 from jcmspl.models.cautions import warn_of_zero_vectors
@@ -74,6 +75,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         """Return what scores normalised samples for candidate classes with the given normalised vectors."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
+
+    def _adaptation_trials(self) -> AdaptationTrials:
+        """Return what finds the constants of an adaptation, for a model that can be adapted."""
+        raise TypeError(f"a {type(self).__name__} cannot be adapted to samples: leave adaptation=True out")
 
     def _for_other_classes(self) -> Self:
         """Return an unfitted copy that can be fitted to other classes than these."""
@@ -305,7 +310,14 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
 
     @changes
     def calibrate(
-        self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
+        self,
+        X: Any,
+        y: Any,
+        *,
+        n_splits: int | None = None,
+        held_out: float = 0.2,
+        random_state: Any = 0,
+        adaptation: bool = False,
     ) -> Self:
         """Choose the bias on training classes for generalized recognition, on training data alone.
 
@@ -324,6 +336,11 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         held_out : float, default 0.2
             The share of the samples of the other classes that is kept for testing.
         random_state : int, Generator, RandomState or None, default 0
+        adaptation : bool, default False
+            Whether to choose the constants of ``adapt`` as well, adaptation_constants_, for models that have it: each
+            fold's model is adapted to the samples of the classes that it was not trained on. Others than
+            adaptation_pull and adaptation_temperature are chosen if they recognise more, by more than a standard error
+            over the folds.
 
         Returns
         -------
@@ -333,9 +350,12 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if self._table is None:
             raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
         samples, labels = self._checked(X), as_label_list(y)
+        trials = self._adaptation_trials() if adaptation else None
         found = calibrated_biases(
-            self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state
+            self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
         )
+        if trials is not None:
+            self.adaptation_constants_ = trials.chosen()
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
         self._competition = OneWarning()
         return self

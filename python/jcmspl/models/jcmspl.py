@@ -143,6 +143,10 @@ class JCMSPL(Bilinear):
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.
     temperature : float or "auto", default "auto"
         Of the softmax of :meth:`predict_proba`.
+    adaptation_pull, adaptation_temperature : float, default 0.1 and 0.02
+        Of :meth:`adapt`: how much prototypes hold on to what the model predicts, in even shares of the samples, and how
+        surely a sample belongs to the nearest one, the lower the surer. ``calibrate(X, y, adaptation=True)`` finds good
+        values.
     random_state : int, Generator, RandomState or None
         Seed of ``init="random"``.
     progress : bool, default True
@@ -179,6 +183,10 @@ class JCMSPL(Bilinear):
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float
         The one that holds: as calibrated for the space and metric, or else seen_bias.
+    adapted_ : Adaptation, after :meth:`adapt`
+        Where classes have moved to.
+    adaptation_constants_ : tuple of float, after ``calibrate(X, y, adaptation=True)``
+        The pull and the temperature that it chose.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in\_,), if X had names
 

@@ -21,6 +21,7 @@ from jcmspl.data.sources import Sources, check_source_shares, column_scale
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import BALANCED, check_class_weight, require_known_classes, weights_of
 from jcmspl.models import registry
+from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples, rereadable_samples
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 # From this number of features on a decomposition, which cannot tell how far it is, takes a second or more.
 _LONG_DECOMPOSITION = 1500
+# What calibration finds.
+_CALIBRATED = ("calibration_", "_competition", "adaptation_constants_")
 
 
 class Fitted:
@@ -50,6 +53,8 @@ class Fitted:
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
     calibration_: dict[tuple[str, Any], float]
+    adaptation_constants_: tuple[float, float]
+    adapted_: Adaptation
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -206,7 +211,7 @@ class Learner(Fitted, BaseEstimator):
         else:
             total = new if so_far is None else so_far.add_in_place(new)
         if solve and len(total.labels) > 1:
-            kept = {name: vars(self)[name] for name in ("calibration_", "_competition") if name in vars(self)}
+            kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
         else:
@@ -305,6 +310,8 @@ class Learner(Fitted, BaseEstimator):
         if known and not replace:
             raise ValueError(f"the model knows {some(known)} already: pass replace=True to give them new vectors")
         warn_of_zero_vectors(table)
+        if known:
+            self.__dict__.pop("adapted_", None)
         self.class_table_ = self.class_table_.updated(table)
         self._table = self.class_table_
 
@@ -319,6 +326,7 @@ class Learner(Fitted, BaseEstimator):
             raise ValueError(
                 f"y holds {some(trained)}, which the model was trained on: use partial_fit to learn from more samples"
             )
+        self.__dict__.pop("adapted_", None)
         if self._collected is None:
             self._samples += LabelledSums.of(new)
         else:
@@ -483,6 +491,8 @@ class Learner(Fitted, BaseEstimator):
         self.classes_ = label_array(labels)
         self.class_table_ = known
         self._sample_length = training.sample_length
+        for name in ("adaptation_constants_", "adapted_"):
+            self.__dict__.pop(name, None)
         self.calibration_ = {}
         self._competition = OneWarning()
         self.timings_ = timings | self.timings_

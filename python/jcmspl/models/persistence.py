@@ -24,9 +24,10 @@ from jcmspl.data.labels import Label, as_label_list, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.models import persistence_v1, registry
+from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
-from jcmspl.support.arguments import Float64Array, as_number, one_of
+from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import KERNELS
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
@@ -51,6 +52,14 @@ _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 _COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
 _KERNEL = "kernel."
 _KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
+_ADAPTED = "adapted."
+_ADAPTED_ARRAYS: dict[str, Shape] = {
+    "adapted.class_vectors": ("n", "d"),
+    "adapted.weights": ("n", "m"),
+    "adapted.offsets": ("n",),
+    "adapted.moved": ("n",),
+    "adapted.backing": ("n",),
+}
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 _FITTED, _PARAMETER = "fitted.", "parameter."
 # Endings of files that a model cannot be.
@@ -106,6 +115,9 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
         arrays |= {name: getattr(kernel, name.removeprefix(_KERNEL)) for name in _KERNEL_ARRAYS}
+    adapted: Adaptation | None = getattr(model, "adapted_", None)
+    if adapted is not None:
+        arrays |= {name: getattr(adapted, name.removeprefix(_ADAPTED)) for name in _ADAPTED_ARRAYS}
     for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     if statistics:
@@ -127,9 +139,23 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "class_normalisation": model.class_normalisation_.name,
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
         "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
+        "adaptation_constants": getattr(model, "adaptation_constants_", None),
+        "adaptation": None if adapted is None else _about_adaptation(adapted),
         "timings": model.timings_,
     }
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
+
+
+def _about_adaptation(adapted: Adaptation) -> dict[str, Any]:
+    """Return what is no array of it; classes by their numbers."""
+    number = {label: i for i, label in enumerate(adapted.classes)}
+    return {
+        "labels": [_encoded(label) for label in adapted.classes],
+        "n_samples": adapted.n_samples,
+        "rounds": adapted.rounds,
+        "lost": [number[label] for label in adapted.lost],
+        "merged": [[number[one], number[two]] for one, two in adapted.merged],
+    }
 
 
 def require_name_of_model(path: str | Path) -> None:
@@ -169,7 +195,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, *_KERNEL_ARRAYS]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, *_KERNEL_ARRAYS, *_ADAPTED_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -218,6 +244,11 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
+    constants = content.get("adaptation_constants")
+    if constants is not None:
+        model.adaptation_constants_ = _constants(constants)
+    if content.get("adaptation") is not None:
+        model.adapted_ = _adaptation(content["adaptation"], arrays, sizes, content["attributes"])
     model._competition = OneWarning()
     model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
@@ -291,6 +322,32 @@ def _kernel(content: dict[str, Any], arrays: NamedArrays, n_attributes: int) -> 
     if as_number(width, "the width of the kernel") <= 0:
         raise ModelFileError("the width of the kernel is not above 0")
     return ClassKernel(one_of(name, "class_kernel", KERNELS[1:]), float(width), **_with_prefix(parts, _KERNEL))
+
+
+def _constants(given: Any) -> tuple[float, float]:
+    pull, temperature = (as_number(value, "a constant of the adaptation") for value in given)
+    if min(pull, temperature) <= 0:
+        raise ModelFileError("a constant of the adaptation is not above 0")
+    return pull, temperature
+
+
+def _adaptation(about: dict[str, Any], arrays: NamedArrays, sizes: dict[str, int], attributes: Any) -> Adaptation:
+    labels = [_decoded(item) for item in about["labels"]]
+    parts = {name: array for name, array in arrays.items() if name in _ADAPTED_ARRAYS}
+    check_arrays(parts, _ADAPTED_ARRAYS, {"n": len(labels), "d": sizes["d"], "m": sizes["m"]})
+    found = _with_prefix(parts, _ADAPTED)
+
+    def named(number: Any) -> Label:
+        return labels[as_count(number, "the number of a class", minimum=0, maximum=len(labels) - 1)]
+
+    return Adaptation(
+        classes=ClassTable(labels, found.pop("class_vectors"), attributes),
+        **found,
+        n_samples=as_count(about["n_samples"], "the number of samples", minimum=0),
+        rounds=as_count(about["rounds"], "the number of rounds", minimum=0),
+        lost=tuple(map(named, about["lost"])),
+        merged=tuple((named(one), named(two)) for one, two in about["merged"]),
+    )
 
 
 def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:

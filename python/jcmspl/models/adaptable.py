@@ -1,0 +1,154 @@
+"""Models whose prototypes can be moved to unlabelled samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.data.class_table import ClassTable
+from jcmspl.models.adaptation import MOST_ROUNDS, Adaptation, moved_to_samples
+from jcmspl.models.adaptation_trials import AdaptationTrials
+from jcmspl.models.checking import unlabelled_chunks
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.directions import Directions, rows_at_a_time
+from jcmspl.models.parameters import POSITIVE
+from jcmspl.models.scorers import LinearScorer, Scorer, normalised
+from jcmspl.support.arguments import Float64Array, require_finite
+from jcmspl.support.progress import Progress
+from jcmspl.support.state import changes
+from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Adaptable(ZeroShotClassifier):
+    """A model that compares samples with prototypes in the visual space, and can move these to unlabelled samples."""
+
+    adaptation_pull: float = field(default=0.1, metadata=POSITIVE)
+    adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
+
+    @changes
+    def adapt(
+        self, X: Any, *, class_vectors: Any = None, candidates: Any = None, seen_bias: float | None = None
+    ) -> Self:
+        """Move the prototypes of the candidates to where unlabelled samples are (transductive recognition).
+
+        For when all samples to be named are at hand, and all candidates occur among them. From then on predictions
+        use the moved prototypes where all candidates of the call have been adapted, with the vectors that they had
+        then; among other candidates the model predicts as before. ``adapted_`` tells what has moved. Parameters that
+        are set later hold for the next adaptation, which starts from the model and not from the last one. fit,
+        fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
+        :meth:`reset_adaptation` does.
+
+        Only where samples and classes are compared in the visual space by their cosines.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features), or iterable of such arrays
+            Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
+            read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
+            a temporary file.
+        class_vectors, candidates, seen_bias
+            As for predict.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._require_adaptable()
+        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.own_space)
+        pull, temperature = self._adaptation_constants
+        with Directions(self.n_features_in_, rows_at_a_time(self.n_features_in_, table.n_classes)) as directions:
+            self._read_unlabelled(X, directions)
+            with Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(self.progress)) as line:
+                self.adapted_ = self._adapted_to(directions, table, bias, pull, temperature, line.update)
+        for text in self.adapted_.warnings:
+            warn_user(text, RuntimeWarning)
+        return self
+
+    @changes
+    def reset_adaptation(self) -> Self:
+        """Forget an adaptation: predict as without it."""
+        self.__dict__.pop("adapted_", None)
+        return self
+
+    @property
+    def _adaptation_constants(self) -> tuple[float, float]:
+        """The pull and the temperature: as calibrated, or as given."""
+        given = float(self.adaptation_pull), float(self.adaptation_temperature)
+        return getattr(self, "adaptation_constants_", given)
+
+    def _adaptation_trials(self) -> AdaptationTrials:
+        self._require_adaptable()
+        return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
+
+    def _require_adaptable(self) -> None:
+        for name, needed in (("space", "visual"), ("metric", "cosine")):
+            value = getattr(self, name)
+            if callable(value) or value != needed:
+                shown = "a function" if callable(value) else repr(value)
+                raise ValueError(
+                    f"only models that compare by cosine in the visual space can be adapted to samples, but {name} is "
+                    f"{shown}: use set_params(space='visual', metric='cosine') (--set space=visual --set metric=cosine)"
+                )
+
+    def _read_unlabelled(self, X: Any, directions: Directions) -> None:
+        """Read samples, once, and keep their directions."""
+        rows, read = rows_at_a_time(self.n_features_in_, 1), 0
+        chunks, n_samples = unlabelled_chunks(X, lambda chunk: self._checked(chunk, least=0))
+        with Progress("reading", n_samples, "samples", enabled=bool(self.progress)) as line:
+            for chunk in chunks:
+                for first in range(0, len(chunk), rows):
+                    block = chunk[first : first + rows]
+                    require_finite(block, "X", first_row=read)
+                    directions.add(normalised(self.feature_normalisation_, block))
+                    read += len(block)
+                    line.update(read)
+        if not read:
+            raise ValueError("there are no samples in X to adapt to")
+
+    def _adapted_to(
+        self,
+        directions: Directions,
+        table: ClassTable,
+        bias: Float64Array,
+        pull: float,
+        temperature: float,
+        on_round: Any = lambda done: None,
+    ) -> Adaptation:
+        layer, labelled = self._visual_scorer(table), self._labelled(table)
+        assert isinstance(layer, LinearScorer)  # by cosine
+        moved = moved_to_samples(
+            directions,
+            layer.weights,
+            layer.offsets,
+            bias=bias,
+            labelled=labelled,
+            pull=pull,
+            temperature=temperature,
+            on_round=on_round,
+        )
+        return Adaptation.of(table, moved, labelled, directions.n_samples)
+
+    def _labelled(self, table: ClassTable) -> Float64Array:
+        """Return how many labelled samples of each candidate the model has."""
+        counts, evidence = np.zeros(table.n_classes), self._evidence_for(table)
+        if evidence is not None:
+            counts[evidence.rows] = evidence.counts
+        return counts
+
+    def _visual_scorer(self, table: ClassTable) -> Scorer:
+        """Return what scores normalised samples in the visual space, without any adaptation."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where classes are in the visual space")
+
+    def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
+        """Return the same of an adaptation, if there is one for all candidates."""
+        adapted: Adaptation | None = getattr(self, "adapted_", None)
+        is_by_cosine = not callable(self._own_metric) and self._own_metric == "cosine"
+        return adapted.scorer(table) if adapted is not None and is_by_cosine else None

@@ -66,7 +66,9 @@ def test_equals_a_plain_loop_setting_by_setting(parameters):
     assert len(np.unique(split_scores(model))) > 5  # the settings differ, so that the test can tell
 
 
-@pytest.mark.parametrize("peer", [RidgeVS(), FPL(), RPL(), SAE(), ESZSL(), JCMSPL(max_iter=9, tol=0)], ids=repr)
+@pytest.mark.parametrize(
+    "peer", [RidgeVS(), FPL(), RPL(), SAE(), ESZSL(), JCMSPL(visual_reconstruction=0.1, max_iter=9, tol=0)], ids=repr
+)
 def test_any_model_equals_a_plain_loop(peer):
     grid = dict.fromkeys(weight_names(peer)[:2], (0.1, 10.0)) | {"space": ("semantic", "visual")}
     model = ClassSearchCV(peer, grid, cv=3, extend=0).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
@@ -258,10 +260,10 @@ def test_bad_values_are_found_where_they_are():
         tuned(ZOO._replace(X=X))
 
 
-def test_where_nothing_can_be_held_out_the_values_in_the_middle_are_fitted():
+def test_where_nothing_can_be_held_out_the_defaults_are_fitted():
     with pytest.warns(UserWarning, match="without class_vectors no classes can be held out"):
         model = JCMSPLCV().fit(ZOO.X, ZOO.y)
-    assert [model.best_params_[name] for name in (*WEIGHTS, "space")] == [0.01, 1.0, 0.1, 0.01, "semantic"]
+    assert [model.best_params_[name] for name in (*WEIGHTS, "space")] == [1.0, 100.0, 10.0, 1.0, "visual"]
     other = JCMSPLCV(class_match=0, visual_reconstruction=(10, 1000))
     with pytest.warns(UserWarning, match="nothing is tuned"):
         other.fit(ZOO.X, ZOO.y)

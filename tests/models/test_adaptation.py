@@ -318,6 +318,7 @@ class TestWhoIsAdapted:
             assert one.contributions.sum() == pytest.approx(row.max())
             assert one.attributes[-1] == "(the adaptation)"
 
+    @pytest.mark.filterwarnings("ignore:hardly any of the 150 samples")
     def test_the_cosine_with_class_vectors_is_adapted_too(self):
         zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0)
         model = JCMSPL(space="visual", aligned=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)

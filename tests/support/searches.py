@@ -12,6 +12,10 @@ SMALL = {
     "class_match": (0.1, 10.0),
     "visual_reconstruction": (0.01, 0.1),
     "semantic_reconstruction": (0.01,),
+    "feature_normalisation": "sample_l2+center",
+    "class_normalisation": "sample_l2+center",
+    "prediction_weight": 1.0,
+    "aligned": 0.0,
     "cv": 5,
     "choose": "best",  # what is chosen with few classes is tested on its own, in test_search.py
 }

@@ -20,6 +20,8 @@ PREDICTION_WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 SHOTS = (1, 5)
 # Samples of a class that are enough to see the difference, where it has more.
 _MOST_SAMPLES = 100
+# Rows that are read at a time.
+_ROWS = 8192
 
 
 def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> float:
@@ -46,12 +48,12 @@ def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: Fold
     if search.parameters(choice)["space"] != "visual" or search.metric != "cosine":
         return own
     tried = sorted({own, *PREDICTION_WEIGHTS})
-    rows_of = [_rows_of_classes(data, fold, seed) for fold in range(data.n_folds)]
-    if min(len(rows) for of_fold in rows_of for rows in of_fold) <= max(SHOTS):
+    rows_of = _rows_of_classes(data, seed)
+    if min(len(rows) for rows in rows_of) <= max(SHOTS):
         return own
     scores = np.array(
         [
-            _few_shot_accuracies(model, vectors, length, data, rows_of[fold], tried)
+            _few_shot_accuracies(model, vectors, length, data, [rows_of[i] for i in data.held_out[fold]], tried)
             for fold, model, vectors, length in search.fitted_folds(choice)
         ]
     ).T
@@ -59,13 +61,31 @@ def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: Fold
     return tried[best] if is_clearly_better(scores[best], scores[tried.index(own)], data.n_splits) else own
 
 
-def _rows_of_classes(data: FoldedData, fold: int, seed: int) -> list[IntArray]:
-    """Return some samples of each held-out class, in an order that does not depend on that of the samples' classes."""
+def _rows_of_classes(data: FoldedData, seed: int) -> list[IntArray]:
+    """Return some different samples of each class, in an order that depends on what they are and not on where.
+
+    So neither the order of the samples nor that some of them come twice makes a difference.
+    """
+    places = _places(data, seed)
     rows = []
-    for number in data.held_out[fold]:
+    for number in range(len(data.classes)):
         own = np.flatnonzero(data.codes == number)
-        rows.append(np.random.default_rng((seed, int(number))).permutation(own)[:_MOST_SAMPLES])
+        _, first = np.unique(places[own], return_index=True)
+        rows.append(own[np.random.default_rng((seed, number)).permutation(first)[:_MOST_SAMPLES]])
     return rows
+
+
+def _places(data: FoldedData, seed: int) -> Float64Array:
+    """Return where samples lie in a random direction, but for rounding."""
+    direction = np.random.default_rng(seed).standard_normal(data.X.shape[1])
+    places: Float64Array = np.empty(len(data.X), dtype=np.float64)
+    for first in range(0, len(places), _ROWS):
+        rows = slice(first, first + _ROWS)
+        wanted = data.codes[rows] >= 0
+        places[rows][wanted] = np.asarray(data.X[rows], dtype=np.float64)[wanted] @ direction
+    known = places[data.codes >= 0]
+    largest = float(np.abs(known).max(initial=0)) or 1.0
+    return np.asarray(np.round(places / largest, 10))
 
 
 def _few_shot_accuracies(

@@ -42,44 +42,57 @@ class JCMSPLCV(BaseClassSearch):
     """JCMSPL with its parameters chosen by cross-validation over classes.
 
     For each fold of training classes and each setting a model is fitted to the other classes, and samples of the fold
-    are recognised among the fold's classes. The setting with the highest mean of the per-class accuracies is fitted to
-    all samples (but see ``choose``); of equal ones that with the smallest weights, nearest to a model with fewer terms.
-    If the best weights lie on the edge of the grid, it grows.
+    are recognised among the fold's classes. The search starts on the path on which JCMSPL is ridge regression of mean
+    samples on class vectors (``class_match`` and ``visual_reconstruction`` infinite), for which a fit has a closed
+    form. It tries values of ``semantic_reconstruction``, with and without roots and whitening of samples, with some
+    shrinkages; then kernels of class vectors, with the best of these; then, if there are 50 classes or more, weights
+    beside the path and the other spaces. Of all settings that the best is not clearly better than, by more than a
+    standard error of the paired differences over folds, the one nearest to the start is fitted to all samples. At the
+    end the shares of evidence for prototypes are chosen.
+
+    If a weight, or ``n_concepts``, is named, or ``init="random"``, all combinations of the values are tried instead,
+    with some decades of the weights that are not named; of equal ones the setting with the smallest weights is chosen,
+    nearest to a model with fewer terms, and if the best weights lie on the edge of the grid, it grows.
 
     Parameters
     ----------
-    semantic_match, class_match, visual_reconstruction, semantic_reconstruction : float or sequence of float
-        Values of λ1 to λ4 to try. An axis with a single value stays as it is, so that ``class_match=0`` tunes the
-        paper's JCMSPL1.
+    semantic_match, class_match, visual_reconstruction, semantic_reconstruction : float or sequence of float, optional
+        Values of λ1 to λ4 to try. A single value stays as it is, so that ``class_match=0`` tunes the paper's JCMSPL1.
     n_concepts : int, None or sequence of them
         Values of k to try; None is the number of training classes.
     space : str or sequence of str, default all three
-        Where to compare samples and classes.
-    feature_normalisation, class_normalisation : str or sequence of str, default "sample_l2+center"
-        Normalisations to try.
-    whitening_shrinkage : float or sequence of float, default 5
-        Values to try where samples are whitened.
-    class_kernel : str or sequence of str, default "linear"
-    kernel_width : float or sequence of float, default 1
-        Kernels of class vectors to try.
-    source_shares : tuple of float, None or sequence of them, default None
-        Shares of the sources of class vectors to try.
+        Where to compare samples and classes. The path is that of the visual space, unless only others are named.
+    feature_normalisation, class_normalisation : str or sequence of str, optional
+    whitening_shrinkage : float or sequence of float, optional
+    class_kernel : str or sequence of str, optional
+    kernel_width : float or sequence of float, optional
+    source_shares : None or sequence of sequences of float, optional
+        What to try of these, the start first. By default what :mod:`jcmspl.model_selection.path` lists; in a grid the
+        defaults of JCMSPL.
     cv : int or ClassKFold, optional
         The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
-        default 5 folds, which are drawn five times if there are less than 20 classes.
+        default 5 folds, which are drawn five times if there are less than 20 classes, three times if less than 50.
     extend : int, default 4
-        How many times the grid may grow: each time by one step beyond the best setting, on every axis on whose edge it
-        lies and on several at once. A step is the factor between the two outermost values. 0: never.
+        How many times the path or the grid may grow beyond a best value at its end; a grid on several axes at once. A
+        step is the factor between the two outermost values. 0: never.
     halving : bool, default False
-        Whether to try all settings with few iterations first and only the best third with more, twice. Faster, but the
-        choice may be another one.
+        In a grid, whether to try all settings with few iterations first and only the best third with more, twice.
+        Faster, but the choice may be another one.
     choose : {"auto", "best", "prudent"}, default "auto"
-        Take the setting with the highest mean accuracy; or, of all within a standard error of that, the one nearest to
-        λ = 0.01, 1, 0.1, 0.01 in the semantic space. "auto" is prudent with less than 20 classes, where the best of so
-        many settings is mostly luck.
+        Take the setting with the highest mean accuracy; or, of all that it is not clearly better than, the one nearest
+        to the start of the path, or in a grid to the defaults of JCMSPL. "auto" is prudent on the path, and in a grid
+        with less than 20 classes, where the best of so many settings is mostly luck.
     warm_start : bool, default False
-        Whether all fits to a fold start from the codes of its classes after a fit with these weights, and not from
-        init. Fits that converge end where they would have, in other numbers of iterations; others do not.
+        In a grid, whether all fits to a fold start from the codes of its classes after a fit with the defaults of
+        JCMSPL, and not from init. Fits that converge end where they would have, in other numbers of iterations.
+    ensemble : int, default 1
+        How many values of semantic_reconstruction to average, of the best that were tried with the other parameters
+        that are chosen (``penalty_factors`` of JCMSPL). Recognition costs the same.
+    aligned : float or "auto", default "auto"
+        "auto": where samples and class vectors have as many dimensions, choose the share of the plain cosine.
+    prediction_weight : float or "auto", default "auto"
+        "auto": choose how many samples a prediction counts for, from one and from five labelled samples of each
+        held-out class.
     init : {"codes", "random"}, default "codes"
     max_iter : int, default 35
     tol : float, default 1e-6
@@ -89,7 +102,7 @@ class JCMSPLCV(BaseClassSearch):
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
     random_state : int, RandomState or None, default 0
-        Seed of the folds if cv is a number, and of ``init="random"``.
+        Seed of the folds if cv is a number, of the labelled samples that are drawn, and of ``init="random"``.
     progress : bool, default True
         Whether to show progress, on stderr if that is a terminal.
 
@@ -136,8 +149,8 @@ class JCMSPLCV(BaseClassSearch):
     >>> seen = y < 6
     >>> model = JCMSPLCV(cv=3).fit(X[seen], y[seen], class_vectors=attributes)
     >>> sorted(model.best_params_)[:3]
-    ['class_kernel', 'class_match', 'class_normalisation']
-    >>> bool(model.score(X[~seen], y[~seen]) > 0.8)
+    ['aligned', 'class_kernel', 'class_match']
+    >>> bool(model.score(X[~seen], y[~seen]) > 0.7)
     True
     """
 

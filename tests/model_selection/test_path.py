@@ -1,0 +1,225 @@
+"""The search along the path on which JCMSPL is ridge regression."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable, TextPrototypes
+from jcmspl.model_selection import path
+from jcmspl.model_selection.evidence import PREDICTION_WEIGHTS, SHARES
+from jcmspl.model_selection.grid import next_value
+from jcmspl.model_selection.search import is_clearly_better
+from jcmspl.models.jcmspl import WEIGHTS
+from model_selection.test_cross_validation import plain_loop
+from support.animals import make_zoo
+from support.searches import split_scores
+
+ZOO = make_zoo(n_seen=10, noise=0.9, per_class=12)
+
+
+@pytest.fixture(scope="module")
+def search():
+    return JCMSPLCV(cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+def tried(search, **fixed):
+    return [params for params in search.cv_results_["params"] if fixed.items() <= params.items()]
+
+
+def is_on_path(params):
+    return params["class_match"] == np.inf == params["visual_reconstruction"]
+
+
+class TestSteps:
+    def test_starts_with_all_normalisations_and_no_kernel(self, search):
+        first = tried(search, class_kernel="linear", class_match=np.inf)
+        normalisations = {(params["feature_normalisation"], params["whitening_shrinkage"]) for params in first}
+        # no roots are taken of these samples, so that one of the names means the same as the first
+        assert normalisations == {(path.FEATURES[0], b) for b in path.SHRINKAGES} | {(path.FEATURES[2], 5.0)}
+        assert {params["semantic_reconstruction"] for params in first} >= set(path.PENALTIES)
+
+    def test_roots_are_left_out_where_they_would_be_taken(self):
+        zoo = ZOO._replace(X=np.abs(ZOO.X))
+        model = JCMSPLCV(cv=3, progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+        assert set(model.cv_results_["param_feature_normalisation"]) == set(path.FEATURES)
+
+    def test_then_kernels_with_the_best_normalisation(self, search):
+        results = search.cv_results_
+        linear = [i for i, p in enumerate(results["params"]) if p["class_kernel"] == "linear" and is_on_path(p)]
+        best = results["params"][max(linear, key=lambda i: results["mean_test_score"][i])]
+        kernels = [p for p in results["params"] if p["class_kernel"] != "linear" and is_on_path(p)]
+        assert {(p["class_kernel"], p["kernel_width"]) for p in kernels} == {
+            ("poly2", 1.0),
+            *itertools.product(["rbf"], path.WIDTHS),
+        }
+        for name in ("feature_normalisation", "whitening_shrinkage"):
+            assert {params[name] for params in kernels} == {best[name]}
+
+    def test_then_other_weights_and_spaces(self, search):
+        beside = [params for params in search.cv_results_["params"] if not is_on_path(params)]
+        assert len(beside) == len(path.BESIDE) * 3
+        assert {params["space"] for params in beside} == {"visual", "semantic", "concept"}
+        assert {params["space"] for params in search.cv_results_["params"] if is_on_path(params)} == {"visual"}
+
+    def test_not_beside_the_path_with_few_classes(self):
+        model = JCMSPLCV(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert model.n_splits_ == 25
+        assert all(is_on_path(params) for params in model.cv_results_["params"])
+
+    def test_scores_are_those_of_a_plain_loop(self, search):
+        scores = split_scores(search)
+        for i in range(0, len(scores), 7):
+            params = search.cv_results_["params"][i]
+            expected = plain_loop(JCMSPL(max_iter=35, progress=False).set_params(**params), ClassKFold(5), ZOO)
+            assert_allclose(scores[i], expected, atol=0.02 if not is_on_path(params) else 1e-12, err_msg=str(params))
+
+    def test_goes_on_where_the_best_lies_at_an_end(self):
+        rng = np.random.default_rng(0)
+        table = ClassTable(ZOO.seen, rng.standard_normal((10, 3)))  # which say nothing of the samples
+        model = JCMSPLCV(cv=5, extend=2, progress=False).fit(ZOO.X, ZOO.y, class_vectors=table)
+        found = set(model.cv_results_["param_semantic_reconstruction"])
+        none = JCMSPLCV(cv=5, extend=0, progress=False).fit(ZOO.X, ZOO.y, class_vectors=table)
+        assert set(none.cv_results_["param_semantic_reconstruction"]) == set(path.PENALTIES)
+        assert len(found) <= len(path.PENALTIES) + 2
+
+    @pytest.mark.parametrize(
+        ("values", "value", "expected"),
+        [([1, 10], 10, 100), ([1, 10], 1, 0.1), ([1, 10, 100], 10, None), ([5], 5, None), ([0, 1], 1, None)],
+    )
+    def test_a_step_further(self, values, value, expected):
+        assert next_value(values, value) == expected
+
+
+class TestChoice:
+    def test_nothing_is_clearly_better_and_nearer_to_the_start(self, search):
+        scores = split_scores(search)
+        best = scores[search.cv_results_["mean_test_score"].argmax()]
+        good = [not is_clearly_better(best, own, 5) for own in scores]
+        assert good[search.best_index_]
+        chosen = search.best_params_
+        distance = abs(np.log10(chosen["semantic_reconstruction"]))
+        plain = [
+            p for p, ok in zip(search.cv_results_["params"], good, strict=True) if ok and p["class_kernel"] == "linear"
+        ]
+        own = [p for p in plain if p["feature_normalisation"] == path.FEATURES[0] and p["whitening_shrinkage"] == 5]
+        if own and is_on_path(chosen):
+            assert distance <= min(abs(np.log10(p["semantic_reconstruction"])) for p in own) + 1e-9
+
+    def test_the_best_if_that_is_wanted(self):
+        model = JCMSPLCV(cv=5, choose="best", progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert model.best_score_ == model.cv_results_["mean_test_score"].max()
+
+    def test_repeats_do_not_count_as_further_folds(self):
+        scores, others = np.array([0.6, 0.5, 0.7, 0.5]), np.array([0.5, 0.5, 0.5, 0.5])
+        gains = scores - others
+        assert is_clearly_better(scores, others, 4)
+        assert gains.mean() < gains.std(ddof=1) / 1
+        assert not is_clearly_better(scores, others, 1)
+        assert not is_clearly_better(others, others, 4)
+
+    def test_the_same_every_time_and_for_any_order(self, search):
+        order = np.random.default_rng(1).permutation(len(ZOO.X))
+        again = JCMSPLCV(cv=5, n_jobs=1, progress=False).fit(ZOO.X[order], ZOO.y[order], class_vectors=ZOO.table)
+        assert again.best_params_ == search.best_params_
+        # beside the path the descent leaves saddle points along rounding errors
+        on_path = [is_on_path(params) for params in search.cv_results_["params"]]
+        assert_allclose(split_scores(again)[on_path], split_scores(search)[on_path])
+
+    def test_is_a_plain_model(self, search):
+        plain = JCMSPL(max_iter=35, **search.best_params_).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert_allclose(search.decision_function(ZOO.X_new), plain.decision_function(ZOO.X_new), atol=1e-9)
+
+
+class TestWhatIsNamed:
+    def test_weights_make_a_grid(self):
+        model = JCMSPLCV(class_match=(1, 100), semantic_match=1, extend=0, cv=3, max_iter=3, progress=False)
+        model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        grid = JCMSPL.GRID
+        expected = 2 * len(grid["visual_reconstruction"]) * len(grid["semantic_reconstruction"]) * 3
+        assert len(model.cv_results_["params"]) == expected
+        assert set(model.cv_results_["param_class_kernel"]) == {"linear"}
+
+    def test_normalisations_and_kernels_limit_the_path(self):
+        named = {"feature_normalisation": "sample_l2+center", "class_kernel": "rbf", "kernel_width": 0.7}
+        model = JCMSPLCV(**named, cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        for name, value in named.items():
+            assert set(model.cv_results_[f"param_{name}"]) == {value}
+
+    def test_a_space(self):
+        model = JCMSPLCV(space="semantic", cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert set(model.cv_results_["param_space"]) == {"semantic"}
+
+
+class TestEvidence:
+    @pytest.fixture
+    def aligned(self):
+        """Samples around their class vectors, which a map of them would have to find out."""
+        rng = np.random.default_rng(3)
+        vectors = rng.standard_normal((14, 30))
+        y = np.repeat(np.arange(14), 12)
+        X = vectors[y] + 1.3 * rng.standard_normal((len(y), 30))
+        return X, y, vectors, y < 8
+
+    def test_a_share_of_the_cosine(self, aligned):
+        X, y, vectors, seen = aligned
+        model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)
+        cosine = TextPrototypes().fit(X[seen], y[seen], class_vectors=vectors)
+        assert model.best_params_["aligned"] in SHARES[1:]
+        assert model.score(X[~seen], y[~seen]) >= cosine.score(X[~seen], y[~seen]) - 0.03
+        named = JCMSPLCV(progress=False, aligned=0.0).fit(X[seen], y[seen], class_vectors=vectors)
+        assert "aligned" not in named.best_params_
+        assert named.best_estimator_.aligned == 0
+        assert model.score(X[~seen], y[~seen]) > named.score(X[~seen], y[~seen]) + 0.05
+
+    def test_no_cosine_where_vectors_are_shuffled(self, aligned):
+        X, y, vectors, seen = aligned
+        columns = np.random.default_rng(0).permutation(30)
+        model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors[:, columns])
+        assert model.best_params_["aligned"] == 0
+
+    def test_none_where_there_cannot_be_one(self, search):
+        assert ZOO.X.shape[1] != ZOO.table.n_attributes
+        assert search.best_params_["aligned"] == 0
+
+    def test_the_weight_of_predictions(self, search):
+        assert search.best_params_["prediction_weight"] in PREDICTION_WEIGHTS
+        rng = np.random.default_rng(0)
+        table = ClassTable(ZOO.seen, rng.standard_normal((10, 3)))  # predictions are worth nothing
+        model = JCMSPLCV(cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=table)
+        assert model.best_params_["prediction_weight"] == min(PREDICTION_WEIGHTS)
+        few = np.concatenate([np.flatnonzero(ZOO.y == name)[:4] for name in ZOO.seen])
+        small = JCMSPLCV(cv=5, progress=False).fit(ZOO.X[few], ZOO.y[few], class_vectors=ZOO.table)
+        assert small.best_params_["prediction_weight"] == JCMSPL.prediction_weight
+
+
+class TestEnsemble:
+    def test_averages_the_best_of_the_path(self):
+        model = JCMSPLCV(cv=5, ensemble=3, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        factors = model.best_params_["penalty_factors"]
+        assert len(factors) == 3
+        assert factors[0] == 1
+        alike = [
+            (params["semantic_reconstruction"], score)
+            for params, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True)
+            if all(params[n] == model.best_params_[n] for n in params if n != "semantic_reconstruction")
+        ]
+        best = sorted((score for value, score in alike if value != model.best_params_["semantic_reconstruction"]))[-2:]
+        chosen = [
+            score for value, score in alike if value / model.best_params_["semantic_reconstruction"] in factors[1:]
+        ]
+        assert_array_equal(sorted(chosen), best)
+        assert len(model.recogniser(candidates="unseen").weights) == len(ZOO.unseen)
+
+    def test_off_by_default(self, search):
+        assert "penalty_factors" not in search.best_params_
+        with pytest.raises(ValueError, match="ensemble must be from 1"):
+            JCMSPLCV(ensemble=0).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+def test_without_class_vectors_the_defaults_are_fitted():
+    with pytest.warns(UserWarning, match="nothing is tuned"):
+        model = JCMSPLCV(progress=False).fit(ZOO.X, ZOO.y)
+    for name in WEIGHTS:
+        assert model.best_params_[name] == getattr(JCMSPL, name)

@@ -40,6 +40,18 @@ _COMPETITION = (
 )
 
 
+# What a recogniser is made of, besides the arrays of a fit and the parameters of the comparison.
+_MAKE_A_RECOGNISER = (
+    "class_table_",
+    "classes_",
+    "feature_normalisation_",
+    "class_normalisation_",
+    "class_means_",
+    "_samples",
+    "adapted_",
+)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class ZeroShotClassifier(ClassifierMixin, Learner):
     """What all methods have in common: they learn from some classes and recognise others by their vectors.
@@ -433,7 +445,17 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """Return samples that were looked at, and what names them."""
         check_is_fitted(self)
         samples = self._checked(X)
-        return samples, self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+
+        def make() -> Recogniser:
+            return self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+
+        if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
+            return samples, make()
+        state = vars(self)
+        objects = [*self.arrays_.values(), *(state.get(name) for name in _MAKE_A_RECOGNISER)]
+        space = self.own_space
+        values = (candidates, seen_bias, space, self._bias_in(space), *(state[name] for name in self.COMPARISON))
+        return samples, self._remembered.get(objects, values, make)
 
     def _biased_candidates(
         self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str

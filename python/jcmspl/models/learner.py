@@ -27,6 +27,7 @@ from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, w
 from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
+from jcmspl.models.remembered import Remembered
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.names import KERNELS
 from jcmspl.support.progress import Progress
@@ -64,6 +65,7 @@ class Fitted:
     _trained_vectors: Float64Array  # those of classes_
     _table: ClassTable | None
     _declared: set[Label] | None
+    _remembered: Remembered
     _competition: OneWarning  # of seen and unseen classes, uncalibrated
 
 
@@ -527,3 +529,4 @@ class Learner(Fitted, BaseEstimator):
         self.class_normalisation_ = training.classes
         self.class_means_ = training.given_means
         self._trained_vectors = training.given_vectors
+        self._remembered = Remembered()

@@ -27,6 +27,7 @@ from jcmspl.models import persistence_v1, registry
 from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.parameters import array_names
+from jcmspl.models.remembered import Remembered
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import KERNELS
 from jcmspl.support.scaling import Scaling
@@ -250,6 +251,7 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     if content.get("adaptation") is not None:
         model.adapted_ = _adaptation(content["adaptation"], arrays, sizes, content["attributes"])
     model._competition = OneWarning()
+    model._remembered = Remembered()
     model.n_features_in_ = sizes["m"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)

@@ -1,0 +1,91 @@
+"""The recogniser that is remembered between calls: never one that is out of date."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from jcmspl import JCMSPL, load
+from support.animals import make_zoo
+
+ZOO = make_zoo(n_seen=8, n_unseen=4, per_class=10, noise=0.8)
+
+
+@pytest.fixture
+def model():
+    return JCMSPL(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+def assert_up_to_date(model):
+    for candidates in ("unseen", "seen", "all", None):
+        fresh = model.recogniser(candidates=candidates).scores(ZOO.X_new)
+        for _ in range(2):
+            assert_array_equal(model.decision_function(ZOO.X_new, candidates=candidates), fresh)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: model.set_params(space="semantic"),
+        lambda model: setattr(model, "space", "concept"),
+        lambda model: model.set_params(metric="euclidean"),
+        lambda model: model.set_params(seen_samples=0.1),
+        lambda model: setattr(model, "seen_bias", 0.3),
+        lambda model: model.calibrate(ZOO.X, ZOO.y),
+        lambda model: model.calibration_.update({("visual", "cosine"): 0.2}),
+        lambda model: model.add_classes({"yeti": np.ones(ZOO.table.n_attributes)}),
+        lambda model: model.add_classes(X=ZOO.X_new[:5], y=ZOO.y_new[:5]),
+        lambda model: model.partial_fit(ZOO.X[:40] + 1, ZOO.y[:40]),
+        lambda model: model.partial_fit(ZOO.X[:40] + 1, ZOO.y[:40], solve=False),
+        lambda model: model.adapt(ZOO.X_new, candidates="unseen"),
+        lambda model: model.adapt(ZOO.X_new, candidates="unseen").reset_adaptation(),
+        lambda model: model.fit(ZOO.X[::2], ZOO.y[::2], class_vectors=ZOO.table),
+    ],
+)
+def test_changes_hold_at_once(model, change):
+    assert_up_to_date(model)
+    change(model)
+    assert_up_to_date(model)
+
+
+def test_the_same_one_is_used_again(model, monkeypatch):
+    calls = []
+    made = JCMSPL._recogniser_of
+
+    def counted(self, *args, **kwargs):
+        calls.append(args)
+        return made(self, *args, **kwargs)
+
+    monkeypatch.setattr(JCMSPL, "_recogniser_of", counted)
+    for _ in range(3):
+        model.predict(ZOO.X_new, candidates="unseen")
+    assert len(calls) == 1
+    model.predict(ZOO.X_new, class_vectors=ZOO.table)
+    model.predict(ZOO.X_new, class_vectors=ZOO.table)
+    assert len(calls) == 3  # vectors of a call are looked at each time
+
+
+def test_is_not_stored(model, tmp_path):
+    before = len(pickle.dumps(model))
+    model.predict(ZOO.X_new, candidates="unseen")
+    assert len(pickle.dumps(model)) == before
+    twin = pickle.loads(pickle.dumps(model))
+    assert_array_equal(twin.predict(ZOO.X_new), model.predict(ZOO.X_new))
+    model.save(tmp_path / "model")
+    assert_array_equal(load(tmp_path / "model").predict(ZOO.X_new), model.predict(ZOO.X_new))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (ZOO.X_new[:, :3], "3 features"),
+        (ZOO.X_new[0], "1D array"),
+        (ZOO.X_new[:0], "minimum of 1"),
+        (ZOO.X_new.astype(complex), "[Cc]omplex"),
+        (np.full((1, ZOO.X.shape[1]), np.nan), "NaN"),
+    ],
+)
+def test_samples_are_still_looked_at(model, X, message):
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)

@@ -55,11 +55,21 @@ def test_demo(tmp_path):
     assert "chance" in result.stdout
     assert "ridge" in result.stdout
     assert "right: it is a" in result.stdout
+    assert "visual space, adapted to the images" in result.stdout
+    assert "visual space, 1 labelled image of each" in result.stdout
     assert "<svg" in (tmp_path / "digits.html").read_text()
     data = data_of("demo", "--quiet")
-    accuracy = data["jcmspl"]["results"][0]["standard"]["per_class"]
-    assert accuracy > 0.5  # chance is a third
+    zero_shot, adapted = data["jcmspl"]["results"][0], data["jcmspl"]["results"][-1]
+    accuracy = zero_shot["standard"]["per_class"]
+    assert accuracy > 0.61  # chance is a third
+    assert zero_shot["generalized"]["harmonic_mean"] > 0.54
     assert accuracy > data["ridge"]["results"][0]["standard"]["per_class"]
+    assert adapted["transductive"]
+    assert adapted["standard"]["per_class"] > 0.9
+    assert adapted["generalized"]["harmonic_mean"] > 0.7
+    one, five = (data["few_shot"][shots] for shots in ("1", "5"))
+    assert accuracy < one["per_class"] < five["per_class"]
+    assert zero_shot["generalized"]["harmonic_mean"] < one["harmonic_mean"] < five["harmonic_mean"]
 
 
 def test_fit_is_the_fit_of_the_library(model):
@@ -256,7 +266,9 @@ def test_three_classes_give_json(tmp_path):
 def test_tuning_few_classes_is_prudent():
     data = data_of("tune", "digits", "--quiet")
     assert data["n_splits"] == 15
-    assert data["best_params"]["visual_reconstruction"] < 100
+    assert data["best_params"]["class_match"] == data["best_params"]["visual_reconstruction"] == "inf"
+    assert data["best_params"]["semantic_reconstruction"] == 1  # where the search starts
+    assert data["best_score"] < data["highest_score"]
     assert data_of("tune", "digits", "--folds", "3", "--choose", "best")["n_splits"] == 3
 
 
@@ -271,11 +283,15 @@ def test_tune(tmp_path):
     out, grid = tmp_path / "m.safetensors", tmp_path / "grid.csv"
     data = data_of("tune", "digits", "-o", out, "--results", grid, "--halving")
     assert 0 < data["best_score"] <= 1
-    assert load(out).get_params()["space"] == data["best_params"]["space"]
+    assert load(out).space == data["best_params"]["space"]
+    assert load(out).class_match == np.inf
     with open(grid) as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == data["n_settings"] >= 81
-    assert "digits" not in jcmspl("tune", "digits", "--space", "concept", "--folds", "2", "--quiet").stderr
+    assert len(rows) == data["n_settings"] > 50
+    assert {row["param_class_match"] for row in rows} == {"inf"}
+    told = jcmspl("tune", "digits", "--space", "visual", "--folds", "2", "--quiet")
+    assert "class_match              inf\n" in told.stdout
+    assert "digits" not in told.stderr
 
 
 def test_compare(tmp_path):
@@ -286,6 +302,9 @@ def test_compare(tmp_path):
     assert "ESZSL" in out.read_text()
     data = data_of("compare", "digits", "--methods", "RPL", "--repeats", "0")
     assert data["rows"][0]["repeats"] == []
+    told = jcmspl("compare", "digits", "--methods", "TextPrototypes", "RPL", "--repeats", "0", "--quiet")
+    assert "TextPrototypes could not be fitted: " in told.stdout
+    assert told.stderr == ""
 
 
 def test_bench():

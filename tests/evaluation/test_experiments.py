@@ -146,7 +146,7 @@ class TestReproduce:
         assert row.visual_reconstruction == 1e4
         curve = results.sensitivity["class_match"]
         at = curve.values.index(1.0)
-        tuned = JCMSPL(**{**results.tuned.parameters, "class_match": 1.0, "max_iter": 20, "tol": 1e-6})
+        tuned = JCMSPL(**{**results.tuned.parameters, **curve.stand_ins, "class_match": 1.0, "max_iter": 20})
         tuned.fit(*digits.part("trainval"), class_vectors=digits.classes)
         recogniser = tuned.recogniser(candidates=digits.unseen, space="visual")
         right = recogniser.predict(X) == y
@@ -180,8 +180,24 @@ class TestReproduce:
         assert from_data(Experiments, data) == results
         assert list(data["standard"][0])[:3] == ["setting", "space", "semantic_match"]
         assert list(data["ablations"][0]) == ["method", "space", "cv_score", "per_class", "parameters"]
-        assert list(data["sensitivity"]["class_match"]) == ["values", "accuracies", "chosen"]
-        assert list(data["convergence"][0]) == ["setting", "objective", "terms", "settled"]
+        assert list(data["sensitivity"]["class_match"]) == ["values", "accuracies", "chosen", "stand_ins"]
+        assert list(data["convergence"][0]) == ["setting", "objective", "terms", "settled", "stand_ins"]
+
+    def test_infinite_weights(self, results):
+        """Tuned on the path of closed forms; where codes are not pinned, large weights stand for infinite ones."""
+        tuned = next(row for row in results.standard if row.setting == "tuned")
+        assert tuned.class_match == tuned.visual_reconstruction == results.tuned.parameters["class_match"] == np.inf
+        assert "λ2 inf, λ3 inf" in tuned.weights
+        assert results.sensitivity["class_match"].stand_ins == {"visual_reconstruction": 1e3}
+        assert results.sensitivity["semantic_match"].stand_ins == {}
+        assert results.convergence[-1].stand_ins == {"class_match": 1e3, "visual_reconstruction": 1e3}
+        assert results.convergence[1].stand_ins == {}
+        data = json.loads(results.to_json(), parse_constant=pytest.fail)
+        assert data["tuned"]["parameters"]["class_match"] == data["standard"][-1]["class_match"] == "inf"
+        html = results.to_html()
+        assert "class_match (tuned: inf)" in html
+        assert "<p>visual_reconstruction 1000 in\nplace of infinity" in html
+        assert "<p>class_match 1000 and visual_reconstruction 1000 in\nplace of infinity" in html
 
     def test_fits_that_diverged_are_left_out(self, results):
         curve = results.sensitivity["class_match"]

@@ -65,6 +65,8 @@ def test_sensitivity():
     assert display.ax_.get_xscale() == "log"
     np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), [20, 50, 30])
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen"]
+    unmarked = SensitivityDisplay("class_match", values, shares, chosen=np.inf).plot()
+    assert [text.get_text() for text in unmarked.ax_.get_legend().get_texts()] == ["semantic", "visual"]
 
 
 @pytest.mark.parametrize("published", [None, [0.4, None]])

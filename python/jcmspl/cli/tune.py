@@ -34,14 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folds", metavar="N", type=int, help="folds of classes (default: 5, or less with few classes)"
     )
     parser.add_argument(
-        "--repeats", metavar="N", type=int, help="how often to split anew (default: 1; 5 with few classes)"
+        "--repeats",
+        metavar="N",
+        type=int,
+        help="how often to split anew (default: 1; without --folds 3 with less than 50 classes, 5 with less than 20)",
     )
     parser.add_argument(
         "--choose",
         choices=("auto", "best", "prudent"),
         default="auto",
-        help="the best setting, or of all within a standard error of it that nearest to the defaults; auto (default): "
-        "prudent with less than 20 classes",
+        help="the best setting, or of all within a standard error of it that nearest to where the search starts (the "
+        "defaults; for JCMSPL its closed form, if no weight is named); auto (default): prudent from the closed form, "
+        "and with less than 20 classes",
     )
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")

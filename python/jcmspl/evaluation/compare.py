@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.evaluate import evaluate, versions
 from jcmspl.evaluation.findings import Accuracies
-from jcmspl.io.json_text import as_data, dumps
+from jcmspl.io.json_text import dumps, plain
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for
 from jcmspl.models import registry
@@ -238,7 +238,7 @@ def _row(name: str, model: Any, dataset: Dataset) -> Row:
         figures = GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc)
     return Row(
         method=name,
-        parameters=as_data(model.best_params_),
+        parameters={name: plain(value) for name, value in model.best_params_.items()},
         cv_score=model.best_score_,
         cv_error=model.best_score_std_,
         unseen=result.standard.per_class,

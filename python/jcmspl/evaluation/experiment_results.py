@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class ExperimentData:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The weights that were chosen, and their accuracy on held-out training classes with its standard error."""
+    """The parameters that were chosen, and their accuracy on held-out training classes with its standard error."""
 
     parameters: dict[str, Any]
     cv_score: float
@@ -90,11 +90,15 @@ class AblationRow:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracies by space as one weight takes the values; None where a fit diverged. chosen: the tuned value."""
+    """Accuracies by space as one weight takes the values; None where a fit diverged. chosen: the tuned value.
+
+    stand_ins: finite values that other weights, infinite as tuned, had instead.
+    """
 
     values: list[float]
     accuracies: dict[str, list[float | None]]
     chosen: float
+    stand_ins: dict[str, float] = field(default_factory=dict)
 
     @property
     def n_diverged(self) -> int:
@@ -107,12 +111,14 @@ class ConvergenceRun:
     """A descent: the objective and its terms after each iteration.
 
     settled is the last iteration that lowers the objective by more than 0.1 %; None if that is the last one of all.
+    stand_ins: finite values that weights which are infinite had instead.
     """
 
     setting: str
     objective: list[float]
     terms: list[list[float]]
     settled: int | None
+    stand_ins: dict[str, float] = field(default_factory=dict)
 
     @property
     def outcome(self) -> str:

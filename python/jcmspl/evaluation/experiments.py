@@ -22,7 +22,7 @@ from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
 from jcmspl.evaluation.evaluate import evaluate, versions
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
-from jcmspl.io.json_text import as_data
+from jcmspl.io.json_text import plain
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.support.exceptions import DivergenceError
@@ -34,6 +34,8 @@ ABLATIONS = ("FPL", "IPL", "JCMSPL0", "JCMSPL1", "JCMSPL")
 _SETTLED = 1e-3
 # Whose weights the paper's form has on a data set that is none of the paper's.
 _WEIGHTS_OF = "CUB"
+# What stands for an infinite weight where codes are not pinned: larger ones change little and converge slowly.
+_LARGE = 1e3
 
 
 def reproduce(
@@ -99,7 +101,7 @@ def reproduce(
             n_features=dataset.n_features,
             samples={part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
         ),
-        tuned=results.Tuned(as_data(tuned.best_params_), tuned.best_score_, tuned.best_score_std_),
+        tuned=results.Tuned(_chosen(tuned), tuned.best_score_, tuned.best_score_std_),
         standard=[row for name, model in settings.items() for row in _standard(name, model, reports[name])],
         generalized=[row for name, report in reports.items() for row in _generalized(name, report)],
         ablations=ablations,
@@ -147,34 +149,48 @@ def _ablation(
     model = tuned if method == "JCMSPL" else fit_or_stop(tunable_methods()[method](**options), X, y, dataset)
     best = model.best_estimator_
     per_class = _accuracy(best, best.own_space, dataset)
-    return results.AblationRow(method, best.own_space, model.best_score_, per_class, as_data(model.best_params_))
+    return results.AblationRow(method, best.own_space, model.best_score_, per_class, _chosen(model))
 
 
 def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> results.Sensitivity:
     """Vary a weight over the paper's range; all fits share the statistics of the tuned model."""
+    # others may stay infinite only as long as class_match is
+    stand_ins = _stand_ins(best, but=weight) if weight == "class_match" else {}
     low, high = published.RANGES[weight]
     values = [10.0**power for power in range(low, high + 1)]
     found: list[dict[str, float | None]] = []
     for value in values:
-        model = JCMSPL(**{**best.get_params(), weight: value, "progress": False})
+        model = JCMSPL(**{**best.get_params(), **stand_ins, weight: value, "progress": False})
         try:
             model.fit_from_statistics(best.statistics_, best.classes_, class_vectors=dataset.classes)
             found.append({space: _accuracy(model, space, dataset) for space in SPACES})
         except DivergenceError:
             found.append(dict.fromkeys(SPACES))
     accuracies = {space: [shares[space] for shares in found] for space in SPACES}
-    return results.Sensitivity(values, accuracies, chosen=float(getattr(best, weight)))
+    return results.Sensitivity(values, accuracies, float(getattr(best, weight)), stand_ins)
 
 
 def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, seed: int) -> results.ConvergenceRun:
     """Follow the descent from a random start, as in the paper."""
-    parameters = {**model.get_params(), "init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0}
-    run = JCMSPL(**parameters).fit_from_statistics(model.statistics_, model.classes_, class_vectors=dataset.classes)
+    stand_ins = _stand_ins(model)  # with pinned codes there is no descent
+    descent = {"init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0, "penalty_factors": None}
+    run = JCMSPL(**{**model.get_params(), **stand_ins, **descent}).fit_from_statistics(
+        model.statistics_, model.classes_, class_vectors=dataset.classes
+    )
     objective = run.objective_
     moving = np.flatnonzero(-np.diff(objective) > _SETTLED * np.abs(objective[1:]))
     settled = int(moving[-1]) + 2 if len(moving) else 1
     last = settled if settled < len(objective) else None
-    return results.ConvergenceRun(setting, objective.tolist(), run.objective_terms_.tolist(), last)
+    return results.ConvergenceRun(setting, objective.tolist(), run.objective_terms_.tolist(), last, stand_ins)
+
+
+def _stand_ins(model: JCMSPL, but: str = "") -> dict[str, float]:
+    """Return finite values for the weights of a model that are infinite, but for one of them."""
+    return {name: _LARGE for name in WEIGHTS if name != but and np.isinf(getattr(model, name))}
+
+
+def _chosen(search: Any) -> dict[str, Any]:
+    return {name: plain(value) for name, value in search.best_params_.items()}
 
 
 def _accuracy(model: Any, space: str, dataset: Dataset) -> float:

@@ -8,9 +8,11 @@ import math
 import types
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+_INFINITIES = ("inf", "-inf")
+
 
 def dumps(data: Any, indent: int | None = None) -> str:
-    """Return data as JSON; numbers that JSON does not have (NaN, infinity) become null."""
+    """Return data as JSON, which has neither NaN nor infinity: null and the text "inf" stand for them."""
     return json.dumps(as_data(data), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -26,8 +28,8 @@ def as_data(value: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> as_data({1: (np.float64(0.5), np.nan)})
-    {'1': [0.5, None]}
+    >>> as_data({1: (np.float64(0.5), np.nan, np.inf)})
+    {'1': [0.5, None, 'inf']}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: as_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -36,13 +38,17 @@ def as_data(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [as_data(part) for part in value]
     found = plain(value)
-    return None if isinstance(found, float) and not math.isfinite(found) else found
+    if isinstance(found, float) and not math.isfinite(found):
+        return None if math.isnan(found) else str(found)
+    return found
 
 
 def from_data(kind: Any, data: Any) -> Any:
     """Return what :func:`as_data` has taken apart, by the types of the fields of a dataclass."""
     if data is None:
         return None
+    if data in _INFINITIES and kind is not str:
+        return float(data)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{name: from_data(hint, data[name]) for name, hint in hints.items() if name in data})

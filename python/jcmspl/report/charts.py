@@ -75,7 +75,7 @@ class SensitivityDisplay(Display):
     accuracies : mapping of str to array_like of shape (n_values,)
         By space.
     chosen : float, optional
-        The value that is marked.
+        The value that is marked; an infinite one has no place on the axis.
     """
 
     name: str
@@ -86,7 +86,7 @@ class SensitivityDisplay(Display):
     def _draw(self, ax: Any) -> None:
         for space, shares in self.accuracies.items():
             ax.plot(self.values, 100 * _numbers(shares), marker="o", markersize=3, label=space)
-        if self.chosen:
+        if self.chosen and np.isfinite(self.chosen):
             ax.axvline(self.chosen, color="0.5", linestyle=":", label="chosen")
         weight = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else self.name
         ax.set(xscale="log", xlabel=weight, ylabel="per-class accuracy, %")

@@ -91,6 +91,11 @@ class TestSteps:
     def test_a_step_further(self, values, value, expected):
         assert next_value(values, value) == expected
 
+    def test_nothing_is_given_up(self, search):
+        halved = JCMSPLCV(cv=5, halving=True, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert (halved.cv_results_["iterations"] == 35).all()
+        assert halved.best_params_ == search.best_params_
+
 
 class TestChoice:
     def test_nothing_is_clearly_better_and_nearer_to_the_start(self, search):

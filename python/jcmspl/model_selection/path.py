@@ -40,6 +40,8 @@ _OTHER_NAME, _BESIDE_THE_PATH = 0.5, 5.0
 class PathSearch(Search):
     """A search in steps. Its axes hold all values that may be tried, the start first."""
 
+    CAN_HALVE = False  # nothing iterates on the path
+
     def variants_of(self, key: Key) -> list[dict[str, Any]]:
         """Return the spaces to compare in: on the path it is the visual one, if there is a choice."""
         visual = [variant for variant in self.variants if variant.get("space", "visual") == "visual"]

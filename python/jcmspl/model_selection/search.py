@@ -104,6 +104,9 @@ class Search:
     options : SearchOptions
     """
 
+    #: Whether settings can be given up after a few iterations.
+    CAN_HALVE = True
+
     def __init__(
         self, model: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData, options: SearchOptions
     ) -> None:
@@ -240,7 +243,7 @@ class Search:
 
     def _try(self, keys: list[Key]) -> None:
         """Score settings on all folds, by successive halving if that is wanted."""
-        if self._options.halving and self.max_iter is not None:
+        if self._options.halving and self.max_iter is not None and self.CAN_HALVE:
             for share in _RUNGS:
                 budget = math.ceil(share * self.max_iter)
                 if budget >= self.max_iter or len(keys) < 4:

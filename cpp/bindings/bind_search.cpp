@@ -22,7 +22,7 @@ void check_search(Index cols, Index n_features, Index n_best, Index n_candidates
 
 template <class T>
 py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contiguous<T>& bias, Index k, bool unit_rows,
-                bool roots, Index n_threads) {
+                bool roots, Index n_threads, Index product_threads) {
   const Samples<T> chunk = samples(x);
   const AffineScorer<T> affine = scorer(weights, bias);
   check_search(chunk.cols, affine.weights.rows(), k, affine.weights.cols());
@@ -32,7 +32,7 @@ py::tuple top_k(const Strided<T>& x, const Contiguous<T>& weights, const Contigu
   T* score_data = scores.mutable_data();
   {
     py::gil_scoped_release release;
-    affine.top_k(chunk, k, {roots, unit_rows}, index_data, score_data, n_threads, SignalPoll());
+    affine.top_k(chunk, k, {roots, unit_rows}, index_data, score_data, {n_threads, product_threads}, SignalPoll());
   }
   return py::make_tuple(indices, scores);
 }
@@ -69,7 +69,7 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 template <class T>
 void register_type(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
-        py::arg("k"), py::arg("unit_rows"), py::arg("roots"), py::arg("n_threads"));
+        py::arg("k"), py::arg("unit_rows"), py::arg("roots"), py::arg("n_threads"), py::arg("product_threads") = 1);
   m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
         py::arg("bias").noconvert(), py::arg("unit_rows"), py::arg("roots"));
   m.def("nearest", &find_nearest<T>, py::arg("X").noconvert(), py::arg("prototypes").noconvert(), py::arg("k"),

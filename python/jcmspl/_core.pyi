@@ -175,6 +175,7 @@ def top_k(
     unit_rows: bool,
     roots: bool,
     n_threads: int,
+    product_threads: int = 1,
 ) -> tuple[_I64, npt.NDArray[Any]]: ...
 def affine_scores(
     X: npt.NDArray[Any], weights: npt.NDArray[Any], bias: npt.NDArray[Any], unit_rows: bool, roots: bool

@@ -43,32 +43,67 @@ void for_each_block(QueryReader<T, T>& reader, Function with) {
     with(first, reader.read(first, std::min(query_block, reader.size() - first)));
 }
 
-// The best candidates, from all scores, a block at a time.
+// Samples that are read at a time: where the candidates are few, so many that the samples stay in the cache of a core
+// from when they are looked at to when they are multiplied; else many, for each block reads all candidates.
 template <class T>
-void search_by_product(const AffineScorer<T>& scorer, QueryReader<T, T>& reader, Index n_best, std::int64_t* indices,
-                       T* best_scores, const Poll& poll) {
-  const Index count = scorer.weights.cols(), step = std::min(query_block, reader.size());
-  std::vector<Best<T>> best(static_cast<std::size_t>(step), Best<T>(n_best));
-  Matrix<T> buffer(std::min(candidate_block, count), step);
-  // Without a bias the length of a sample does not change the order of its scores: only the best are divided by it.
-  const bool divide_all = (scorer.bias.array() != T(0)).any();
-  for_each_block(reader, [&](Index first, const ConstView<T>& x) {
-    const Vector<T>* factors = reader.factors();
-    for (auto& b : best) b.clear();
+Index rows_at_a_time(Index n_features, Index n_candidates) {
+  constexpr Index cache = 1 << 19;
+  const Index size = n_features * static_cast<Index>(sizeof(T));
+  return size * n_candidates > cache ? query_block : std::clamp<Index>(cache / size, 64, query_block);
+}
+
+// The best candidates, from all scores, a block of samples at a time.
+template <class T>
+class SearchByProduct {
+public:
+  SearchByProduct(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling scaling, Index n_best, Index rows)
+      : scorer_(scorer),
+        reader_(samples, nullptr, scaling),
+        n_best_(n_best),
+        rows_(rows),
+        divides_all_((scorer.bias.array() != T(0)).any()),
+        best_(static_cast<std::size_t>(rows), Best<T>(n_best)),
+        buffer_(std::min(candidate_block, scorer.weights.cols()), rows) {}
+
+  void operator()(Index block, std::int64_t* indices, T* best_scores, const Poll& poll) {
+    const Index first = block * rows_, count = scorer_.weights.cols();
+    const ConstView<T> x = reader_.read(first, std::min(rows_, reader_.size() - first));
+    const Vector<T>* factors = reader_.factors();
+    for (auto& b : best_) b.clear();
     for (Index c = 0; c < count; c += candidate_block) {
       const Index width = std::min(candidate_block, count - c);
-      auto block = buffer.topLeftCorner(width, x.cols());
-      score_block<T>(scorer.weights.middleCols(c, width), scorer.bias.segment(c, width), x,
-                     divide_all ? factors : nullptr, block);
-      for (Index i = 0; i < x.cols(); ++i) best[i].offer(&block(0, i), width, c);
+      auto scores = buffer_.topLeftCorner(width, x.cols());
+      score_block<T>(scorer_.weights.middleCols(c, width), scorer_.bias.segment(c, width), x,
+                     divides_all_ ? factors : nullptr, scores);
+      for (Index i = 0; i < x.cols(); ++i) best_[i].offer(&scores(0, i), width, c);
       poll();
     }
     for (Index i = 0; i < x.cols(); ++i) {
-      T* scores = best_scores + (first + i) * n_best;
-      best[i].write(indices + (first + i) * n_best, scores);
-      if (factors && !divide_all)
-        for (Index b = 0; b < n_best; ++b) scores[b] *= (*factors)[i];
+      T* scores = best_scores + (first + i) * n_best_;
+      best_[i].write(indices + (first + i) * n_best_, scores);
+      if (factors && !divides_all_)
+        for (Index b = 0; b < n_best_; ++b) scores[b] *= (*factors)[i];
     }
+  }
+
+private:
+  const AffineScorer<T>& scorer_;
+  QueryReader<T, T> reader_;
+  Index n_best_, rows_;
+  // Without a bias the length of a sample does not change the order of its scores: only the best are divided by it.
+  bool divides_all_;
+  std::vector<Best<T>> best_;
+  Matrix<T> buffer_;
+};
+
+template <class T>
+void search_by_product(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling scaling, Index n_best,
+                       std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+  const Index most = rows_at_a_time<T>(samples.cols, scorer.weights.cols());
+  const Index rows = std::max<Index>(1, std::min(most, samples.rows));
+  for_each_in_parallel((samples.rows + rows - 1) / rows, n_threads, poll, [&] {
+    return [&, search = SearchByProduct<T>(scorer, samples, scaling, n_best, rows)](
+               Index block, const Poll& own_poll) mutable { search(block, indices, best_scores, own_poll); };
   });
 }
 
@@ -93,16 +128,16 @@ struct ProductScores {
 
 template <class T>
 void search(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling scaling, Index n_best,
-            std::int64_t* indices, T* best_scores, Index n_threads, const Poll& poll) {
+            std::int64_t* indices, T* best_scores, SearchThreads threads, const Poll& poll) {
   QueryReader<T, T> reader(samples, nullptr, scaling);
   const auto by_product = [&](const Samples<T>& some, std::int64_t* found, T* scores) {
-    QueryReader<T, T> some_reader(some, nullptr, scaling);
-    search_by_product(scorer, some_reader, n_best, found, scores, poll);
+    search_by_product(scorer, some, scaling, n_best, found, scores, threads.products, poll);
   };
   const auto rest = [&]() -> std::optional<std::vector<Index>> {
     if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best)) return std::nullopt;
-    const Screen<T> screen(scorer.weights, scorer.bias, 0, mean_of_first(reader), n_threads, poll);
-    return search_by_bounds(screen, reader, ProductScores<T>{scorer}, n_best, indices, best_scores, n_threads, poll);
+    const Screen<T> screen(scorer.weights, scorer.bias, 0, mean_of_first(reader), threads.bounds, poll);
+    return search_by_bounds(screen, reader, ProductScores<T>{scorer}, n_best, indices, best_scores, threads.bounds,
+                            poll);
   }();
   if (rest)
     search_rest(samples, *rest, n_best, indices, best_scores, by_product);
@@ -114,8 +149,8 @@ void search(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling sc
 
 template <class T>
 void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices,
-                            T* best_scores, Index n_threads, const Poll& poll) const {
-  search(*this, samples, scaling, n_best, indices, best_scores, n_threads, poll);
+                            T* best_scores, SearchThreads threads, const Poll& poll) const {
+  search(*this, samples, scaling, n_best, indices, best_scores, threads, poll);
 }
 
 template <class T>

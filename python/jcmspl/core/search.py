@@ -26,7 +26,10 @@ from jcmspl.support.arguments import (
 from jcmspl.support.names import METRICS as METRICS
 from jcmspl.support.names import SPACES as SPACES
 from jcmspl.support.scaling import Scaling
-from jcmspl.support.threads import blas_threads
+from jcmspl.support.threads import blas_threads, one_blas_thread
+
+# Weights that fit in the cache of a core, and values of samples that are worth threads of our own.
+_FEW_WEIGHTS, _MANY_VALUES = 2**17, 2**22
 
 Space = Literal["visual", "semantic", "concept"]
 Metric = Literal["cosine", "euclidean", "dot"]
@@ -148,7 +151,13 @@ class AffineScorer:
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
-        parts = self._by_blocks(X, _core.top_k, k, *self.scaling, blas_threads())
+        samples, n_threads = as_real_array(X, "X"), blas_threads()
+        if n_threads == 1 or self.weights.size > _FEW_WEIGHTS or samples.size < _MANY_VALUES:
+            parts = self._by_blocks(samples, _core.top_k, k, *self.scaling, n_threads)
+        else:
+            # looking at samples takes as long as multiplying them, so that all threads must do both
+            with one_blas_thread():
+                parts = self._by_blocks(samples, _core.top_k, k, *self.scaling, n_threads, n_threads)
         indices, scores = zip(*parts, strict=True)
         return _joined(indices), _joined(scores)
 

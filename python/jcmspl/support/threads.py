@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -17,6 +21,31 @@ def blas_threads() -> int:
     """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
     counts = (library.num_threads for library in _libraries().lib_controllers)
     return min(filter(None, counts), default=usable_cores())
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread in each call: for several calls at once, in threads of our own.
+
+    The first that wants it sets it, and the last one that goes sets it back.
+    """
+    global _n_within, _limits
+    with _lock:
+        if _n_within == 0:
+            _limits = _libraries().limit(limits=1)
+        _n_within += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_within -= 1
+            if _n_within == 0:
+                _limits.restore_original_limits()
+
+
+_lock = threading.Lock()
+_n_within = 0
+_limits: Any = None
 
 
 @cache  # looking for the libraries takes longer than a small search

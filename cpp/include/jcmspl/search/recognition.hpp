@@ -13,6 +13,13 @@ namespace jcmspl {
 enum class Space { visual, semantic, concept_space };
 enum class Metric { cosine, euclidean, dot };
 
+// Threads of our own that a search may use: for bounds, which BLAS does not compute; and for products, each of which is
+// then one of BLAS: more than one pays only where BLAS itself uses a single thread.
+struct SearchThreads {
+  SearchThreads(Index bounds_, Index products_ = 1) : bounds(bounds_), products(products_) {}
+  Index bounds, products;
+};
+
 template <class T>
 struct AffineScorer {
   ConstView<T> weights;  // m x C, in the caller's memory
@@ -22,7 +29,7 @@ struct AffineScorer {
   //
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
   void top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices, T* scores,
-             Index n_threads, const Poll& poll) const;
+             SearchThreads threads, const Poll& poll) const;
 
   // All scores; out: C x n.
   void scores(const Samples<T>& samples, Scaling scaling, T* out, const Poll& poll) const;

@@ -130,3 +130,10 @@ def test_the_shrinkage_is_part_of_a_search():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         JCMSPL(**parameters).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+def test_however_little_it_is_shrunk():
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((20, 60)), np.repeat(np.arange(10), 2)  # of less than full rank
+    model = RidgeVS(feature_normalisation="center+whiten", whitening_shrinkage=1e-300).fit(X, labels)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -1,5 +1,6 @@
 """The search along the path on which JCMSPL is ridge regression."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -152,6 +153,21 @@ class TestWhatIsNamed:
         for name, value in named.items():
             assert set(model.cv_results_[f"param_{name}"]) == {value}
 
+    def test_all_widths_and_shrinkages_that_are_named_are_tried(self):
+        named = {"class_kernel": "rbf", "kernel_width": (0.7, 1.4)}
+        model = JCMSPLCV(**named, cv=3, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert set(model.cv_results_["param_kernel_width"]) == {0.7, 1.4}
+        named = {"feature_normalisation": ("sample_l2+center", "center+whiten"), "whitening_shrinkage": (2, 7)}
+        model = JCMSPLCV(**named, class_kernel="linear", cv=3, progress=False)
+        model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert set(model.cv_results_["param_whitening_shrinkage"]) == {2, 7}
+
+    def test_parameters_can_be_set_again(self, search):
+        copied = copy.copy(search)
+        assert copied.set_params(**copied.get_params()).aligned == "auto"
+        assert copied.set_params(aligned=0.0).best_estimator_.aligned == 0
+        assert copied.set_params(aligned="auto").best_estimator_.aligned == 0
+
     def test_a_space(self):
         model = JCMSPLCV(space="semantic", cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         assert set(model.cv_results_["param_space"]) == {"semantic"}
@@ -198,6 +214,28 @@ class TestEvidence:
         small = JCMSPLCV(cv=5, progress=False).fit(ZOO.X[few], ZOO.y[few], class_vectors=ZOO.table)
         assert small.best_params_["prediction_weight"] == JCMSPL.prediction_weight
 
+    def test_one_sample_far_away_changes_nothing(self, search):
+        X = ZOO.X.copy()
+        X[0] *= 1e12
+        model = JCMSPLCV(cv=5, progress=False).fit(X, ZOO.y, class_vectors=ZOO.table)
+        assert model.best_params_ == search.best_params_
+
+    def test_ctrl_c_leaves_the_defaults(self, monkeypatch, search):
+        def pressed(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("jcmspl.model_selection.jcmspl_cv.chosen_share", pressed)
+        with pytest.warns(RuntimeWarning, match="interrupted: the setting is chosen"):
+            model = JCMSPLCV(cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert model.interrupted_
+        assert "aligned" not in model.best_params_
+        assert model.best_params_.items() <= search.best_params_.items()
+
+    def test_a_share_that_is_named_needs_samples_as_they_are(self, aligned):
+        X, y, vectors, seen = aligned
+        model = JCMSPLCV(aligned=0.5, progress=False).fit(np.abs(X[seen]), y[seen], class_vectors=np.abs(vectors))
+        assert model.best_estimator_.aligned == 0.5
+
 
 class TestEnsemble:
     def test_averages_the_best_of_the_path(self):
@@ -216,6 +254,12 @@ class TestEnsemble:
         ]
         assert_array_equal(sorted(chosen), best)
         assert len(model.recogniser(candidates="unseen").weights) == len(ZOO.unseen)
+
+    def test_zeros_are_not_averaged(self):
+        weights = dict.fromkeys(("semantic_match", "class_match", "visual_reconstruction"), 1.0)
+        model = JCMSPLCV(**weights, semantic_reconstruction=(0, 1.0), ensemble=3, extend=0, cv=3, progress=False)
+        model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        assert model.best_params_["penalty_factors"] is None
 
     def test_off_by_default(self, search):
         assert "penalty_factors" not in search.best_params_

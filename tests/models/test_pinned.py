@@ -142,6 +142,9 @@ class TestAveraging:
         whole = fit(penalty_factors=(1.0, 5.0))
         assert_allclose(again.decision_function(ZOO.X), whole.decision_function(ZOO.X), atol=1e-8)
 
+    def test_an_array_of_factors(self):
+        assert fit(penalty_factors=np.array([1.0, 2.0])).visual_projection_.shape[0] == 14
+
     def test_with_a_descent(self):
         model = JCMSPL(penalty_factors=(0.5, 2.0), max_iter=5, tol=0, progress=False)
         model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)

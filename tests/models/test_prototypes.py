@@ -1,5 +1,6 @@
 """What is known of a class besides its vector: labelled samples, and the class vector itself where it is aligned."""
 
+import copy
 import json
 import pickle
 
@@ -380,3 +381,55 @@ def test_other_spaces_and_methods_are_as_they_were():
         one = model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         before = scores(one)
         assert_array_equal(scores(one.add_classes(X=X_SHOT, y=Y_SHOT)), before)
+
+
+def test_a_huge_weight_of_the_prediction_is_as_an_infinite_one():
+    zoo = make_zoo(n_seen=6, n_unseen=3, per_class=6, noise=0.5)
+    model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+    model.add_classes(X=zoo.X_new[:4], y=zoo.y_new[:4])
+    scores = [
+        model.set_params(prediction_weight=weight).decision_function(zoo.X_new, candidates="unseen")
+        for weight in (1e200, 1e308, np.inf)
+    ]
+    assert_allclose(scores[0], scores[2])
+    assert_allclose(scores[1], scores[2])
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-160, 1e-310])
+def test_class_vectors_of_any_size_are_aligned_alike(scale):
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((9, 12))
+    y = np.repeat(np.arange(6), 8)
+    X = vectors[y] + rng.standard_normal((48, 12))
+    scores = [
+        JCMSPL(aligned=0.5, progress=False).fit(X, y, class_vectors=vectors * size).decision_function(X)
+        for size in (1.0, scale)
+    ]
+    assert_allclose(scores[1], scores[0], atol=1e-6 if scale > 1e-300 else 1e-2)
+
+
+def test_samples_of_two_calls_count_as_those_of_one():
+    zoo = make_zoo(n_seen=6, n_unseen=3, per_class=6, noise=0.5)
+    models = [
+        JCMSPL(class_weight="balanced", progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table) for _ in range(2)
+    ]
+    models[0].add_classes(X=zoo.X_new, y=zoo.y_new)
+    for rows in (slice(0, 1), slice(1, None)):
+        models[1].add_classes(X=zoo.X_new[rows], y=zoo.y_new[rows])
+    assert_allclose(*(model.decision_function(zoo.X_new) for model in models))
+
+
+def test_a_copy_has_statistics_of_its_own():
+    zoo = make_zoo(n_seen=6, per_class=6)
+    model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+    twin = copy.copy(model).partial_fit(zoo.X, zoo.y, solve=False)
+    assert (model.statistics_.n_samples, twin.statistics_.n_samples) == (len(zoo.X), 2 * len(zoo.X))
+
+
+def test_new_labels_undo_an_adaptation():
+    zoo = make_zoo(n_seen=6, n_unseen=3, per_class=10, noise=0.3)
+    model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table).adapt(zoo.X_new, candidates="unseen")
+    model.partial_fit(zoo.X_new[:5], zoo.y_new[:5], solve=False)
+    assert not hasattr(model, "adapted_")
+    with pytest.raises(ValueError, match="adaptation_pull must be above 0"):
+        model.set_params(adaptation_pull=-1.0).adapt(zoo.X_new, candidates="unseen")

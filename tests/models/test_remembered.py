@@ -31,6 +31,7 @@ def assert_up_to_date(model):
         lambda model: setattr(model, "space", "concept"),
         lambda model: model.set_params(metric="euclidean"),
         lambda model: model.set_params(seen_samples=0.1),
+        lambda model: model.set_params(init=np.eye(8)),
         lambda model: setattr(model, "seen_bias", 0.3),
         lambda model: model.calibrate(ZOO.X, ZOO.y),
         lambda model: model.calibration_.update({("visual", "cosine"): 0.2}),

@@ -29,7 +29,9 @@ def whiten(statistics: Statistics, shrinkage: float) -> tuple[Float64Array, Stat
     mean = scatter.trace() / max(len(scatter), 1)
     if scatter.trace() <= _NOISE * gram.trace() / (statistics.n_samples or 1):
         return None
-    scatter.flat[:: len(scatter) + 1] += shrinkage * mean
+    # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
+    least = 4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max())
+    scatter.flat[:: len(scatter) + 1] += max(shrinkage * mean, least)
     factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
     (invert,) = get_lapack_funcs(("trtri",), (factor,))
     T, _ = invert(factor, lower=1, overwrite_c=1)

@@ -222,7 +222,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         prefix = "" if "estimator" not in self.get_params(deep=False) else "estimator__"
         names = {} if "estimator" in params else {prefix + name: name for name in known}
         tried = {names[name]: as_values(value, name) for name, value in params.items() if name in names}
-        now = {name: values[0] for name, values in tried.items() if len(values) == 1}
+        now = {name: values[0] for name, values in tried.items() if len(values) == 1 and _is_of_model(name, values[0])}
         clone(model).set_params(**now)._check_parameters()  # all is refused before anything is changed
         super(BaseClassSearch, clone(self)).set_params(**params)
         super().set_params(**params)
@@ -322,14 +322,19 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         best = search.prudent() if prudently else search.best()
         scores = search.scores_of(best)
         self.best_params_: dict[str, Any] = search.parameters(best)
-        if not search.interrupted:
-            self.best_params_ |= self._further_choices(search, best, data)
+        interrupted = search.interrupted
+        if not interrupted:
+            try:
+                self.best_params_ |= self._further_choices(search, best, data)
+            except KeyboardInterrupt:
+                interrupted = True
+                warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
         self.best_index_: int = search.choices().index(best)
         self.cv_results_: dict[str, Any] = search.results()
         self.best_score_: float = float(scores.mean())
         self.best_score_std_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)
-        self.interrupted_: bool = search.interrupted
+        self.interrupted_: bool = interrupted
         chosen = template.set_params(**self.best_params_)
         return chosen, data.total(chosen.feature_normalisation)
 
@@ -381,6 +386,11 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
                 "be two classes at least on either side"
             )
         return folds, cv.n_splits
+
+
+def _is_of_model(name: str, value: Any) -> bool:
+    """Whether a value is one that a model can have: "auto" tells a search to choose, but for the temperature."""
+    return name == "temperature" or not isinstance(value, str) or value != "auto"
 
 
 def _nearest(values: list[Any], own: Any) -> Any:

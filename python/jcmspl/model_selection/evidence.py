@@ -12,6 +12,7 @@ from jcmspl.model_selection.search import Search, is_clearly_better
 from jcmspl.models.prototypes import directions
 from jcmspl.models.scorers import normalised
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.scaling import unit_length
 
 #: Shares of the plain cosine of samples and class vectors that are tried.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -76,16 +77,14 @@ def _rows_of_classes(data: FoldedData, seed: int) -> list[IntArray]:
 
 
 def _places(data: FoldedData, seed: int) -> Float64Array:
-    """Return where samples lie in a random direction, but for rounding."""
+    """Return where samples of length one lie in a random direction, but for rounding."""
     direction = np.random.default_rng(seed).standard_normal(data.X.shape[1])
-    places: Float64Array = np.empty(len(data.X), dtype=np.float64)
+    places: Float64Array = np.zeros(len(data.X), dtype=np.float64)
     for first in range(0, len(places), _ROWS):
         rows = slice(first, first + _ROWS)
         wanted = data.codes[rows] >= 0
-        places[rows][wanted] = np.asarray(data.X[rows], dtype=np.float64)[wanted] @ direction
-    known = places[data.codes >= 0]
-    largest = float(np.abs(known).max(initial=0)) or 1.0
-    return np.asarray(np.round(places / largest, 10))
+        places[rows][wanted] = unit_length(np.asarray(data.X[rows], dtype=np.float64)[wanted]) @ direction
+    return np.asarray(np.round(places, 10))
 
 
 def _few_shot_accuracies(

@@ -45,10 +45,10 @@ class JCMSPLCV(BaseClassSearch):
     are recognised among the fold's classes. The search starts on the path on which JCMSPL is ridge regression of mean
     samples on class vectors (``class_match`` and ``visual_reconstruction`` infinite), for which a fit has a closed
     form. It tries values of ``semantic_reconstruction``, with and without roots and whitening of samples, with some
-    shrinkages; then kernels of class vectors, with the best of these; then, if there are 50 classes or more, weights
-    beside the path and the other spaces. Of all settings that the best is not clearly better than, by more than a
-    standard error of the paired differences over folds, the one nearest to the start is fitted to all samples. At the
-    end the shares of evidence for prototypes are chosen.
+    shrinkages; then kernels of class vectors, with the best of these; then, unless folds are drawn several times
+    because classes are few, weights beside the path and the other spaces. Of all settings that the best is not clearly
+    better than, by more than a standard error of the paired differences over folds, the one nearest to the start is
+    fitted to all samples. At the end the shares of evidence for prototypes are chosen.
 
     If a weight, or ``n_concepts``, is named, or ``init="random"``, all combinations of the values are tried instead,
     with some decades of the weights that are not named; of equal ones the setting with the smallest weights is chosen,
@@ -198,6 +198,8 @@ class JCMSPLCV(BaseClassSearch):
         names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
         given = {name: getattr(self, name) for name in names}
         tried = _ON_PATH if self._is_on_path else _IN_GRID
+        if not isinstance(self.aligned, str) and self.aligned:  # for roots of samples there is no plain cosine
+            tried = tried | {"feature_normalisation": ("sample_l2+center+whiten", "sample_l2+center_unit")}
         return {name: tried[name] if value is None and name in tried else value for name, value in given.items()}
 
     def _blind_axes(self) -> dict[str, Any]:
@@ -250,10 +252,14 @@ def _best_factors(search: Search, best: tuple[Key, int], number: int) -> tuple[f
     """Return by what to multiply semantic_reconstruction so that the best values beside the chosen one count, too."""
     chosen = search.parameters(best)
     alike = {}
-    for choice in search.choices():
+    for choice in search.finished():
         parameters = search.parameters(choice)
+        if not 0 < parameters["semantic_reconstruction"] < np.inf:
+            continue
         if parameters | {"semantic_reconstruction": chosen["semantic_reconstruction"]} == chosen:
             alike[parameters["semantic_reconstruction"]] = float(search.scores_of(choice).mean())
+    if chosen["semantic_reconstruction"] not in alike:
+        return None
     values = sorted(alike, key=lambda value: (value != chosen["semantic_reconstruction"], -alike[value]))[:number]
     return tuple(value / chosen["semantic_reconstruction"] for value in values) if len(values) > 1 else None
 

@@ -40,7 +40,7 @@ _OTHER_NAME, _BESIDE_THE_PATH = 0.5, 5.0
 class PathSearch(Search):
     """A search in steps. Its axes hold all values that may be tried, the start first."""
 
-    CAN_HALVE = False  # nothing iterates on the path
+    ITERATES = False  # not on the path
 
     def variants_of(self, key: Key) -> list[dict[str, Any]]:
         """Return the spaces to compare in: on the path it is the visual one, if there is a choice."""
@@ -60,14 +60,14 @@ class PathSearch(Search):
         return self.grid.setting(self.best()[0])
 
     def _normalisations(self) -> list[dict[str, Any]]:
-        """Return starts of paths: all normalisations without a kernel; other shrinkages only with the first one."""
+        """Return starts of paths: all normalisations, with the first kernel; shrinkages with the first that whitens."""
         axes = self.grid.axes
         first = {name: values[0] for name, values in axes.items()} | ON_PATH
         features = self._data.different(axes["feature_normalisation"])
+        whitening = next((name for name in features if parse_feature_normalisation(name).whiten), None)
         starts = []
         for name, classes, shares in itertools.product(features, axes["class_normalisation"], axes["source_shares"]):
-            all_shrinkages = name == features[0] and parse_feature_normalisation(name).whiten
-            for shrinkage in axes["whitening_shrinkage"] if all_shrinkages else axes["whitening_shrinkage"][:1]:
+            for shrinkage in axes["whitening_shrinkage"] if name == whitening else axes["whitening_shrinkage"][:1]:
                 of_samples = {"feature_normalisation": name, "whitening_shrinkage": shrinkage}
                 starts.append(first | of_samples | {"class_normalisation": classes, "source_shares": shares})
         return starts
@@ -76,10 +76,10 @@ class PathSearch(Search):
         """Return starts of paths: a setting with the other kernels."""
         axes = self.grid.axes
         starts = []
-        for kernel in axes["class_kernel"][1:]:
+        for kernel in axes["class_kernel"]:
             widths = axes["kernel_width"] if kernel == "rbf" else axes["kernel_width"][:1]
             starts += [setting | {"class_kernel": kernel, "kernel_width": width} for width in widths]
-        return starts
+        return starts[1:]  # the first one has been tried
 
     def _path(self, start: dict[str, Any]) -> list[Key]:
         return [self._key(start | {"semantic_reconstruction": value}) for value in PENALTIES]

@@ -104,8 +104,8 @@ class Search:
     options : SearchOptions
     """
 
-    #: Whether settings can be given up after a few iterations.
-    CAN_HALVE = True
+    #: Whether fits iterate, so that settings can be given up after a few iterations, and others start near a result.
+    ITERATES = True
 
     def __init__(
         self, model: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData, options: SearchOptions
@@ -131,10 +131,10 @@ class Search:
         try:
             self._explore()
         except KeyboardInterrupt:
-            if not self._finished():
+            if not self.finished():
                 raise
             self.interrupted = True
-            n_settings = len({key for key, _ in self._finished()})
+            n_settings = len({key for key, _ in self.finished()})
             warn_user(
                 f"interrupted: the choice is among the {n_settings} settings that were finished on all folds",
                 RuntimeWarning,
@@ -153,7 +153,7 @@ class Search:
 
     def best(self) -> tuple[Key, int]:
         """Return the best setting and variant; of equal ones the simplest of those that were tried first."""
-        return min(self._finished(), key=self._preference)
+        return min(self.finished(), key=self._preference)
 
     def prudent(self) -> tuple[Key, int]:
         """Return, of all that the best is not clearly better than, the one nearest to the model's own parameters.
@@ -162,7 +162,7 @@ class Search:
         to settings known to be good elsewhere recognises other classes better.
         """
         best, n_splits = self.scores_of(self.best()), self._data.n_splits
-        good = [one for one in self._finished() if not is_clearly_better(best, self.scores_of(one), n_splits)]
+        good = [one for one in self.finished() if not is_clearly_better(best, self.scores_of(one), n_splits)]
         return min(good, key=lambda choice: (self._distance(choice), self._preference(choice)))
 
     def scores_of(self, choice: tuple[Key, int]) -> Float64Array:
@@ -216,7 +216,7 @@ class Search:
             table["iterations"] = np.array([self.max_iter if budget is None else budget for budget in iterations])
         return table
 
-    def _finished(self) -> list[tuple[Key, int]]:
+    def finished(self) -> list[tuple[Key, int]]:
         """Return the choices that had all the iterations they may have and did not diverge."""
         return [
             (key, variant)
@@ -243,7 +243,7 @@ class Search:
 
     def _try(self, keys: list[Key]) -> None:
         """Score settings on all folds, by successive halving if that is wanted."""
-        if self._options.halving and self.max_iter is not None and self.CAN_HALVE:
+        if self._options.halving and self.max_iter is not None and self.ITERATES:
             for share in _RUNGS:
                 budget = math.ceil(share * self.max_iter)
                 if budget >= self.max_iter or len(keys) < 4:
@@ -251,7 +251,7 @@ class Search:
                 self._score(keys, budget)
                 keys = sorted(keys, key=lambda key: -self.trials[key].best)[: math.ceil(len(keys) * _KEPT)]
         self._score(keys, None)
-        if not self._finished():
+        if not self.finished():
             raise DivergenceError("the fit diverged with every setting that was tried")
 
     def _score(self, keys: list[Key], iterations: int | None) -> None:
@@ -334,7 +334,7 @@ class Search:
         model = clone(self._model).set_params(**self.grid.setting(key))
         self._prepared = list(pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds)))
         self._starts = [{}] * self._data.n_folds
-        if self._options.warm_start:
+        if self._options.warm_start and self.ITERATES:
             self._starts = list(pool.results((fold.warm_start, clone(self._model)) for fold in self._prepared))
         self._prepared_for = normalisation
 

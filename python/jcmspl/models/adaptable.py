@@ -14,7 +14,7 @@ from jcmspl.models.adaptation_trials import AdaptationTrials
 from jcmspl.models.checking import unlabelled_chunks
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.directions import Directions, rows_at_a_time
-from jcmspl.models.parameters import POSITIVE
+from jcmspl.models.parameters import POSITIVE, check_parameters
 from jcmspl.models.scorers import LinearScorer, Scorer, normalised
 from jcmspl.support.arguments import Float64Array, require_finite
 from jcmspl.support.progress import Progress
@@ -89,6 +89,7 @@ class Adaptable(ZeroShotClassifier):
         return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
     def _require_adaptable(self) -> None:
+        check_parameters(self, ("adaptation_pull", "adaptation_temperature"))  # they may have been set since the fit
         for name, needed in (("space", "visual"), ("metric", "cosine")):
             value = getattr(self, name)
             if callable(value) or value != needed:

@@ -107,7 +107,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
         """Return the sample that the model expects of each class, A'By, in the units of the features.
 
-        Features that are scaled to length one stay so, about.
+        Features that are scaled to length one stay so, about, and if their roots are taken, these are what is returned.
 
         Parameters
         ----------

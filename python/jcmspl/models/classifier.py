@@ -318,7 +318,9 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             return float(right.sum() / weights.sum())
         numbers = {label: number for number, label in enumerate(present)}
         codes = np.array([numbers[label] for label in labels])
-        return float(np.mean(np.bincount(codes, right) / np.bincount(codes, weights)))
+        totals = np.bincount(codes, weights)
+        counted = totals > 0
+        return float(np.mean(np.bincount(codes, right)[counted] / totals[counted]))
 
     @changes
     def calibrate(
@@ -454,7 +456,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         state = vars(self)
         objects = [*self.arrays_.values(), *(state.get(name) for name in _MAKE_A_RECOGNISER)]
         space = self.own_space
-        values = (candidates, seen_bias, space, self._bias_in(space), *(state[name] for name in self.COMPARISON))
+        parameters = {name: value for name, value in state.items() if not (name[0] == "_" or name[-1] == "_")}
+        values = (candidates, seen_bias, self._bias_in(space), parameters)
         return samples, self._remembered.get(objects, values, make)
 
     def _biased_candidates(

@@ -316,7 +316,7 @@ class JCMSPL(Bilinear):
         return prepared
 
     def _fit(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
-        if not self.penalty_factors:
+        if self.penalty_factors is None:
             return self._fit_one(prepared, monitor)
         factors = np.asarray(self.penalty_factors, dtype=np.float64)
         penalties = self.semantic_reconstruction * factors
@@ -377,6 +377,8 @@ class JCMSPL(Bilinear):
 
     def _warm_start(self, prepared: Prepared, class_means: Float64Array) -> dict[str, Any]:
         """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""
+        if np.isinf(self.class_match):  # there is nothing to start
+            return {}
         plain = clone(self).set_params(n_concepts=None)
         solution = plain._solution(prepared.spectrum(), Monitor(), return_codes=True)
         return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}

@@ -208,16 +208,23 @@ class Learner(Fitted, BaseEstimator):
         new = self._read(X, y, sample_weight, collector, reset=so_far is None)
         self._declared = declared
         known = self._known_with(table)
+        sums = LabelledSums.of(new)  # before statistics are changed in place: what comes after that must not fail
         if solve:
             total = new if so_far is None else so_far + new
+        elif so_far is None or so_far.labels != new.labels:
+            total = new if so_far is None else so_far + new
+            sums = LabelledSums.of(total)
         else:
-            total = new if so_far is None else so_far.add_in_place(new)
+            sums = self._samples + sums
+            total = so_far.add_in_place(new)
         if solve and len(total.labels) > 1:
             kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
         else:
-            self._collected, self._table, self._samples = total, table, LabelledSums.of(total)
+            self._collected, self._table = total, table
+            self._samples = LabelledSums.of(total) if solve else sums
+            self.__dict__.pop("adapted_", None)
             if known is not None:
                 self.class_table_ = known
         return self
@@ -321,7 +328,11 @@ class Learner(Fitted, BaseEstimator):
         """Remember samples of classes that the model knows and was not trained on."""
         scaling = self.feature_normalisation_.scaling
         collector = Collector(self.class_table_, *scaling, progress=bool(self.progress))
+        class_weight = self.class_weight
+        if isinstance(class_weight, str):  # balanced over a call, each would count otherwise in another call
+            self.class_weight = None
         new = self._read(X, y, None, collector, reset=False)
+        self.class_weight = class_weight
         classes = set(self.classes_.tolist())
         trained = [label for label in new.labels if label in classes]
         if trained:
@@ -338,11 +349,25 @@ class Learner(Fitted, BaseEstimator):
     @changes
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one."""
+        if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
+            self.__dict__.pop("adaptation_constants_", None)  # what is named counts
         return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Self:
+        """Return a copy with statistics of its own, which are added to in place."""
+        twin: Self = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
+        collected: LabelledStatistics | None = getattr(self, "_collected", None)
+        if collected is not None:
+            twin._collected = LabelledStatistics(collected.labels, collected.statistics.copy())
+        return twin
 
     @property
     def statistics_(self) -> Statistics:
-        """A copy of the statistics of all samples so far; their classes are sorted, as in classes_."""
+        """A copy of the statistics of all samples so far; their classes are sorted.
+
+        They are those of classes_, and of classes that have got samples since without a solution.
+        """
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None:
             reason = "it was saved without them" if hasattr(self, "arrays_") else "it is not fitted yet"

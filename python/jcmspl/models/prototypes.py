@@ -19,6 +19,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.models.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.scaling import unit_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,9 @@ def combined(
         share = np.where(part.is_trained, 1 - seen_samples, kappa / total)
         factor = np.where(part.is_trained, seen_samples / part.counts, 1 / total)
     else:
-        share = np.where(part.is_trained, 1 - seen_samples, kappa)
-        factor = np.where(part.is_trained, seen_samples / lengths_of(sums), 1 / sample_length)
+        largest = max(kappa, 1.0)  # so that a huge one does not overflow
+        share = np.where(part.is_trained, 1 - seen_samples, kappa / largest)
+        factor = np.where(part.is_trained, seen_samples / lengths_of(sums), 1 / (sample_length * largest))
     mixed = share[:, None] * predicted[part.rows] + factor[:, None] * sums
     if sample_length is not None:
         lengths = lengths_of(mixed)
@@ -161,12 +163,15 @@ def ratio_of_spreads(
 
 def directions(rows: Float64Array) -> Float64Array:
     """Return rows of length one; zero stays zero."""
-    return np.asarray(rows / lengths_of(rows)[:, None])
+    return unit_length(rows)
 
 
 def lengths_of(rows: Float64Array) -> Float64Array:
     """Return the lengths of rows, to divide by: 1 for a row of zeros."""
-    lengths = np.linalg.norm(rows, axis=1)
+    # the largest value first: squares of huge or tiny values would overflow or vanish
+    largest = np.abs(rows).max(axis=1, initial=0)
+    scale = np.where(largest > 0, largest, 1.0)
+    lengths = scale * np.linalg.norm(rows / scale[:, None], axis=1)
     return np.where(lengths > 0, lengths, 1.0)
 
 

@@ -20,11 +20,18 @@ class Remembered:
     def get(self, objects: list[Any], values: tuple[Any, ...], make: Callable[[], Recogniser]) -> Recogniser:
         """Return what was made of the very same objects and equal values, or make it."""
         entry = self._entry  # read once: other threads may put another one in its place
-        if entry is not None and entry[1] == values and _are_same(entry[0], objects):
+        if entry is not None and _are_equal(entry[1], values) and _are_same(entry[0], objects):
             return entry[2]
         made = make()
         self._entry = objects, values, made
         return made
+
+
+def _are_equal(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    try:
+        return bool(some == others)
+    except ValueError:  # there are arrays among them
+        return False
 
 
 def _are_same(some: list[Any], others: list[Any]) -> bool:

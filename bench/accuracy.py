@@ -42,11 +42,13 @@ class Run:
 
     @property
     def train(self):
+        """Samples of seen classes and their labels."""
         rows = ~np.isin(self.y, self.unseen)
         return self.X[rows], self.y[rows]
 
     @property
     def test(self):
+        """Samples of unseen classes and their labels."""
         rows = np.isin(self.y, self.unseen)
         return self.X[rows], self.y[rows]
 
@@ -56,6 +58,7 @@ class Run:
         return self.X.shape[1] == self.vectors.shape[1]
 
     def fit(self, model):
+        """Return the model, fitted to the samples of seen classes."""
         return model.fit(*self.train, class_vectors=self.vectors)
 
     def accuracies(self, model):
@@ -207,12 +210,14 @@ class Results:
         self.figures = json.loads(path.read_text()) if path and path.exists() else {}
 
     def get(self, *keys):
+        """Return what is known of a run, or of a method in it; an empty dict if nothing is."""
         found = self.figures
         for key in keys:
             found = found.get(key, {})
         return found
 
     def add(self, run, found):
+        """Take note of figures, in the file as well."""
         self.figures.setdefault(run, {}).update(found)
         if self._path:
             self._path.write_text(json.dumps(self.figures, indent=1) + "\n")

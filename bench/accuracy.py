@@ -132,7 +132,7 @@ def best_of(run, method, fixed, grids):
 def equal_peer_with_cosine(run, method):
     """Return the same with the share of the plain cosine chosen, too, where there is one."""
     best = equal_peer(run, method=method)  # by name, as the row without cosine has it
-    if not run.is_alignable:
+    if not run.is_alignable or best.best_params_.get("space", "visual") != "visual":
         return best
     return run.fit(ClassSearchCV(method(), best.best_params_ | {"aligned": SHARES}, progress=False))
 
@@ -158,7 +158,7 @@ METHODS = {
     "JCMSPLCV(aligned=0)": tuned_without_cosine,
     **{f"{name}, plain": partial(plain_peer, method=method) for name, method in PEERS.items()},
     **{f"{name}, equal": partial(equal_peer, method=method) for name, method in PEERS.items()},
-    "RPL, equal, aligned": partial(equal_peer_with_cosine, method=RPL),
+    **{f"{name}, equal, aligned": partial(equal_peer_with_cosine, method=PEERS[name]) for name in ("RPL", "SAE")},
     # transductive: all test samples are at hand, without their labels
     "JCMSPL(), adapted": partial(adapted, fitted=untuned),
     "JCMSPL(), calibrated, adapted": partial(calibrated_and_adapted, fitted=untuned),

@@ -244,7 +244,6 @@ class TestHostile:
         data = path.read_bytes()
         assert data.count(X[9, 1].tobytes()) == 1
         path.write_bytes(data.replace(X[9, 1].tobytes(), X[8, 1].tobytes()))
-        assert_array_equal(open_rows(path)[:4], X[:4])
         with pytest.raises(DatasetError, match=r"features-0\.parquet is not a parquet file, or it is damaged"):
             open_rows(path)[:]
 

@@ -133,7 +133,7 @@ def read_parquet_column(path: Place, name: str) -> list[Any]:
 def open_parquet(path: Place) -> Any:
     """Open a parquet file, here or elsewhere."""
     require_file(path)
-    parquet = _import_parquet(path)
+    parquet = import_parquet(path)
     with decoding(path, PARQUET):
         source = path if isinstance(path, Path) else path.open()
         return parquet.ParquetFile(source, page_checksum_verification=True)
@@ -152,7 +152,7 @@ def number_columns(path: Place, file: Any, label: str | None) -> tuple[list[str]
     return kept, types
 
 
-def _import_parquet(path: Place) -> Any:
+def import_parquet(path: Place) -> Any:
     """Return pyarrow's module, or say how to get it."""
     try:
         import pyarrow

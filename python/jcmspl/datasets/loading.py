@@ -77,6 +77,14 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     return loaders[layout](place, **options)
 
 
+def is_data_set(path: str | Path) -> bool:
+    """Whether a path stands for a data set with class vectors, and not for features alone."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return str(path) == "digits"
+    return (folder / SPLITS).exists() or bool(_find(folder, "classes", SUFFIXES["classes"]))
+
+
 def _layout_of(place: Path) -> str:
     if place.is_dir():
         if (place / SPLITS).exists():

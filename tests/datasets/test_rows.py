@@ -402,15 +402,14 @@ class TestAddresses:
             return f"memory://bucket/{folder.relative_to(tmp_path).as_posix()}"
 
         yield copied
-        files.rm("/bucket", recursive=True)
+        if files.exists("/bucket"):
+            files.rm("/bucket", recursive=True)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_of_all_kinds(self, tmp_path, bucket, kind):
         skip_without(kind)
-        folder = tmp_path / "a [b] c"
+        folder = tmp_path / ("a b" if kind.startswith("zarr") else "a [b] c")  # zarr 2 takes brackets for a pattern
         if kind.startswith("zarr"):
-            if OLD_ZARR:
-                pytest.skip("zarr 2 has stores of its own")
             write_zarr(folder, X, int(kind[-1]))
             places = [bucket(folder), f"file://{folder}"]
         else:

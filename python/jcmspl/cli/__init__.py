@@ -18,8 +18,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from jcmspl.cli import _run
 
         return _run.main(argv)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         import sys
 
-        print("jcmspl: interrupted; nothing was written", file=sys.stderr)
+        print(f"jcmspl: interrupted; {str(stopped) or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED

@@ -21,7 +21,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--attributes", choices=("att", "original_att"), default=None, help="which class vectors of an xlsa17 folder"
     )
-    group.add_argument("--labels", metavar="FILE", help="own data: the label of each sample (DATA has the features)")
+    group.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="own data: the label of each sample (DATA has the features); or a column of DATA or of its metadata",
+    )
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
     add_headers(group)
@@ -42,20 +46,25 @@ def add_headers(parser: Any) -> None:
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
     """Read the data set that the options name."""
     from jcmspl.datasets import load_arrays, load_dataset
+    from jcmspl.datasets.loading import is_data_set
+    from jcmspl.datasets.rows import holds_rows
 
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
     headers = {"header": arguments.header, "classes_header": arguments.classes_header}
-    if classes is not None and path.is_file() and layout in (None, "arrays"):
+    many = holds_rows(arguments.data) and not is_data_set(arguments.data)
+    if classes is not None and (path.is_file() or many) and layout in (None, "arrays"):
         dataset = load_arrays(arguments.data, random_state=arguments.seed, **headers, **given)
     elif given and not (path.is_dir() and layout == "arrays"):
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
-            f"--labels, --classes, --split and --unseen are for own data, where DATA is a file of features{hint}"
+            f"--labels, --classes, --split and --unseen are for own data, where DATA has the features alone{hint}"
         )
-    elif path.is_file() and path.suffix in (".npy", ".csv", ".parquet"):
-        raise ValueError(f"{path} holds features alone: give the class vectors with --classes FILE (see --help)")
+    elif many or (path.is_file() and path.suffix in (".npy", ".csv", ".parquet")):
+        raise ValueError(
+            f"{arguments.data} holds features alone: give the class vectors with --classes FILE (see --help)"
+        )
     else:
         if arguments.attributes is not None:
             given["attributes"] = arguments.attributes

@@ -1,4 +1,7 @@
-"""Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV or npz."""
+"""Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV, npz or parquet.
+
+Samples in many files are named file by file, into a folder; a second run names what is missing.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
 from jcmspl.cli._parser import suggestion
+from jcmspl.cli._prediction_files import FORMATS, ROWS_PER_FILE, PredictionFiles, is_folder
 from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
@@ -27,6 +31,8 @@ EXAMPLES = """\
   jcmspl predict model.safetensors features.npy --candidates unseen --adapt -o named.csv
                                                                         adapted to these samples first
   jcmspl predict model.safetensors cub/ --part test_unseen --candidates unseen -o named.npz
+  jcmspl predict model.safetensors 'features-*.npy' -o predictions/ --format parquet
+                                                                        a file for each, and the rest if run again
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 
@@ -34,7 +40,11 @@ LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_fitted(parser)
-    parser.add_argument("samples", metavar="SAMPLES", help="features (.npy, .npz, .csv, .parquet), or a data set")
+    parser.add_argument(
+        "samples",
+        metavar="SAMPLES",
+        help="features (.npy, .npz, .csv, .parquet, .zarr; a folder or 'pattern-*' of them), or a data set",
+    )
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
     parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
     add_headers(parser)
@@ -59,7 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
-    add_output(parser, ".csv or .npz; default: CSV to standard output")
+    parser.add_argument("--format", choices=FORMATS, help="FILE is a folder: the kind of its files (default: csv)")
+    parser.add_argument(
+        "--rows-per-file",
+        metavar="N",
+        type=int,
+        help="FILE is a folder: rows in each of its files (default: as SAMPLES has them, or "
+        f"{ROWS_PER_FILE:,} if that is one file)",
+    )
+    add_output(parser, ".csv, .npz, .parquet, or a folder/ to go on with if interrupted; default: CSV to stdout")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,15 +85,14 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.data.class_table import ClassTable
     from jcmspl.data.labels import some
     from jcmspl.datasets.arrays import load_classes
-    from jcmspl.io.atomic import open_atomically
 
     output, force = arguments.output, arguments.force
-    refuse_existing(output, force)
-    suffix = Path(output).suffix.lower() if output else ".csv"
-    if suffix not in (".csv", ".npz"):
-        raise ValueError(f"predictions are written as .csv or .npz, but the output is {output}")
+    suffix = _suffix(arguments)
     model = loaded(arguments)
     X, rows = _samples(arguments, model.n_features_in_)
+    files = PredictionFiles(arguments, X, len(rows)) if is_folder(arguments) else None
+    if files is not None and not force:
+        files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
@@ -101,21 +118,66 @@ def run(arguments: argparse.Namespace) -> None:
                 arguments,
                 f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
             )
-    named = _named(recogniser, X, rows, arguments)
-    if output is None:
-        (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
+    if files is not None:
+        files.begin(force)
+        _write_folder(files, recogniser, X, rows, arguments)
         return
-    with open_atomically(Path(output), overwrite=force) as file:
-        if suffix == ".npz":
-            _write_npz(named, file, arguments)
-        else:
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            _write_csv(named, text, arguments)
-            text.detach()  # which flushes it
+    with _naming(len(rows), arguments) as progress:
+        named = _named(recogniser, X, rows, arguments, progress)
+        if output is None:
+            (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
+            return
+        _write_file(Path(output), named, recogniser, arguments, overwrite=force)
     if arguments.json:
         show(arguments, {"output": output, "samples": len(rows)}, "")
     else:
         say(arguments, f"wrote {output}")
+
+
+def _suffix(arguments: argparse.Namespace) -> str:
+    """Return the kind of file that is written, after seeing that it can be."""
+    output = arguments.output
+    if is_folder(arguments):
+        suffix = f".{arguments.format or FORMATS[0]}"
+    else:
+        if arguments.format is not None or arguments.rows_per_file is not None:
+            raise ValueError("--format and --rows-per-file are for a folder of predictions: -o FOLDER/")
+        refuse_existing(output, arguments.force)
+        suffix = Path(output).suffix.lower() if output else ".csv"
+        if suffix.removeprefix(".") not in FORMATS:
+            raise ValueError(
+                f"predictions are written as .csv, .npz or .parquet, but the output is {output}: for a folder add a /"
+            )
+    if suffix == ".parquet":
+        from jcmspl.datasets._tables import import_parquet
+
+        import_parquet(Path(output))
+    return suffix
+
+
+def _write_folder(files: PredictionFiles, recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> None:
+    """Write the files that are missing, each whole or not at all."""
+    missing = list(files.missing())
+    written, done = 0, len(rows) - sum(file.last - file.first for file in missing)
+    n_files = len(files.every)
+    try:
+        with _naming(len(rows), arguments) as progress:
+            for file in missing:
+                own = rows[file.first : file.last]
+                named = _named(recogniser, X, own, arguments, progress, done)
+                _write_file(file.path, named, recogniser, arguments, overwrite=False)
+                written, done = written + 1, done + len(own)
+    except KeyboardInterrupt:
+        ready = n_files - len(missing) + written
+        raise KeyboardInterrupt(
+            f"{ready} of {n_files} files are in {files.folder}, and the same command goes on from there"
+        ) from None
+    if arguments.json:
+        data = {"output": arguments.output, "samples": len(rows), "files": n_files, "written": written}
+        show(arguments, data, "")
+    else:
+        before = f" ({n_files - written} were there)" if written < n_files else ""
+        say(arguments, f"wrote {written} of {n_files} files in {files.folder}{before}")
 
 
 def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
@@ -139,11 +201,12 @@ def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
 
     from jcmspl.datasets import load_dataset
     from jcmspl.datasets.arrays import load_features
+    from jcmspl.datasets.loading import is_data_set
 
     if arguments.part is not None:
         dataset = load_dataset(arguments.samples)
         X, rows = dataset.X, dataset.rows(arguments.part)
-    elif Path(arguments.samples).is_dir() or arguments.samples == "digits":
+    elif is_data_set(arguments.samples):
         raise ValueError(
             f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
             "example --part test_unseen"
@@ -182,15 +245,19 @@ def _chunks(X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[
         yield chunk, samples
 
 
-def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
+def _naming(n_rows: int, arguments: argparse.Namespace) -> Progress:
+    return Progress("naming", n_rows, "samples", enabled=not arguments.quiet)
+
+
+def _named(
+    recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace, progress: Any, done: int = 0
+) -> Iterator[tuple[Any, Any, Any]]:
     """Give row numbers, labels and scores, a chunk at a time."""
-    done = 0
-    with Progress("naming", len(rows), "samples", enabled=not arguments.quiet) as progress:
-        for chunk, samples in _chunks(X, rows, arguments):
-            indices, scores = recogniser.top_k(samples, arguments.top)
-            yield chunk, recogniser.labels[indices], scores
-            done += len(chunk)
-            progress.update(done)
+    for chunk, samples in _chunks(X, rows, arguments):
+        indices, scores = recogniser.top_k(samples, arguments.top)
+        yield chunk, recogniser.labels[indices], scores
+        done += len(chunk)
+        progress.update(done)
 
 
 def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any], list[float]]]:
@@ -199,13 +266,16 @@ def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any
         yield from zip(*(part.tolist() for part in chunk), strict=True)
 
 
-def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
+def _columns(arguments: argparse.Namespace) -> list[str]:
     ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
-    columns = ("label", "score") if arguments.scores else ("label",)
+    return ["row", *(name + rank for name in ("label", "score")[: 1 + arguments.scores] for rank in ranks)]
+
+
+def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
     is_terminal = file.isatty()
     plain = csv.writer(file, lineterminator="\n")
     in_quotes = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(["row", *(name + rank for name in columns for rank in ranks)])
+    plain.writerow(_columns(arguments))
     for row, labels, scores in _each(named):
         cells = [_cell(label, is_terminal, arguments) for label in labels]
         # a \r ends a line for those who read it, though not for the module csv where lines end with \n
@@ -226,13 +296,49 @@ def _write_json(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: arg
         print(dumps({"row": row, "labels": labels, **({"scores": scores} if arguments.scores else {})}), file=file)
 
 
-def _write_npz(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
+def _write_file(
+    path: Path,
+    named: Iterator[tuple[Any, Any, Any]],
+    recogniser: Any,
+    arguments: argparse.Namespace,
+    *,
+    overwrite: bool,
+) -> None:
+    """Write a file of the kind that its name says, whole or not at all."""
+    from jcmspl.io.atomic import open_atomically
+
+    with open_atomically(path, overwrite=overwrite) as file:
+        if path.suffix.lower() == ".csv":
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            _write_csv(named, text, arguments)
+            text.detach()  # which flushes it
+        else:
+            write = _write_npz if path.suffix.lower() == ".npz" else _write_parquet
+            write(_joined(named, recogniser.labels, arguments.top), file, arguments)
+
+
+def _joined(named: Iterator[tuple[Any, Any, Any]], labels: Any, top: int) -> tuple[Any, Any, Any]:
+    """Return row numbers, labels and scores of all samples; labels of several types as texts."""
     import numpy as np
 
-    nothing = np.empty((0, arguments.top))
-    parts = list(named) or [(np.empty(0, dtype=np.int64), nothing.astype(str), nothing)]
-    rows, labels, scores = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if labels.dtype == object:
-        labels = labels.astype(str)  # an array of objects would be a pickle
+    nothing = np.empty((0, top))
+    parts = list(named) or [(np.empty(0, dtype=np.int64), nothing.astype(labels.dtype), nothing)]
+    rows, found, scores = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return rows, found.astype(str) if found.dtype == object else found, scores
+
+
+def _write_npz(named: tuple[Any, Any, Any], file: Any, arguments: argparse.Namespace) -> None:
+    import numpy as np
+
+    rows, labels, scores = named
     arrays = {"row": rows, "labels": labels, **({"scores": scores} if arguments.scores else {})}
-    np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(file, **arrays)
+
+
+def _write_parquet(named: tuple[Any, Any, Any], file: Any, arguments: argparse.Namespace) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    rows, *found = named
+    columns = [rows, *(column for part in found[: 1 + arguments.scores] for column in part.T)]
+    parquet.write_table(pyarrow.table(dict(zip(_columns(arguments), columns, strict=True))), file)

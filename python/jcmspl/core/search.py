@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -152,7 +153,7 @@ class AffineScorer:
         """Return the indices and scores, each (n, k), of the best candidates of each sample, best first."""
         k = as_count(k, "k", maximum=len(self.weights))
         samples, n_threads = as_real_array(X, "X"), blas_threads()
-        if n_threads == 1 or self.weights.size > _FEW_WEIGHTS or samples.size < _MANY_VALUES:
+        if n_threads == 1 or self.weights.size > _FEW_WEIGHTS or math.prod(samples.shape) < _MANY_VALUES:
             parts = self._by_blocks(samples, _core.top_k, k, *self.scaling, n_threads)
         else:
             # looking at samples takes as long as multiplying them, so that all threads must do both

@@ -7,6 +7,8 @@
 :func:`load_sae`           the layout of the SAE demonstration files
 :func:`load_arrays`        your own features, labels and class vectors
 :func:`load_npz`           the project's own file
+:func:`open_rows`          features in many files, in zarr arrays or behind addresses, read when they are needed
+:func:`read_labels`        the labels of such features
 :func:`load_digits`        handwritten digits described by their strokes, without a download
 :func:`make_zsl`           made-up data of any size
 :func:`make_split`         which classes and samples are for training and for testing
@@ -21,6 +23,7 @@ from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.loading import LAYOUTS, load_dataset
 from jcmspl.datasets.npz import load_npz, save_npz
+from jcmspl.datasets.rows import ShardedRows, open_rows, read_labels
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.splits import make_split
 from jcmspl.datasets.synthetic import make_zsl
@@ -31,6 +34,7 @@ __all__ = [
     "PARTS",
     "Dataset",
     "DatasetError",
+    "ShardedRows",
     "load_arrays",
     "load_dataset",
     "load_digits",
@@ -39,6 +43,8 @@ __all__ = [
     "load_xlsa17",
     "make_split",
     "make_zsl",
+    "open_rows",
+    "read_labels",
     "save_npz",
     "save_xlsa17",
 ]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from jcmspl.datasets._matlab_file import DEEPEST_CELL, KIND, TEXT_BYTES, MatFile
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory, require_stored
+from jcmspl.support.lazy_rows import LazyRows, runs_of
 
 
 class Hdf5Mat(MatFile):
@@ -72,16 +73,13 @@ class Hdf5Mat(MatFile):
         return Hdf5Rows(self.path, name)
 
 
-class Hdf5Rows:
+class Hdf5Rows(LazyRows):
     """The rows of a matrix in an HDF5 file, read when they are asked for.
 
     MATLAB writes matrices by columns and HDF5 numbers their axes the other way round: columns there are rows here. The
     file is open only while it is read, so this can be copied, pickled and used by several processes. ``rows_read`` is
     how many rows were read so far.
     """
-
-    # Rows closer than this are read in one go: a seek costs about as much as a few rows.
-    _LARGEST_GAP = 8
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name, self.rows_read = Path(path), name, 0
@@ -90,28 +88,17 @@ class Hdf5Rows:
             self.shape: tuple[int, ...] = tuple(dataset.shape)
             self.dtype: np.dtype[Any] = dataset.dtype
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: Any) -> npt.NDArray[Any]:
-        numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise TypeError(f"rows must be a slice or a list of row numbers, but are {rows!r}")
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self)):
-            raise IndexError(f"rows must be 0 to {len(self) - 1}")
-        wanted, back = np.unique(numbers.astype(np.int64), return_inverse=True)
+    def _read(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
-        require_memory(self.path, f"a block of {len(wanted):,} columns of {self.name}", len(wanted) * row_bytes)
-        result = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
+        require_memory(self.path, f"a block of {len(rows):,} columns of {self.name}", len(rows) * row_bytes)
+        result = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
         with _opened(self.path) as file:
             dataset = file.dataset(self.name)
-            done, runs = 0, np.split(wanted, np.flatnonzero(np.diff(wanted) > self._LARGEST_GAP) + 1)
-            for run in runs if len(wanted) else ():
-                block = np.asarray(dataset[int(run[0]) : int(run[-1]) + 1])
-                result[done : done + len(run)] = block if len(block) == len(run) else block[run - run[0]]
-                done += len(run)
+            for run in runs_of(rows):
+                block = np.asarray(dataset[run.start : run.stop])
+                result[run.places] = block if len(block) == len(run.wanted) else block[run.wanted]
                 self.rows_read += len(block)
-        return result if np.array_equal(back, np.arange(len(wanted))) else result[back]
+        return result
 
 
 class _OwnContent:

@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
+from jcmspl.io.places import Place
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import HEADERS
 from jcmspl.support.shown import quoted, shown
 
+PARQUET = "a parquet file"  # in messages
 _BLOCK = 4096  # lines
 _SAFE_PYARROW = 17  # as in pyproject.toml
 # What stands above names of classes, but names none.
@@ -91,36 +93,66 @@ def read_text_rows(path: Path, *, whole_lines: bool = False) -> list[list[str]]:
 
 def read_parquet(path: Path, text_column: Sequence[str] | None = None) -> Table:
     """Read a parquet file of numbers, a batch at a time; one column may hold texts."""
-    require_file(path)
-    parquet = _import_parquet(path)
-    with decoding(path, "a parquet file"):
-        file = parquet.ParquetFile(path, page_checksum_verification=True)
+    with open_parquet(path) as file, decoding(path, PARQUET):
         columns = [str(name) for name in file.schema_arrow.names]
         position = _position(path, columns, len(columns), text_column)
+        label = None if position is None else columns[position]
         texts: list[Any] = []
-        # pandas stores the index of a table as if it were a column
-        kept = [name for i, name in enumerate(columns) if i != position and not name.startswith("__index_level_")]
-        types = [_numpy_type(file.schema_arrow.field(name).type) for name in kept]
-        not_numbers = [name for name, type_ in zip(kept, types, strict=True) if type_.kind not in "fiub"]
-        if not_numbers:
-            raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
+        kept, types = number_columns(path, file, label)
         single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
-        n_rows, dtype = _n_rows(path, file.metadata), np.dtype(np.float32 if single else np.float64)
-        require_memory(path, "the table", n_rows * (len(kept) + (position is not None)) * dtype.itemsize)
+        n_rows, dtype = rows_of_parquet(path, file.metadata), np.dtype(np.float32 if single else np.float64)
+        require_memory(path, "the table", n_rows * (len(kept) + (label is not None)) * dtype.itemsize)
         numbers = np.empty((n_rows, len(kept)), dtype)
         done = 0
         for batch in file.iter_batches(batch_size=_BLOCK):
             for i, name in enumerate(kept):
                 numbers[done : done + batch.num_rows, i] = batch.column(name).to_numpy(zero_copy_only=False)
-            if position is not None:
-                texts += batch.column(columns[position]).to_pylist()
+            if label is not None:
+                texts += batch.column(label).to_pylist()
             done += batch.num_rows
-        if done != n_rows or (position is not None and len(texts) != n_rows):
+        if done != n_rows or (label is not None and len(texts) != n_rows):
             raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but {done:,} are there")
-    return Table(kept, numbers, None if position is None else texts)
+    return Table(kept, numbers, None if label is None else texts)
 
 
-def _import_parquet(path: Path) -> Any:
+def read_parquet_column(path: Place, name: str) -> list[Any]:
+    """Read a column of labels, none of which may be missing."""
+    with open_parquet(path) as file, decoding(path, PARQUET):
+        columns = [str(column) for column in file.schema_arrow.names]
+        _position(path, columns, len(columns), (name,))
+        values: list[Any] = []
+        for batch in file.iter_batches(batch_size=_BLOCK, columns=[name]):
+            values += batch.column(name).to_pylist()
+        if len(values) != rows_of_parquet(path, file.metadata):
+            raise DatasetError(f"{path} is damaged: it claims {file.metadata.num_rows:,} rows, but has {len(values):,}")
+    if None in values:
+        raise DatasetError(f"{path}: row {values.index(None)} has no value in the column {quoted(name)}")
+    return values
+
+
+def open_parquet(path: Place) -> Any:
+    """Open a parquet file, here or elsewhere."""
+    require_file(path)
+    parquet = import_parquet(path)
+    with decoding(path, PARQUET):
+        source = path if isinstance(path, Path) else path.open()
+        return parquet.ParquetFile(source, page_checksum_verification=True)
+
+
+def number_columns(path: Place, file: Any, label: str | None) -> tuple[list[str], list[np.dtype[Any]]]:
+    """Return the names of all columns but that of labels, which must hold numbers, and their types."""
+    # pandas stores the index of a table as if it were a column
+    names = [str(name) for name in file.schema_arrow.names]
+    kept = [name for name in names if name != label and not name.startswith("__index_level_")]
+    with decoding(path, PARQUET):
+        types = [_numpy_type(file.schema_arrow.field(name).type) for name in kept]
+    not_numbers = [name for name, type_ in zip(kept, types, strict=True) if type_.kind not in "fiub"]
+    if not_numbers:
+        raise DatasetError(f"{path}: the columns {some(not_numbers)} do not hold numbers")
+    return kept, types
+
+
+def import_parquet(path: Place) -> Any:
     """Return pyarrow's module, or say how to get it."""
     try:
         import pyarrow
@@ -136,7 +168,7 @@ def _import_parquet(path: Path) -> Any:
     return parquet
 
 
-def _n_rows(path: Path, metadata: Any) -> int:
+def rows_of_parquet(path: Place, metadata: Any) -> int:
     """Return the number of rows, on which all that is said of it must agree."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     agree = all(group.column(i).num_values == group.num_rows for group in groups for i in range(group.num_columns))
@@ -212,7 +244,7 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and "_" not in text
 
 
-def _position(path: Path, columns: list[str] | None, width: int, column: Column | None) -> int | None:
+def _position(path: Place, columns: list[str] | None, width: int, column: Column | None) -> int | None:
     if column is None or isinstance(column, int):
         return column
     wanted = " or ".join(map(repr, column))

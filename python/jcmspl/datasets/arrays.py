@@ -15,7 +15,9 @@ from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
+from jcmspl.datasets.rows import LABEL_COLUMNS, holds_rows, open_rows, read_labels
 from jcmspl.datasets.splits import make_split
+from jcmspl.io.places import place_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array
 from jcmspl.support.shown import listed, quoted
@@ -27,7 +29,6 @@ SUFFIXES = {
     "classes": (".csv", ".npy", ".npz"),
     "split": (".csv", ".txt"),
 }
-_LABEL_COLUMNS = ("label", "labels", "class", "y")
 _UNUSED = "unused"
 
 
@@ -51,10 +52,12 @@ def load_arrays(
     ----------
     features : path or array of shape (n_samples, n_features)
         A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv`` or
-        ``.parquet`` (one column for each feature, and perhaps one of labels; read into memory).
+        ``.parquet`` (one column for each feature, and perhaps one of labels; read into memory). Or what
+        :func:`open_rows` takes, read when it is needed: a zarr array, a folder or a pattern of files, an address.
     labels : path, column name or array_like of shape (n_samples,), optional
-        A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample, or the column (of a ``.npz``: the array) of
-        the features that holds them; by default the one named "label", "labels", "class" or "y".
+        A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample, ``.npy`` files by a pattern, or the column
+        (of a ``.npz``: the array) of the features, or of the ``metadata`` beside them, that holds them; by default the
+        one named "label", "labels", "class" or "y".
     class_vectors : path, ClassTable, dict, DataFrame or array_like
         A ``.csv`` file, where the first column is the name of the class and a header has those of the attributes; an
         ``.npz`` file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
@@ -79,8 +82,8 @@ def load_arrays(
     """
     X, y = _features_and_labels(features, labels, header)
     classes = load_classes(class_vectors, classes_header)
-    path = Path(features) if _is_path(features) else None
-    with about(Path(labels) if _is_path(labels) and _is_label_file(labels) else path):
+    path = place_of(features) if _is_path(features) else None
+    with about(place_of(labels) if _is_path(labels) and _is_label_file(labels) else path):
         y = _same_labels(y, classes)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
@@ -96,6 +99,8 @@ def load_arrays(
 
 def load_features(path: str | Path, header: str = "auto") -> RowSource:
     """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
+    if holds_rows(path):
+        return open_rows(path)
     try:
         return _features_and_labels(path, None, header)[0]
     except DatasetError:  # it has no labels
@@ -131,7 +136,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_label_file(labels: str | Path) -> bool:
-    path = Path(labels)
+    path = place_of(labels)
     return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
 
 
@@ -139,11 +144,14 @@ def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSo
     if not _is_path(features):
         X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
         return X, _read_labels(labels, "labels must come with features in memory")
-    path = Path(features)
-    require_file(path)
     # a file of labels, or a column of the features?
     column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
-    columns = _LABEL_COLUMNS if column is None else (column,)
+    if holds_rows(features):
+        rows = open_rows(features, label_columns=column or LABEL_COLUMNS)
+        return rows, rows.labels(column) if column is not None or labels is None else _read_labels(labels)
+    path = Path(features)
+    require_file(path)
+    columns = LABEL_COLUMNS if column is None else (column,)
     apart = labels is not None and column is None
     if path.suffix == ".npy":
         return open_npy(path), _read_labels(
@@ -179,6 +187,8 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
         raise DatasetError(otherwise)
     if not _is_path(labels):
         return labels
+    if holds_rows(labels):
+        return read_labels(labels)
     path = Path(labels)
     swapped = "is this the file of class vectors, which is another option (class_vectors, --classes)?"
     if path.suffix == ".npy":
@@ -196,7 +206,7 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
             f"stands in quotes; or {swapped}"
         )
     texts = [cells[0] for cells in rows]
-    return texts[1:] if texts and texts[0].lower() in _LABEL_COLUMNS else texts
+    return texts[1:] if texts and texts[0].lower() in LABEL_COLUMNS else texts
 
 
 def _same_labels(labels: Any, classes: ClassTable) -> LabelArray:

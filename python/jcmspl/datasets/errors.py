@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from jcmspl.io.places import Place
 from jcmspl.support.memory import memory_at_hand
 from jcmspl.support.shown import listed, printable, shown
 
@@ -22,7 +22,7 @@ class DatasetError(ValueError):
 
 
 @contextmanager
-def about(path: Path | None) -> Iterator[None]:
+def about(path: Place | None) -> Iterator[None]:
     """Name the file, if there is one, in what is found wrong with its content."""
     try:
         yield
@@ -33,7 +33,7 @@ def about(path: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def decoding(path: Path, kind: str) -> Iterator[None]:
+def decoding(path: Place, kind: str) -> Iterator[None]:
     """Turn whatever a decoder stumbles over into one sentence: the files are not ours and may hold anything."""
     try:
         yield
@@ -47,13 +47,13 @@ def decoding(path: Path, kind: str) -> Iterator[None]:
         raise DatasetError(f"{path} is not {kind}, or it is damaged or cut short ({detail})") from error
 
 
-def require_stored(path: Path, name: str, n_bytes: int, stored: int) -> None:
+def require_stored(path: Place, name: str, n_bytes: int, stored: int) -> None:
     """Refuse an array that claims more bytes than those which are stored for it can make, compressed or not."""
     if n_bytes > _SMALL + _DEFLATED * stored:
         raise DatasetError(f"{path}: {name} claims {_bytes(n_bytes)}, but only {_bytes(stored)} are stored for it")
 
 
-def require_memory(path: Path, name: str, n_bytes: int) -> None:
+def require_memory(path: Place, name: str, n_bytes: int) -> None:
     """Refuse an array that is larger than memory, before anything is made ready for it."""
     if n_bytes > _SMALL and n_bytes > (at_hand := memory_at_hand()):
         raise DatasetError(f"{path}: {name} takes {_bytes(n_bytes)} of memory, but only {_bytes(at_hand)} are free")
@@ -65,7 +65,7 @@ def require_at_most(name: str, count: int, most: int | None, what: str) -> None:
         raise DatasetError(f"{name} has {count:,} entries, but there are only {most:,} {what}")
 
 
-def require_keys(path: Path, wanted: Iterable[str], found: Iterable[str]) -> None:
+def require_keys(path: Place, wanted: Iterable[str], found: Iterable[str]) -> None:
     """Refuse a file that lacks some of its variables, by name."""
     there = list(found)
     missing = [name for name in wanted if name not in there]

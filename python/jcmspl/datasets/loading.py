@@ -12,16 +12,18 @@ from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import load_npz
+from jcmspl.datasets.rows import EMBEDDINGS
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
+from jcmspl.io.places import Address, matches, place_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed
 
 _ACCEPTED = (
-    f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* and classes.* (arrays), "
-    "a .mat file with X_tr and X_te (sae), an .npz file of save_npz, or 'digits'"
+    f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* (one file or many) and "
+    "classes.* (arrays), a .mat file with X_tr and X_te (sae), an .npz file of save_npz, or 'digits'"
 )
 
 
@@ -33,9 +35,10 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     path : str or Path
         A folder or file; ``"digits"`` is the data set that comes with the package.
     layout : {"xlsa17", "sae", "npz", "arrays", "digits"}, optional
-        By default it is found out. "arrays" is a folder with ``features`` (.npy, .npz, .csv or .parquet), ``labels``
-        (.npy, .txt or .csv; not needed if they are with the features), ``classes`` (.csv, .npy or .npz) and, if there
-        is a split, ``split`` (.csv or .txt): see :func:`load_arrays`.
+        By default it is found out. "arrays" is a folder with ``features`` (.npy, .npz, .csv, .parquet or .zarr; or many
+        files: ``features-0.npy`` and so on, a folder ``features``, or ``img_emb`` with ``metadata``), ``labels`` (.npy,
+        .txt or .csv; not needed if they are with the features), ``classes`` (.csv, .npy or .npz) and, if there is a
+        split, ``split`` (.csv or .txt): see :func:`load_arrays`.
     **options
         For the loader of that layout, for example ``attributes="original_att"`` for xlsa17.
 
@@ -56,6 +59,11 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     if layout == "digits" or (layout is None and str(path) == "digits"):
         return load_digits(**options)
     place = Path(path)
+    if isinstance(place_of(path), Address):
+        raise DatasetError(
+            f"{path} is an address: class vectors are read from files here, and load_arrays (--classes FILE) takes "
+            "addresses of features"
+        )
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist")
     if not place.is_dir():
@@ -69,11 +77,19 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     return loaders[layout](place, **options)
 
 
+def is_data_set(path: str | Path) -> bool:
+    """Whether a path stands for a data set with class vectors, and not for features alone."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return str(path) == "digits"
+    return (folder / SPLITS).exists() or bool(_find(folder, "classes", SUFFIXES["classes"]))
+
+
 def _layout_of(place: Path) -> str:
     if place.is_dir():
         if (place / SPLITS).exists():
             return "xlsa17"
-        if all(_find(place, stem, SUFFIXES[stem]) for stem in ("features", "classes")):
+        if _find_features(place) and _find(place, "classes", SUFFIXES["classes"]):
             return "arrays"
         found = listed(sorted(item.name for item in place.iterdir()))
         raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}, but wanted is {_ACCEPTED}")
@@ -97,10 +113,21 @@ def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
     return found[0] if found else None
 
 
+def _find_features(folder: Path) -> Path | None:
+    """Return the file of features, or what :func:`open_rows` takes in its place."""
+    if (file := _find(folder, "features", SUFFIXES["features"])) is not None:
+        return file
+    if (folder / EMBEDDINGS).is_dir():
+        return folder
+    shards = (folder / "features.zarr", folder / "features", folder / "features[-_]*.npy")
+    return next((place for place in shards if place.is_dir() or matches(place)), None)
+
+
 def _load_folder(folder: Path, **options: Any) -> Dataset:
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file: the layout 'arrays' is a folder, or use load_arrays")
-    files = {stem: _find(folder, stem, suffixes) for stem, suffixes in SUFFIXES.items()}
+    files = {stem: _find(folder, stem, suffixes) for stem, suffixes in SUFFIXES.items() if stem != "features"}
+    files["features"] = _find_features(folder)
     for stem in ("features", "classes"):
         if files[stem] is None:
             raise FileNotFoundError(f"{folder} has no file {stem} ({', '.join(SUFFIXES[stem])})")

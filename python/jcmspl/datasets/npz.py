@@ -32,6 +32,7 @@ from jcmspl.datasets.errors import (
 )
 from jcmspl.datasets.row_source import floats
 from jcmspl.io.atomic import open_atomically
+from jcmspl.io.places import Place
 from jcmspl.io.regular import require_file
 
 _KIND = "a NumPy .npz file"
@@ -125,7 +126,7 @@ def open_npy(path: Path) -> npt.NDArray[Any]:
     """Return the array in a .npy file as a memory map."""
     require_file(path)
     with decoding(path, "a NumPy .npy file"), path.open("rb") as file:
-        return _read_header(file, path, "the array", path.stat().st_size).mapped(path, file.tell())
+        return read_header(file, path, "the array", path.stat().st_size).mapped(path, file.tell())
 
 
 class NpzReader:
@@ -167,12 +168,12 @@ class NpzReader:
             return header.mapped(self.path, start)
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], _Header]]:
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], Header]]:
         """Open a member after its header; it must be exactly as large as the header says."""
         info = self._members[name]
         with decoding(self.path, _KIND), zipfile.ZipFile(self.path) as archive, archive.open(info) as member:
             require_stored(self.path, name, info.file_size, info.compress_size)
-            yield member, _read_header(member, self.path, name, info.file_size)
+            yield member, read_header(member, self.path, name, info.file_size)
 
     def _start(self, info: zipfile.ZipInfo) -> int:
         """Return where a stored member starts; it must end before whatever comes next in the file."""
@@ -191,7 +192,7 @@ class NpzReader:
         return ClassTable(self.array("class_names"), self.array("class_vectors"), attributes)
 
 
-class _Header(NamedTuple):
+class Header(NamedTuple):
     """What a .npy file says of its array."""
 
     shape: tuple[int, ...]
@@ -200,10 +201,12 @@ class _Header(NamedTuple):
 
     @property
     def order(self) -> Literal["F", "C"]:
+        """How the array lies in the file."""
         return "F" if self.by_columns else "C"
 
     @property
     def n_bytes(self) -> int:
+        """How many bytes the numbers take."""
         return self.dtype.itemsize * math.prod(self.shape)
 
     def read(self, file: IO[bytes]) -> npt.NDArray[Any]:
@@ -225,10 +228,10 @@ class _Header(NamedTuple):
         return array
 
 
-def _read_header(file: IO[bytes], path: Path, name: str, size: int) -> _Header:
+def read_header(file: IO[bytes], path: Place, name: str, size: int) -> Header:
     """Read the header of a .npy file of so many bytes, and see that it is about these and no others."""
     read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-    header = _Header(*read(file))
+    header = Header(*read(file))
     if header.dtype.hasobject:
         raise DatasetError(f"{path}: {name} holds Python objects, which are never read from files")
     there = size - file.tell()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from jcmspl.io.places import Place
 
-def require_file(path: Path) -> None:
+
+def require_file(path: Place) -> None:
     """Refuse a path that is not a regular file or a link to one: it may never end, or wait for somebody to write."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, but a file is wanted")
     if not path.is_file():
-        kind = "a named pipe" if stat.S_ISFIFO(path.stat().st_mode) else "a device"
+        is_pipe = isinstance(path, Path) and stat.S_ISFIFO(path.stat().st_mode)
+        kind = "a named pipe" if is_pipe else "a device"
         raise OSError(f"{path} is {kind}, but a regular file is wanted: copy its content to one")

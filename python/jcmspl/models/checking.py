@@ -11,15 +11,20 @@ from sklearn.utils.validation import validate_data
 
 from jcmspl.data.collect import gives_chunks
 from jcmspl.data.labels import Label, as_label_list
+from jcmspl.support.arguments import as_real_array
+from jcmspl.support.lazy_rows import LazyRows
 
 
 def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
     """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
 
-    The estimator remembers, or is asked, how many features there are and what they are called.
+    Rows that are read when they are asked for stay what they are: whoever gets them reads a block at a time. The
+    estimator remembers, or is asked, how many features there are and what they are called.
     """
     if not reset and _is_plain(X, vars(estimator), least):
         return np.asarray(X)
+    if isinstance(X, LazyRows):
+        return _checked_rows(estimator, X, reset=reset, least=least)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("X has masked values: fill or remove them")
     kind = getattr(getattr(X, "dtype", None), "kind", "O")
@@ -44,6 +49,14 @@ def _is_plain(X: Any, fitted: dict[str, Any], least: int) -> bool:
         and X.shape[1] == fitted.get("n_features_in_")
         and len(X) >= least
     )
+
+
+def _checked_rows(estimator: Any, X: LazyRows, *, reset: bool, least: int) -> npt.NDArray[Any]:
+    rows = as_real_array(X, "X")
+    if len(rows) < least:
+        raise ValueError(f"X has {len(rows)} samples (its shape is {rows.shape}), but at least {least} are needed")
+    validate_data(estimator, rows, reset=reset, skip_check_array=True)
+    return rows
 
 
 def rereadable_samples(estimator: Any, X: Any, y: Any, advice: str = "") -> tuple[npt.NDArray[Any], list[Label]]:

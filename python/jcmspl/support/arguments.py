@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from jcmspl.support.lazy_rows import LazyRows
+
 FloatArray = npt.NDArray[np.floating[Any]]
 Float64Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -31,7 +33,10 @@ def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) ->
 
 
 def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
-    """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one."""
+    """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one.
+
+    Rows that are read when they are asked for stay what they are.
+    """
     array = as_number_array(value, name, ndim)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
@@ -44,7 +49,7 @@ def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArr
         raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked values: fill or remove them")
-    array = np.asarray(value)
+    array: npt.NDArray[Any] = value if isinstance(value, LazyRows) else np.asarray(value)  # type: ignore[assignment]
     if array.dtype.kind not in "fiubc":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:
@@ -63,7 +68,8 @@ def as_matrix(value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
 def readable_in_place(array: npt.NDArray[Any]) -> bool:
     """Whether the core can read the array where it is: native, aligned float32 or float64, any strides."""
     return (
-        array.dtype.isnative
+        isinstance(array, np.ndarray)
+        and array.dtype.isnative
         and array.dtype in (np.float32, np.float64)
         and array.flags.aligned
         and all(stride % array.dtype.itemsize == 0 for stride in array.strides)

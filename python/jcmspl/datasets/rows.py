@@ -1,0 +1,274 @@
+"""Rows of many files, as large collections have them, read when they are asked for: one source, whatever the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.labels import LabelArray, label_array
+from jcmspl.datasets._shard import Shard
+from jcmspl.datasets._shard_names import require_all
+from jcmspl.datasets._shard_npy import NpyFile, NpyShard
+from jcmspl.datasets._shard_parquet import ParquetShard
+from jcmspl.datasets._shard_zarr import ZarrShard, is_zarr
+from jcmspl.datasets._tables import read_parquet_column
+from jcmspl.datasets.errors import DatasetError, require_memory
+from jcmspl.io.places import WILDCARDS, Address, Place, matches, natural_order, place_of
+from jcmspl.support.arguments import IntArray
+from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.shown import listed, quoted
+
+#: What holds labels, where a column has one of these names.
+LABEL_COLUMNS = ("label", "labels", "class", "y")
+#: The kinds of files whose rows are read on demand.
+KINDS = (".npy", ".parquet", ".zarr")
+#: Folders of clip-retrieval: embeddings, and what is known of each sample.
+EMBEDDINGS, _METADATA = "img_emb", "metadata"
+
+
+def open_rows(
+    path: str | Path | Iterable[str | Path], *, label_columns: str | Sequence[str] = LABEL_COLUMNS
+) -> ShardedRows:
+    """Open files of features as one matrix, whose rows are read when they are asked for.
+
+    ``fit``, ``partial_fit``, ``predict``, ``score`` and the like take it as they take an array, and read a block at a
+    time. Slices, lists of row numbers and masks give arrays, in the type that the files have.
+
+    Parameters
+    ----------
+    path : str, Path, or iterable of them
+        A ``.npy`` or ``.parquet`` file or a zarr array; a name with wildcards (``"features-*.npy"``); a folder of such
+        files, or one that has them in ``img_emb``, as clip-retrieval writes it. Numbers in names are put in their
+        order, and must have no gaps. The files of a list are taken as they are. Addresses (``s3://...``) need fsspec.
+    label_columns : str or sequence of str, default ("label", "labels", "class", "y")
+        Parquet: the first of these columns that is there holds labels (:func:`read_labels`), all others are features.
+
+    Returns
+    -------
+    ShardedRows
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from jcmspl.datasets import open_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for number in range(3):
+    ...         np.save(f"{folder}/features-{number}.npy", np.full((2, 4), number, dtype=np.float16))
+    ...     X = open_rows(f"{folder}/features-*.npy")
+    ...     X
+    ...     X[1:5].mean(axis=1)
+    <ShardedRows: 6 rows x 4 columns, float16, in 3 files>
+    array([0., 1., 1., 2.], dtype=float16)
+    """
+    names = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
+    return ShardedRows([_shard(file, names) for file in _files(path)])
+
+
+def read_labels(path: str | Path | Iterable[str | Path], column: str | None = None) -> LabelArray:
+    """Read the labels of samples from the files that :func:`open_rows` would open, in the same order.
+
+    Parameters
+    ----------
+    path : str, Path, or iterable of them
+        Parquet files, such as the folder ``metadata`` of clip-retrieval, or ``.npy`` files of one label a sample.
+    column : str, optional
+        The column of parquet files that holds the labels.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+    """
+    return label_array([label for file in _files(path) for label in _labels_in(file, column)])
+
+
+class ShardedRows(LazyRows):
+    """The rows of several files, one below the other, read when they are asked for (see :func:`open_rows`).
+
+    It holds paths and no open files that matter, so it can be copied, pickled and used by several processes. Rows with
+    NaN or infinity are refused when they are read, with the name of the file.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_samples, n_features)
+    dtype : numpy.dtype
+    shards : tuple
+        What is in each file: its ``path``, ``shape``, ``dtype``.
+    """
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        first = shards[0]
+        for shard in shards[1:]:
+            _require_alike(first, shard)
+        self.shards = tuple(shards)
+        self.dtype = first.dtype
+        self._ends = np.cumsum([shard.shape[0] for shard in shards])
+        self._starts = self._ends - [shard.shape[0] for shard in shards]
+        self.shape = int(self._ends[-1]), first.shape[1]
+        self._kept: list[tuple[int, Any]] = []  # what the last read has left to go on from, of one file
+
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return the number of the first row of each file, and that of the one after its last."""
+        return list(zip(self._starts.tolist(), self._ends.tolist(), strict=True))
+
+    def metadata(self) -> Place | None:
+        """Return the folder with what is known of the samples beside that of the rows, as clip-retrieval has it."""
+        folder = self.shards[0].path.parent.parent / _METADATA
+        return folder if folder.is_dir() else None
+
+    def labels(self, column: str | None = None) -> LabelArray:
+        """Read a column of labels: of the parquet files themselves, or of those in the folder ``metadata``.
+
+        Parameters
+        ----------
+        column : str, optional
+            By default the one that was found among the columns of the files.
+        """
+        if all(isinstance(shard, ParquetShard) for shard in self.shards):
+            own = column or getattr(self.shards[0], "label_column", None)
+            if own is None:
+                raise DatasetError(f"{self.shards[0].path} has no column of labels: name it, or the file that has them")
+            files = [shard.path for shard in self.shards]
+        else:
+            own, folder = column, self.metadata()
+            if own is None or folder is None:
+                told = f"the column of labels in {folder}, or " if folder else ""
+                raise DatasetError(f"{self.shards[0].path} has no labels: name {told}the file that has them")
+            files = _files(folder)
+        return label_array(self._labels_of(files, own))
+
+    def _labels_of(self, files: list[Place], column: str) -> Iterator[Any]:
+        if len(files) != len(self.shards):
+            raise DatasetError(
+                f"{files[0].parent} has {len(files)} files, but there are {len(self.shards)} of features in "
+                f"{self.shards[0].path.parent}"
+            )
+        for file, shard in zip(files, self.shards, strict=True):
+            labels = _labels_in(file, column)
+            if len(labels) != shard.shape[0]:
+                raise DatasetError(f"{file} has {len(labels):,} rows, but {shard.path} has {shard.shape[0]:,}")
+            yield from labels
+
+    def _read(self, rows: IntArray) -> npt.NDArray[Any]:
+        n_bytes = len(rows) * self.shape[1] * self.dtype.itemsize
+        require_memory(self.shards[0].path, f"a block of {len(rows):,} rows", n_bytes)
+        result = np.empty((len(rows), self.shape[1]), self.dtype)
+        done = 0
+        while done < len(rows):
+            number = int(np.searchsorted(self._ends, rows[done], side="right"))
+            stop = int(np.searchsorted(rows, self._ends[number]))
+            self._read_shard(number, rows[done:stop] - self._starts[number], result[done:stop])
+            done = stop
+        return result
+
+    def _read_shard(self, number: int, rows: IntArray, result: npt.NDArray[Any]) -> None:
+        # taken and put back, so that of two threads one finds nothing and starts anew
+        before, kept = self._kept.pop() if self._kept else (-1, None)
+        shard = self.shards[number]
+        result[:], kept = shard.read(rows, kept if before == number else None)
+        self._kept[:] = [(number, kept)]
+        finite = np.isfinite(result).all(axis=1)
+        if not finite.all():
+            row = int(rows[np.argmin(finite)])
+            raise DatasetError(f"{shard.path}: row {row} holds NaN or infinity: remove or replace such values")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept": []}
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, in {len(self.shards)} file{'s' if len(self.shards) > 1 else ''}>"
+
+
+def holds_rows(path: str | Path) -> bool:
+    """Whether a path stands for rows of many files: an address, a pattern, a zarr array or a folder of files."""
+    place = place_of(path)
+    if isinstance(place, Address):
+        return True
+    if place.is_dir():
+        return is_zarr(place) or (place / EMBEDDINGS).is_dir() or any(_rows_in(place).values())
+    return not place.exists() and any(wildcard in str(path) for wildcard in WILDCARDS)
+
+
+def _files(path: str | Path | Iterable[str | Path] | Place) -> list[Place]:
+    """Return the files that are meant, in order, with no number missing."""
+    if not isinstance(path, (str, Path, Address)):
+        given = [place_of(item) for item in path]
+        if not given:
+            raise DatasetError("the list of files is empty")
+        return given
+    place = place_of(path)
+    if place.is_dir():
+        return [place] if is_zarr(place) else _files_in(place)
+    if place.exists() or not any(wildcard in str(path) for wildcard in WILDCARDS):
+        return [place]
+    found = matches(place)
+    if not found:
+        raise FileNotFoundError(f"no file matches {place}")
+    require_all(found, from_start=False)
+    return found
+
+
+def _files_in(folder: Place) -> list[Place]:
+    inner = folder / EMBEDDINGS
+    if inner.is_dir():
+        folder = inner
+    kinds = {kind: files for kind, files in _rows_in(folder).items() if files}
+    if len(kinds) != 1:
+        found = " and ".join(f"{len(files)} {kind} files" for kind, files in kinds.items())
+        hint = "name those that are meant, with wildcards" if kinds else f"wanted are {', '.join(KINDS)} files"
+        raise DatasetError(f"{folder} holds {found or 'no files of features'}: {hint}")
+    (files,) = kinds.values()
+    require_all(files, from_start=True)
+    return files
+
+
+def _rows_in(folder: Place) -> dict[str, list[Place]]:
+    items = sorted((item for item in folder.iterdir() if not item.name.startswith(".")), key=natural_order)
+    return {kind: [item for item in items if item.suffix == kind] for kind in KINDS}
+
+
+def _shard(file: Place, label_columns: Sequence[str]) -> Shard:
+    if file.suffix == ".npy":
+        return NpyShard.of(file)
+    if file.suffix == ".parquet":
+        return ParquetShard.of(file, label_columns)
+    if file.is_dir() and is_zarr(file):
+        return ZarrShard.of(file)
+    if not file.exists():
+        raise FileNotFoundError(f"{file} does not exist")
+    raise DatasetError(f"{file} is of an unknown kind: rows are read from {', '.join(KINDS)} files")
+
+
+def _require_alike(first: Shard, other: Shard) -> None:
+    """Refuse files that do not belong together: what was meant cannot be known."""
+    if other.shape[1] != first.shape[1]:
+        raise DatasetError(f"{other.path} has {other.shape[1]} columns, but {first.path} has {first.shape[1]}")
+    if other.dtype != first.dtype:
+        raise DatasetError(
+            f"{other.path} holds {other.dtype}, but {first.path} holds {first.dtype}: write them again in one type"
+        )
+    names, own = (getattr(shard, "columns", None) for shard in (first, other))
+    if names and own and names != own:
+        different = [quoted(name) for name, there in zip(own, names, strict=True) if name != there]
+        raise DatasetError(
+            f"{other.path} has other columns than {first.path}, or in another order: {listed(different)}"
+        )
+
+
+def _labels_in(file: Place, column: str | None) -> Sequence[Any]:
+    if file.suffix == ".parquet":
+        if column is None:
+            raise DatasetError(f"{file} is a table: name the column that holds the labels")
+        return read_parquet_column(file, column)
+    if file.suffix != ".npy":
+        raise DatasetError(f"{file} is of an unknown kind: labels are read from .npy and .parquet files")
+    array = NpyFile.of(file).whole()
+    if array.ndim != 1:
+        raise DatasetError(f"{file} has the shape {array.shape}, but one label for each sample is expected")
+    labels: Sequence[Any] = array.tolist()
+    return labels

@@ -86,13 +86,13 @@ class NpyShard:
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], None]:
         """Return rows, in ascending order."""
-        result = np.empty((len(rows), self.shape[1]), self.dtype)
+        blocks = [np.empty((0, self.shape[1]), self.dtype)]
         read = self._by_columns if self.file.header.by_columns else self._by_rows
         with self.file.opened() as file:
             for run in runs_of(rows):
                 block = read(file, run.start, run.stop)
-                result[run.places] = block if len(block) == len(run.wanted) else block[run.wanted]
-        return result, None
+                blocks.append(block if len(block) == len(run.wanted) else block[run.wanted])
+        return blocks[-1] if len(blocks) < 3 else np.concatenate(blocks, dtype=self.dtype), None
 
     def _by_rows(self, file: IO[bytes], start: int, stop: int) -> npt.NDArray[Any]:
         block = np.empty((stop - start, self.shape[1]), self.dtype)
@@ -110,8 +110,7 @@ class NpyShard:
         file.seek(self.file.start + first * self.dtype.itemsize)
         content, done = array.reshape(-1).view(np.uint8).data, 0
         while done < len(content):
-            block = file.read(len(content) - done)
-            if not block:
+            count = file.readinto(content[done:])  # type: ignore[attr-defined]
+            if not count:
                 raise ValueError(f"{done} of {len(content)} bytes are there")
-            content[done : done + len(block)] = block
-            done += len(block)
+            done += count

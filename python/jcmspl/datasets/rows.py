@@ -157,25 +157,26 @@ class ShardedRows(LazyRows):
     def _read(self, rows: IntArray) -> npt.NDArray[Any]:
         n_bytes = len(rows) * self.shape[1] * self.dtype.itemsize
         require_memory(self.shards[0].path, f"a block of {len(rows):,} rows", n_bytes)
-        result = np.empty((len(rows), self.shape[1]), self.dtype)
+        blocks = [np.empty((0, self.shape[1]), self.dtype)]
         done = 0
         while done < len(rows):
             number = int(np.searchsorted(self._ends, rows[done], side="right"))
             stop = int(np.searchsorted(rows, self._ends[number]))
-            self._read_shard(number, rows[done:stop] - self._starts[number], result[done:stop])
+            blocks.append(self._read_shard(number, rows[done:stop] - self._starts[number]))
             done = stop
-        return result
+        return blocks[-1] if len(blocks) < 3 else np.concatenate(blocks, dtype=self.dtype)
 
-    def _read_shard(self, number: int, rows: IntArray, result: npt.NDArray[Any]) -> None:
+    def _read_shard(self, number: int, rows: IntArray) -> npt.NDArray[Any]:
         # taken and put back, so that of two threads one finds nothing and starts anew
         before, kept = self._kept.pop() if self._kept else (-1, None)
         shard = self.shards[number]
-        result[:], kept = shard.read(rows, kept if before == number else None)
+        block, kept = shard.read(rows, kept if before == number else None)
         self._kept[:] = [(number, kept)]
-        finite = np.isfinite(result).all(axis=1)
+        finite = np.isfinite(block)
         if not finite.all():
-            row = int(rows[np.argmin(finite)])
+            row = int(rows[np.argmin(finite.all(axis=1))])
             raise DatasetError(f"{shard.path}: row {row} holds NaN or infinity: remove or replace such values")
+        return block
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_kept": []}

@@ -338,6 +338,7 @@ class TestForgetting:
     @pytest.mark.parametrize(
         "change",
         [
+            lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9], solve=False),
             lambda model: model.reset_adaptation(),
             lambda model: model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table),
             lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9]),
@@ -354,7 +355,6 @@ class TestForgetting:
     @pytest.mark.parametrize(
         "change",
         [
-            lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9], solve=False),
             lambda model: model.add_classes({"yeti": np.ones(8)}, replace=True),
             lambda model: model.calibrate(ZOO.X, ZOO.y),
         ],

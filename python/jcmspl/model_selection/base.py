@@ -211,8 +211,9 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
-        After a fit, what says how samples and classes are compared (space, metric, seen_bias, temperature), given as a
-        single value, holds for the chosen model at once; anything else holds for the next fit.
+        After a fit, what says how samples and classes are compared (space, metric, aligned, seen_samples,
+        prediction_weight, seen_bias, temperature) or adapted, given as a single value, holds for the chosen model at
+        once; anything else holds for the next fit.
         """
         if "best_estimator_" not in vars(self):
             super().set_params(**params)

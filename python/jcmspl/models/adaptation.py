@@ -21,6 +21,7 @@ from jcmspl.models.probabilities import softmax
 from jcmspl.models.scorers import LinearScorer
 from jcmspl.report.text import aligned
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted, shown
 
 #: How much the first guess counts beside the prototype, in every round and in the end.
@@ -112,9 +113,8 @@ def _shared_out(
 
 def _unit(rows: Float64Array, otherwise: Float64Array | None = None) -> Float64Array:
     """Return rows of length one; zeros, or the rows of another matrix, where there is nothing to scale."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled = rows / np.where(lengths > 0, lengths, 1)
-    return np.asarray(scaled if otherwise is None else np.where(lengths > 0, scaled, otherwise))
+    scaled = unit_length(rows)
+    return scaled if otherwise is None else np.where(rows.any(axis=1, keepdims=True), scaled, otherwise)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

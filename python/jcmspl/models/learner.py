@@ -208,25 +208,21 @@ class Learner(Fitted, BaseEstimator):
         new = self._read(X, y, sample_weight, collector, reset=so_far is None)
         self._declared = declared
         known = self._known_with(table)
-        sums = LabelledSums.of(new)  # before statistics are changed in place: what comes after that must not fail
-        if solve:
-            total = new if so_far is None else so_far + new
-        elif so_far is None or so_far.labels != new.labels:
-            total = new if so_far is None else so_far + new
-            sums = LabelledSums.of(total)
-        else:
-            sums = self._samples + sums
-            total = so_far.add_in_place(new)
+        in_place = not solve and so_far is not None and so_far.labels == new.labels
+        total = new if so_far is None or in_place else so_far + new
         if solve and len(total.labels) > 1:
             kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
-        else:
-            self._collected, self._table = total, table
-            self._samples = LabelledSums.of(total) if solve else sums
-            self.__dict__.pop("adapted_", None)
-            if known is not None:
-                self.class_table_ = known
+            return self
+        sums = LabelledSums.of(total)
+        self._table = table
+        self._samples = self._samples + sums if in_place else sums
+        self.__dict__.pop("adapted_", None)
+        if known is not None:
+            self.class_table_ = known
+        # last, for what is changed in place stays changed if anything after it fails
+        self._collected = so_far.add_in_place(new) if so_far is not None and in_place else total
         return self
 
     @changes

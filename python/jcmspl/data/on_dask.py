@@ -90,6 +90,20 @@ def computed(
             return list(dask.compute(*wanted, traverse=False))
 
 
+def kept(tasks: Sequence[Any], *, what: str = "reading", progress: bool = False) -> list[Any]:
+    """Compute tasks and leave their results where they are, as long as what is returned is there."""
+    import dask
+
+    with dask.config.set(_GRAPH_SIZE):
+        there = list(dask.persist(*tasks, traverse=False))
+    computed([task(_nothing, number, one) for number, one in enumerate(there)], what=what, progress=progress)
+    return there
+
+
+def _nothing(result: Any) -> None:
+    """Wait for a result without a look at it."""
+
+
 def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress) -> list[Any]:
     import dask
     from distributed import as_completed

@@ -297,29 +297,35 @@ def _of_samples(X: Any, function: Callable[[npt.NDArray[Any]], Any], n_features:
 
 
 @dataclass(frozen=True)
-class _Collected:
+class Collected:
     """What was collected from partitions; no statistics if there was nothing."""
 
-    statistics: LabelledStatistics | None
+    statistics: Any  # LabelledStatistics, or None
     has_negatives: bool
 
-    def __add__(self, other: _Collected) -> _Collected:
+    @classmethod
+    def of(cls, collector: Collector) -> Collected:
+        """Return what a collector has."""
+        return cls(collector.result() if collector.has_samples else None, collector.has_negatives)
+
+    def __add__(self, other: Collected) -> Collected:
         negatives = self.has_negatives or other.has_negatives
         if self.statistics is None or other.statistics is None:
-            return _Collected(self.statistics or other.statistics, negatives)
-        return _Collected(self.statistics + other.statistics, negatives)
+            return Collected(self.statistics or other.statistics, negatives)
+        return Collected(self.statistics + other.statistics, negatives)
 
 
 def collected_from(parts: Parts, collector: Collector, *, progress: bool) -> LabelledStatistics:
     """Return the statistics of all partitions, which are collected where they are."""
     if collector.is_undecided:
         collector.decide(without_negatives(parts))
-    total: _Collected = parts.reduced(_collected, collector, progress=progress)
+    total: Collected = parts.reduced(_collected, collector, progress=progress)
     if total.statistics is None:
         raise ValueError("there are no samples: all partitions are empty, or all weights are zero")
     if total.has_negatives:
         collector.warn_of_negatives()
-    return total.statistics
+    statistics: LabelledStatistics = total.statistics
+    return statistics
 
 
 def without_negatives(parts: Parts) -> bool:
@@ -344,11 +350,11 @@ def _of_part(
     return function(Part(X, y, sample_weight, n_features, class_weight), *arguments)
 
 
-def _collected(part: Part, collector: Collector) -> _Collected:
+def _collected(part: Part, collector: Collector) -> Collected:
     own = collector.for_a_part()
     chunks = ((block.X, block.labels, block.weights) for block in part.blocks())
     own.add_chunks(chunks, lambda X: X, lambda labels, weights: weights, may_be_empty=True)
-    return _Collected(own.result() if own.has_samples else None, own.has_negatives)
+    return Collected.of(own)
 
 
 def _first_decision(part: Part, _: None) -> bool | None:

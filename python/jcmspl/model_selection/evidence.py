@@ -28,7 +28,7 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
     The cosine is there where samples and class vectors have as many dimensions, in the visual space, without roots.
     """
     parameters = search.parameters(choice)
-    is_alignable = data.X.shape[1] == data.vectors.shape[1] and not data.takes_roots(
+    is_alignable = data.n_features == data.vectors.shape[1] and not data.takes_roots(
         parameters["feature_normalisation"]
     )
     if not is_alignable or parameters["space"] != "visual" or search.metric != "cosine":
@@ -78,7 +78,7 @@ def _few_shot_accuracies(
 ) -> Float64Array:
     """Return the mean accuracy over numbers of shots, for each prediction_weight."""
     predicted = directions(model._expected(model.class_normalisation_.of_rows(candidates)))
-    samples = [normalised(model.feature_normalisation_, np.asarray(data.X[own])) for own in rows]
+    samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
     found = np.zeros((len(SHOTS), len(weights)))
     for i, shots in enumerate(SHOTS):
         sums = np.array([Z[:shots].sum(axis=0) for Z in samples]) / sample_length

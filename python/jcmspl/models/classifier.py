@@ -19,9 +19,11 @@ from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, so
 from jcmspl.data.on_dask import is_dask
 from jcmspl.data.parts import Part, lazily, samples_dtype
 from jcmspl.models.adaptation_trials import AdaptationTrials
-from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
+from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, curve_of, generalized_curve
 from jcmspl.models.candidates import candidate_table, unseen_in
 from jcmspl.models.cautions import warn_of_zero_vectors
+from jcmspl.models.checking import rereadable_samples
+from jcmspl.models.labelled_samples import SamplesInMemory, SamplesOnDask
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
@@ -389,16 +391,29 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         if self._table is None:
             raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        samples, labels = self._checked(X), as_label_list(y)
+        samples = self._labelled_samples(X, y)
         trials = self._adaptation_trials() if adaptation else None
         found = calibrated_biases(
-            self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
+            self, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
         )
         if trials is not None:
             self.adaptation_constants_ = trials.chosen()
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
         self._competition = OneWarning()
         return self
+
+    def _labelled_samples(self, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
+        """Return samples that are read more than once, with the weights of their classes."""
+        if is_dask(X):
+            if self.NEEDS == "samples":
+                rereadable_samples(self, X, y)  # which refuses them
+            return SamplesOnDask(self._parts_of(X, y).weighed(self.class_weight))
+        samples, labels = self._checked(X), as_label_list(y)
+        if len(labels) != len(samples):
+            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
+        weights = self._weights_of(labels, None)
+        by_class = None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
+        return SamplesInMemory(samples, labels, by_class)
 
     @reads
     def generalized_curve(
@@ -417,6 +432,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """
         seen = self.recogniser(candidates="seen", space=space)
         unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
+        if is_dask(X):
+            samples = SamplesOnDask(self._parts_of(X, y))
+            (pieces,) = samples.judged([(seen, unseen)], np.arange(len(samples.labels)))
+            return curve_of(pieces, set(seen.labels.tolist()))
         return generalized_curve(seen, unseen, [(self._checked(X), y)])
 
     @reads

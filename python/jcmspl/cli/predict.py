@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
 from jcmspl.cli._parser import suggestion
@@ -59,20 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
+    add_dask(parser)
     add_output(parser, ".csv or .npz; default: CSV to standard output")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
-    from jcmspl.data.labels import some
     from jcmspl.datasets.arrays import load_classes
-    from jcmspl.io.atomic import open_atomically
 
-    output, force = arguments.output, arguments.force
-    refuse_existing(output, force)
-    suffix = Path(output).suffix.lower() if output else ".csv"
-    if suffix not in (".csv", ".npz"):
+    output = arguments.output
+    refuse_existing(output, arguments.force)
+    if _suffix(output) not in (".csv", ".npz"):
         raise ValueError(f"predictions are written as .csv or .npz, but the output is {output}")
     model = loaded(arguments)
     X, rows = _samples(arguments, model.n_features_in_)
@@ -89,6 +88,20 @@ def run(arguments: argparse.Namespace) -> None:
         "candidates": _candidates(arguments.candidates, by_text),
         "seen_bias": model.seen_bias if is_named else None,
     }
+    with workers_of(arguments) as n_workers:
+        if n_workers:
+            from jcmspl.datasets.on_dask import rows_on_dask
+
+            X = rows_on_dask(X, n_workers)
+        _write(arguments, model, options, X, rows)
+
+
+def _write(arguments: argparse.Namespace, model: Any, options: dict[str, Any], X: Any, rows: Any) -> None:
+    """Name samples and write what they are taken for."""
+    from jcmspl.data.labels import some
+    from jcmspl.io.atomic import open_atomically
+
+    output, suffix = arguments.output, _suffix(arguments.output)
     if arguments.adapt:
         _adapt(model, X, rows, arguments, options)
     recogniser = model.recogniser(**options)
@@ -105,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
     if output is None:
         (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
         return
-    with open_atomically(Path(output), overwrite=force) as file:
+    with open_atomically(Path(output), overwrite=arguments.force) as file:
         if suffix == ".npz":
             _write_npz(named, file, arguments)
         else:
@@ -116,6 +129,10 @@ def run(arguments: argparse.Namespace) -> None:
         show(arguments, {"output": output, "samples": len(rows)}, "")
     else:
         say(arguments, f"wrote {output}")
+
+
+def _suffix(output: str | None) -> str:
+    return Path(output).suffix.lower() if output else ".csv"
 
 
 def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
@@ -160,12 +177,15 @@ def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options
     """Adapt the model to the samples that are to be named, and tell what has moved."""
     import warnings
 
+    from jcmspl.data.on_dask import is_dask
+
     if not hasattr(model, "adapt"):
         raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave --adapt out")
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
-        model.adapt((samples for _, samples in _chunks(X, rows, arguments)), **options)
+        samples = X[rows] if is_dask(X) else (samples for _, samples in _chunks(X, rows, arguments))
+        model.adapt(samples, **options)
     say(arguments, str(model.adapted_))
 
 
@@ -184,6 +204,14 @@ def _chunks(X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[
 
 def _named(recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
     """Give row numbers, labels and scores, a chunk at a time."""
+    from jcmspl.data.on_dask import is_dask
+
+    if is_dask(X):
+        indices, scores = recogniser.best(X[rows], arguments.top, progress=not arguments.quiet)
+        for first in range(0, len(rows), _CHUNK):
+            chunk = slice(first, first + _CHUNK)
+            yield rows[chunk], recogniser.labels[indices[chunk]], scores[chunk]
+        return
     done = 0
     with Progress("naming", len(rows), "samples", enabled=not arguments.quiet) as progress:
         for chunk, samples in _chunks(X, rows, arguments):

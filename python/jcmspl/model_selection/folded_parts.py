@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
+from jcmspl.data.on_dask import computed
 from jcmspl.data.parts import Block, Part, Parts, without_negatives
 from jcmspl.model_selection.folds import FoldedData, add_to_folds, hits_of, mean_accuracies
 from jcmspl.models.recogniser import Recogniser
@@ -42,10 +42,13 @@ class FoldedParts(FoldedData):
         """The number of features."""
         return self._samples.n_features
 
-    @cached_property
+    @property
     def codes(self) -> IntArray:
-        """The number of each sample's class; that of one without weight is left out by nobody but the statistics."""
-        return self._samples.codes(self.classes)
+        """The number of each sample's class, -1 for one that is not looked at; from a pass over the labels."""
+        if not hasattr(self, "_codes"):
+            found = computed(self._samples.tasks(_codes_of, self.classes, without_samples=True))
+            self._codes = np.concatenate(found)
+        return self._codes
 
     def samples(self, rows: Sequence[IntArray]) -> list[npt.NDArray[Any]]:
         """Return the samples of each list of rows."""
@@ -75,6 +78,11 @@ def _numbered(block: Block, number: dict[Label, int]) -> IntArray:
     if block.weights is not None:
         codes[block.weights == 0] = -1
     return codes
+
+
+def _codes_of(part: Part, classes: list[Label]) -> IntArray:
+    number = {label: i for i, label in enumerate(classes)}
+    return np.concatenate([np.empty(0, dtype=np.int64), *(_numbered(block, number) for block in part.blocks())])
 
 
 def _statistics_of_folds(

@@ -61,10 +61,10 @@ class FoldedData:
         self.X = X
         self._set_up(sorted_labels(present(labels, weights)), table, folds, n_splits)
         number = {label: i for i, label in enumerate(self.classes)}
-        self.codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
+        self._codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
         self._weights = weights
         if weights is not None:
-            self.codes[weights == 0] = -1  # of no class, and so not looked at
+            self._codes[weights == 0] = -1  # of no class, and so not looked at
 
     def _set_up(self, classes: list[Label], table: ClassTable, folds: Sequence[IntArray], n_splits: int) -> None:
         """Set what depends on the classes alone."""
@@ -77,6 +77,11 @@ class FoldedData:
         self._scalings: dict[str, Scaling] = {}
         # the training data of each fold as it was asked for last, with the normalisation of its samples
         self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
+
+    @property
+    def codes(self) -> IntArray:
+        """The number of each sample's class, -1 for one that is not looked at."""
+        return self._codes
 
     @property
     def n_features(self) -> int:

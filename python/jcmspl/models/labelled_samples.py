@@ -40,7 +40,7 @@ class Judged(NamedTuple):
 def judged(seen: Recogniser, unseen: Recogniser, X: npt.NDArray[Any], labels: list[Label]) -> Judged:
     """Recognise samples among seen and among unseen classes."""
     trained, numbers = set(seen.labels.tolist()), {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    (best_seen, seen_score), (best_unseen, unseen_score) = seen.top_k(X, 1), unseen.top_k(X, 1)
+    (best_seen, seen_score), (best_unseen, unseen_score) = seen.best(X), unseen.best(X)
     named = zip(seen.labels[best_seen[:, 0]].tolist(), unseen.labels[best_unseen[:, 0]].tolist(), labels, strict=True)
     right = [(as_seen if label in trained else as_unseen) == label for as_seen, as_unseen, label in named]
     return Judged(

@@ -111,26 +111,24 @@ def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress
 
     with dask.config.set(_GRAPH_SIZE):
         futures = client.compute([*steps, *wanted], traverse=False)
-    waiting, results = futures[: len(steps)], futures[len(steps) :]
-    del futures
+    results, finished = futures[len(steps) :], as_completed(futures[: len(steps)])
+    del futures  # what a step gave is kept as long as the tree needs it, and no longer
     try:
-        finished = as_completed(waiting)
-        waiting = []  # what a step gave is kept as long as the tree needs it, and no longer
         for done, future in enumerate(finished, start=1):
             if future.status == "error":
                 future.result()
             line.update(done)
             del future
         return list(client.gather(results))
-    except KilledWorker as error:
-        client.cancel(results, force=True)
+    except BaseException as error:
+        client.cancel([*finished.futures, *results], force=True)
+        finished.clear()
+        if not isinstance(error, KilledWorker):
+            raise
         raise ChildProcessError(
             f"workers of the cluster were lost again and again at the same partition ({error.task}): it may be too "
             "large for their memory"
         ) from None
-    except BaseException:
-        client.cancel([*waiting, *results], force=True)
-        raise
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import signal
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from typing import Any
 
 _LOCAL = "local"
@@ -61,23 +63,41 @@ def _local_cluster() -> Iterator[Any]:
 
     from jcmspl.support.threads import usable_cores
 
-    cluster = LocalCluster(
-        n_workers=usable_cores(),
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-    )
+    with contextlib.ExitStack() as held_back:
+        held_back.enter_context(_interrupted_later())
+        cluster = LocalCluster(
+            n_workers=usable_cores(),
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its health, which it tells with or without one
+            silence_logs=logging.CRITICAL,
+        )
+        try:
+            held_back.close()  # an interrupt meanwhile is one of now
+            yield cluster
+        except BaseException:
+            # nobody waits for what they still work on
+            for worker in list(cluster.workers.values()):
+                _kill(worker)
+            raise
+        finally:
+            cluster.close(timeout=10)
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Hold Ctrl-C back while workers start; they inherit that, and so leave it to this process for good."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # which would let Ctrl-C through again, in the midst of it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield cluster
-    except BaseException:
-        # nobody waits for what they still work on
-        for worker in list(cluster.workers.values()):
-            _kill(worker)
-        raise
+        yield
     finally:
-        cluster.close(timeout=10)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _kill(nanny: Any) -> None:

@@ -48,8 +48,10 @@ def test_predict(model, own, scheduler, tmp_path):
 
 def test_evaluate(model, data, scheduler):
     found = jcmspl("evaluate", model, *data, "--space", "visual", "--json", "--dask", scheduler, timeout=600)
-    there, here = json.loads(found.stdout), evaluate(load(model), load_digits(), spaces=["visual"], progress=False)
-    assert there["results"] == json.loads(here.to_json())["results"]
+    here = json.loads(evaluate(load(model), load_digits(), spaces=["visual"], progress=False).to_json())
+    (one,), (other,) = json.loads(found.stdout)["results"], here["results"]
+    assert one["standard"] == other["standard"]
+    assert one["generalized"]["ausuc"] == pytest.approx(other["generalized"]["ausuc"], abs=1e-3)  # of float32
 
 
 def test_tune(data, scheduler):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import signal
 from collections.abc import Iterator
-from multiprocessing import resource_tracker
 from typing import Any
 
 _LOCAL = "local"
@@ -36,6 +34,8 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
         from distributed import Client
     except ImportError:
         raise ImportError("--dask needs the packages dask and distributed: pip install 'jcmspl[dask]'") from None
+    import logging
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told by the command
     with contextlib.ExitStack() as stack:
         if arguments.dask == _LOCAL:
@@ -59,6 +59,8 @@ def on_workers(dataset: Any, n_workers: int) -> Any:
 
 @contextlib.contextmanager
 def _local_cluster() -> Iterator[Any]:
+    import logging
+
     from distributed import LocalCluster
 
     from jcmspl.support.threads import usable_cores
@@ -92,6 +94,8 @@ def _interrupted_later() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    from multiprocessing import resource_tracker
+
     resource_tracker.ensure_running()  # which would let Ctrl-C through again, in the midst of it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -20,7 +20,10 @@ pytest.importorskip("distributed", reason="dask is not installed: pip install 'j
 import dask
 import dask.array as da
 
-pytestmark = pytest.mark.usefixtures("client")
+pytestmark = [
+    pytest.mark.usefixtures("client"),
+    pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler"),  # dask before 2024, see below
+]
 #: What is the same wherever it runs is tested in this process: tasks on a cluster take long on a busy machine.
 here = pytest.mark.usefixtures("in_threads")
 

@@ -121,7 +121,9 @@ def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress
             del future
         return list(client.gather(results))
     except BaseException as error:
-        client.cancel([*finished.futures, *results], force=True)
+        # released and not cancelled: a scheduler fails at the latter where something between is wanted by nobody
+        for future in [*results, *finished.futures]:
+            future.release()
         finished.clear()
         if not isinstance(error, KilledWorker):
             raise

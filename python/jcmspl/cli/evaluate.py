@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_fitted, loaded
 from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_report, say
 from jcmspl.support.names import SPACES
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
     )
+    add_dask(parser)
     add_output(parser, "also write a report: .html, .md, .json or .txt")
 
 
@@ -39,14 +41,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     refuse_report(arguments.output, arguments.force)
     model, dataset = loaded(arguments), dataset_of(arguments)
-    report = evaluate(
-        model,
-        dataset,
-        spaces=arguments.space,
-        hits=arguments.hits,
-        adapt=arguments.adapt,
-        progress=not arguments.quiet,
-    )
+    with workers_of(arguments) as n_workers:
+        report = evaluate(
+            model,
+            on_workers(dataset, n_workers),
+            spaces=arguments.space,
+            hits=arguments.hits,
+            adapt=arguments.adapt,
+            progress=not arguments.quiet,
+        )
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
 from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_model, show
 from jcmspl.models import registry
@@ -14,6 +15,7 @@ EXAMPLES = """\
   jcmspl fit cub/ -o cub.safetensors --model SAE --set weight=0.2 --set space=visual
                                                            another method (see `jcmspl methods`)
   jcmspl fit features.npy --labels labels.txt --classes attributes.csv --unseen 0.2 -o model.safetensors
+  jcmspl fit cub/ -o cub.safetensors --dask                a process for each core, or the workers of a cluster
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.classifier")
 
@@ -27,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate", action="store_true", help="choose the bias on seen classes by cross-validation over them"
     )
     parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
+    add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
 
 
@@ -37,10 +40,12 @@ def run(arguments: argparse.Namespace) -> None:
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = dataset_of(arguments)
     at_once = model.NEEDS == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
-    samples = dataset.part(part) if at_once else (dataset.chunks(part),)
-    model.fit(*samples, class_vectors=dataset.classes)
-    if arguments.calibrate:
-        model.calibrate(*dataset.part(part), random_state=arguments.seed)
+    with workers_of(arguments) as n_workers:
+        dataset = on_workers(dataset, n_workers)
+        samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)
+        model.fit(*samples, class_vectors=dataset.classes)
+        if arguments.calibrate:
+            model.calibrate(*dataset.part(part), random_state=arguments.seed)
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
         "output": arguments.output,

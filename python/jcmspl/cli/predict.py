@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
 from jcmspl.cli._parser import suggestion
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
+    add_dask(parser)
     parser.add_argument("--format", choices=FORMATS, help="FILE is a folder: the kind of its files (default: csv)")
     parser.add_argument(
         "--rows-per-file",
@@ -83,10 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
-    from jcmspl.data.labels import some
     from jcmspl.datasets.arrays import load_classes
 
-    output, force = arguments.output, arguments.force
+    force = arguments.force
     suffix = _suffix(arguments)
     model = loaded(arguments)
     X, rows = _samples(arguments, model.n_features_in_)
@@ -106,6 +107,27 @@ def run(arguments: argparse.Namespace) -> None:
         "candidates": _candidates(arguments.candidates, by_text),
         "seen_bias": model.seen_bias if is_named else None,
     }
+    with workers_of(arguments) as n_workers:
+        if n_workers:
+            from jcmspl.datasets.on_dask import rows_on_dask
+
+            X = rows_on_dask(X, n_workers)
+        _write(arguments, model, options, X, rows, files, suffix)
+
+
+def _write(
+    arguments: argparse.Namespace,
+    model: Any,
+    options: dict[str, Any],
+    X: Any,
+    rows: Any,
+    files: PredictionFiles | None,
+    suffix: str,
+) -> None:
+    """Name samples and write what they are taken for."""
+    from jcmspl.data.labels import some
+
+    output, force = arguments.output, arguments.force
     if arguments.adapt:
         _adapt(model, X, rows, arguments, options)
     recogniser = model.recogniser(**options)
@@ -223,12 +245,15 @@ def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options
     """Adapt the model to the samples that are to be named, and tell what has moved."""
     import warnings
 
+    from jcmspl.data.on_dask import is_dask
+
     if not hasattr(model, "adapt"):
         raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave --adapt out")
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
-        model.adapt((samples for _, samples in _chunks(X, rows, arguments)), **options)
+        samples = X[rows] if is_dask(X) else (samples for _, samples in _chunks(X, rows, arguments))
+        model.adapt(samples, **options)
     say(arguments, str(model.adapted_))
 
 
@@ -253,6 +278,14 @@ def _named(
     recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace, progress: Any, done: int = 0
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Give row numbers, labels and scores, a chunk at a time."""
+    from jcmspl.data.on_dask import is_dask
+
+    if is_dask(X):
+        indices, scores = recogniser.best(X[rows], arguments.top, progress=not arguments.quiet)
+        for first in range(0, len(rows), _CHUNK):
+            chunk = slice(first, first + _CHUNK)
+            yield rows[chunk], recogniser.labels[indices[chunk]], scores[chunk]
+        return
     for chunk, samples in _chunks(X, rows, arguments):
         indices, scores = recogniser.top_k(samples, arguments.top)
         yield chunk, recogniser.labels[indices], scores

@@ -11,6 +11,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
 from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_model, say, show
 from jcmspl.models import registry
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
+    add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
 
 
@@ -61,10 +63,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
     search = _search(arguments)
     dataset = dataset_of(arguments)
-    X, y = dataset.part("trainval")
-    search.fit(X, y, class_vectors=dataset.classes)
-    if arguments.calibrate:
-        search.calibrate(X, y, random_state=arguments.seed)
+    with workers_of(arguments) as n_workers:
+        X, y = on_workers(dataset, n_workers).part("trainval")
+        search.fit(X, y, class_vectors=dataset.classes)
+        if arguments.calibrate:
+            search.calibrate(X, y, random_state=arguments.seed)
     if arguments.results is not None:
         from jcmspl.io.atomic import write_atomically
 

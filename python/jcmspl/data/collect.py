@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ from jcmspl.support.warn import OneWarning
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
 _ROWS_PER_STEP = 16384
+_NEGATIVES = (
+    "the first samples had no negative values, so roots of values are taken; now there are some, and their roots are "
+    "negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'"
+)
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,37 @@ class Collector:
     ) -> None:
         self._table, self._show, self._declared = table, progress, declared
         self._unit_rows, self._power = unit_rows, power
-        self._warn = OneWarning() if power is None else None
+        self._warn: Callable[[str, type[Warning]], None] | None = OneWarning() if power is None else None
         self._numbers: dict[Label, int] = {}
         self._statistics: Statistics | None = None
+        #: Whether values were negative although roots are taken because the first ones were not.
+        self.has_negatives = False
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the first samples are to decide about roots."""
+        return self._power is None
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether anything was collected."""
+        return self._statistics is not None
+
+    def decide(self, power: bool) -> None:
+        """Take roots of values or not: somebody else has looked at the first samples."""
+        self._power = power
+
+    def for_a_part(self) -> Collector:
+        """Return a collector of the same kind for some of the samples: it tells of negatives and does not warn."""
+        twin = copy(self)
+        twin._numbers = dict(self._numbers)
+        twin._warn = None if self._warn is None else _say_nothing
+        return twin
+
+    def warn_of_negatives(self) -> None:
+        """Warn of values that would have decided otherwise, for a part that could not."""
+        if self._warn is not None:
+            self._warn(_NEGATIVES, RuntimeWarning)
 
     def going_on_from(self, so_far: LabelledStatistics) -> Collector:
         """Collect what is to be added to these statistics: number their classes alike, scale samples alike."""
@@ -124,6 +157,8 @@ class Collector:
         chunks: Iterable[Any],
         validate: Callable[[Any], npt.NDArray[Any]],
         weigh: Callable[[list[Label], Any], Float64Array | None],
+        *,
+        may_be_empty: bool = False,
     ) -> None:
         """Read an iterable of chunks, (X, y) or (X, y, sample_weight).
 
@@ -149,7 +184,7 @@ class Collector:
                 statistics.update(X, numbers, sample_weight=weights, first_row=read)
                 read += len(X)
                 progress.update(read)
-        if not read:
+        if not read and not may_be_empty:
             raise ValueError("there are no samples: the iterator gave no chunk, or empty ones, or all weights are zero")
 
     def result(self) -> LabelledStatistics:
@@ -181,11 +216,8 @@ class Collector:
         if self._warn is None or not self._power:
             return
         if bool(((X if weights is None else X[weights > 0]) < 0).any()):
-            self._warn(
-                "the first samples had no negative values, so roots of values are taken; now there are some, and their "
-                "roots are negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'",
-                RuntimeWarning,
-            )
+            self.has_negatives = True
+            self._warn(_NEGATIVES, RuntimeWarning)
 
     def _roomy(self, X: npt.NDArray[Any], weights: Float64Array | None) -> Statistics:
         """Return the statistics, with room for all classes met so far; the first samples decide how they are scaled."""
@@ -200,6 +232,10 @@ class Collector:
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
+
+
+def _say_nothing(message: str, category: type[Warning]) -> None:
+    """Stand for a warning where nobody would see it."""
 
 
 def gives_chunks(X: Any) -> bool:

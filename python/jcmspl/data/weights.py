@@ -56,5 +56,10 @@ def present(labels: Iterable[Label], weights: Float64Array | None) -> dict[Label
 def _balanced(labels: Sequence[Label], weights: Float64Array) -> dict[Label, float]:
     classes = list(dict.fromkeys(labels))
     counts = np.bincount(numbered(labels, classes), weights, minlength=len(classes))
-    share = counts.sum() / max(np.count_nonzero(counts), 1)
-    return {label: share / count for label, count in zip(classes, counts.tolist(), strict=True) if count}
+    return balanced_weights(dict(zip(classes, counts.tolist(), strict=True)))
+
+
+def balanced_weights(counts: Mapping[Label, float]) -> dict[Label, float]:
+    """Return the weight of each class with which all of them count the same, from what their samples weigh."""
+    share = sum(counts.values()) / max(sum(count > 0 for count in counts.values()), 1)
+    return {label: share / count for label, count in counts.items() if count}

@@ -82,7 +82,7 @@ class Hdf5Rows(LazyRows):
     """
 
     def __init__(self, path: Path, name: str) -> None:
-        self.path, self.name, self.rows_read = Path(path), name, 0
+        self.path, self.name, self.rows_read = Path(path).absolute(), name, 0
         with _opened(self.path) as file:
             dataset = file.dataset(name)
             self.shape: tuple[int, ...] = tuple(dataset.shape)

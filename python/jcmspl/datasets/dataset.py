@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.splits import draw_per_class
@@ -31,7 +32,8 @@ class Dataset:
     name : str
     X : array of shape (n_samples, n_features)
         An array, a memory map, or an object that reads rows when asked (``shape``, ``dtype``, ``len`` and indexing by
-        slices and integer arrays). Rows are samples. NaN is not looked for here: the fit does that as it reads.
+        slices and integer arrays), such as a dask array of known shape. Rows are samples. NaN is not looked for here:
+        the fit does that as it reads.
     y : array_like of shape (n_samples,)
         The label of each sample, as in ``classes``.
     classes : ClassTable
@@ -112,15 +114,20 @@ class Dataset:
         return self.parts[part]
 
     def part(self, name: str) -> tuple[FloatArray, LabelArray]:
-        """Return the samples and labels of a part, in memory."""
+        """Return the samples and labels of a part, in memory; of a dask array as one of dask."""
         rows = self.rows(name)
         X = read_rows(self.X, rows)
         in_file = isinstance(self.X, np.memmap) and np.may_share_memory(X, self.X)
         return np.array(X) if in_file else X, self.y[rows]
 
     def chunks(self, name: str, size: int = 8192) -> Iterator[tuple[FloatArray, LabelArray]]:
-        """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream."""
+        """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream.
+
+        The samples of a dask array are given as one.
+        """
         rows, size = self.rows(name), as_count(size, "size")
+        if is_dask(self.X):
+            size = max(len(rows), 1)  # its partitions are the chunks
         blocks = (rows[first : first + size] for first in range(0, len(rows), size))
         return ((read_rows(self.X, block), self.y[block]) for block in blocks)
 

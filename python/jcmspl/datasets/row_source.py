@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.data.on_dask import is_dask
 from jcmspl.support.arguments import FloatArray, IntArray, readable_in_place
 
 
@@ -37,7 +38,9 @@ def floats(rows: npt.NDArray[Any]) -> FloatArray:
 
 
 def read_rows(source: RowSource, rows: IntArray) -> FloatArray:
-    """Return some rows, given in ascending order, as an array."""
+    """Return some rows, given in ascending order, as an array; of a dask array as one of dask."""
+    if is_dask(source):
+        return source[rows]  # type: ignore[no-any-return]
     if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
         return floats(source[int(rows[0]) : int(rows[-1]) + 1])
     return floats(source[rows])

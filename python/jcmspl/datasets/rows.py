@@ -17,6 +17,7 @@ from jcmspl.datasets._shard_parquet import ParquetShard
 from jcmspl.datasets._shard_zarr import ZarrShard, is_zarr
 from jcmspl.datasets._tables import read_parquet_column
 from jcmspl.datasets.errors import DatasetError, require_memory
+from jcmspl.datasets.on_dask import rows_on_dask
 from jcmspl.io.places import WILDCARDS, Address, Place, matches, natural_order, place_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.lazy_rows import LazyRows
@@ -66,7 +67,8 @@ def open_rows(
     array([0., 1., 1., 2.], dtype=float16)
     """
     names = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
-    return ShardedRows([_shard(file, names) for file in _files(path)])
+    # absolute, for the process may go to another folder before it reads on, and its workers may be in one of their own
+    return ShardedRows([_shard(file.absolute(), names) for file in _files(path)])
 
 
 def read_labels(path: str | Path | Iterable[str | Path], column: str | None = None) -> LabelArray:
@@ -111,6 +113,13 @@ class ShardedRows(LazyRows):
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]
         self._kept: list[tuple[int, Any]] = []  # what the last read has left to go on from, of one file
+
+    def to_dask(self) -> Any:
+        """Return the rows as a dask array, of which workers read their parts themselves (needs ``jcmspl[dask]``).
+
+        All workers must find the files under the same paths.
+        """
+        return rows_on_dask(self)
 
     def bounds(self) -> list[tuple[int, int]]:
         """Return the number of the first row of each file, and that of the one after its last."""

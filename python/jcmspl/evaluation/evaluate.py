@@ -15,6 +15,7 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
+from jcmspl.data.on_dask import is_dask
 from jcmspl.evaluation import findings
 from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
@@ -172,7 +173,9 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
 
 def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> Callable[..., Recogniser]:
     """Return what makes recognisers of a copy of the model that is adapted to the samples of some parts."""
-    samples = (X for part in parts for X, _ in dataset.chunks(part))
+    samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
+    if is_dask(dataset.X):
+        samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
     twin = copy(model).set_params(space="visual")
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
     return partial(twin.recogniser, class_vectors=dataset.classes)

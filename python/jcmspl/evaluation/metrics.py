@@ -118,7 +118,7 @@ class Tally:
 
     def recognise(self, recogniser: Recogniser, X: Any, y: Any) -> None:
         """Count samples with what they are taken for."""
-        self.update(y, recogniser.labels[recogniser.top_k(X, self.k)[0]].tolist())
+        self.update(y, recogniser.labels[recogniser.best(X, self.k)[0]].tolist())
 
     @property
     def counts(self) -> dict[Label, int]:

@@ -43,6 +43,10 @@ class Address:
     def __truediv__(self, name: str) -> Address:
         return Address(f"{self.text}/{name}")
 
+    def absolute(self) -> Address:
+        """Return itself."""
+        return self
+
     def exists(self) -> bool:
         """Whether there is such a file or folder."""
         with self._opened() as (files, path):

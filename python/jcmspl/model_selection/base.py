@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -22,8 +21,11 @@ from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.data.on_dask import is_dask
+from jcmspl.data.parts import Parts, collected_from
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import present, require_known_classes
+from jcmspl.model_selection.folded_parts import FoldedParts
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.handing_on import (
@@ -35,7 +37,7 @@ from jcmspl.model_selection.handing_on import (
 )
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
-from jcmspl.models.checking import rereadable_samples
+from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
 from jcmspl.support.state import changes
@@ -95,8 +97,8 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
-            An array, memory map or DataFrame: samples are read for the statistics, and again to be recognised, so that
-            an iterator will not do.
+            An array, memory map or DataFrame, of dask too: samples are read for the statistics, and again to be
+            recognised, so that an iterator will not do.
         y : array_like of shape (n_samples,)
             The label of each sample.
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
@@ -114,16 +116,23 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         started = time.perf_counter()
         advice = "; choose the parameters on a part that fits in memory"
-        samples, labels = rereadable_samples(self, X, y, advice)
-        if len(labels) != len(samples):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
-                f"{len(labels)} labels in y"
-            )
         table = None if class_vectors is None else ClassTable.of(class_vectors)
         template = self._template()
         require_known_classes(template.class_weight, table)
-        weights = template._weights_of(labels, sample_weight)
+        samples: Any
+        weights: Float64Array | None = None
+        if is_dask(X) and template.NEEDS == "statistics":
+            samples = template._parts_of(X, y, sample_weight, reset=True).weighed(template.class_weight)
+            checked_samples(self, samples.header, reset=True, least=0)
+            labels = [label for label, weight in samples.label_counts().items() if weight]
+        else:
+            samples, labels = rereadable_samples(self, X, y, advice)
+            if len(labels) != len(samples):
+                raise ValueError(
+                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
+                    f"{len(labels)} labels in y"
+                )
+            weights = template._weights_of(labels, sample_weight)
         best, collected = self._choose(samples, labels, table, weights)
         rows = None
         if best.NEEDS == "samples":
@@ -306,15 +315,22 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             as_count(self.n_jobs, "n_jobs")
 
     def _choose(
-        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None, weights: Float64Array | None
+        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
-        """Set the results of the search; return the model that was chosen, and the statistics to fit it to."""
+        """Set the results of the search; return the model that was chosen, and the statistics to fit it to.
+
+        X are samples with labels and weights, or partitions, with the labels that occur in them.
+        """
         template, axes = self._template(), self._axes()
         classes = sorted_labels(present(labels, weights))
         if table is None or len(classes) < 4:
             return self._choose_blindly(X, labels, table, weights)
         folds, n_splits = self._folds(len(classes))
-        data = FoldedData(X, labels, table, folds, n_splits, weights)
+        data = (
+            FoldedParts(X, classes, table, folds, n_splits)
+            if isinstance(X, Parts)
+            else FoldedData(X, labels, table, folds, n_splits, weights)
+        )
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = self._search(template, axes, data)
@@ -351,7 +367,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         return {}
 
     def _choose_blindly(
-        self, X: npt.NDArray[Any], labels: list[Label], table: ClassTable | None, weights: Float64Array | None
+        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warn_user(
@@ -367,7 +383,10 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
         self.cv_results_ = {"params": [dict(self.best_params_)]}
         chosen = template.set_params(**self.best_params_)
-        return chosen, chosen._collector(table).add_array(X, labels, weights).result()
+        collector = chosen._collector(table)
+        if isinstance(X, Parts):
+            return chosen, collected_from(X, collector, progress=bool(self.progress))
+        return chosen, collector.add_array(X, labels, weights).result()
 
     def _blind_axes(self) -> dict[str, Any]:
         """Return the values to choose from where nothing can be held out."""

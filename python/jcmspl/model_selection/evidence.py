@@ -12,7 +12,6 @@ from jcmspl.model_selection.search import Search, is_clearly_better
 from jcmspl.models.prototypes import directions
 from jcmspl.models.scorers import normalised
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.scaling import unit_length
 
 #: Shares of the plain cosine of samples and class vectors that are tried.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -21,8 +20,6 @@ PREDICTION_WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 SHOTS = (1, 5)
 # Samples of a class that are enough to see the difference, where it has more.
 _MOST_SAMPLES = 100
-# Rows that are read at a time.
-_ROWS = 8192
 
 
 def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> float:
@@ -31,7 +28,7 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
     The cosine is there where samples and class vectors have as many dimensions, in the visual space, without roots.
     """
     parameters = search.parameters(choice)
-    is_alignable = data.X.shape[1] == data.vectors.shape[1] and not data.takes_roots(
+    is_alignable = data.n_features == data.vectors.shape[1] and not data.takes_roots(
         parameters["feature_normalisation"]
     )
     if not is_alignable or parameters["space"] != "visual" or search.metric != "cosine":
@@ -67,24 +64,14 @@ def _rows_of_classes(data: FoldedData, seed: int) -> list[IntArray]:
 
     So neither the order of the samples nor that some of them come twice makes a difference.
     """
-    places = _places(data, seed)
+    # where samples lie in a random direction, but for rounding
+    places = np.round(data.places(np.random.default_rng(seed).standard_normal(data.n_features)), 10)
     rows = []
     for number in range(len(data.classes)):
         own = np.flatnonzero(data.codes == number)
         _, first = np.unique(places[own], return_index=True)
         rows.append(own[np.random.default_rng((seed, number)).permutation(first)[:_MOST_SAMPLES]])
     return rows
-
-
-def _places(data: FoldedData, seed: int) -> Float64Array:
-    """Return where samples of length one lie in a random direction, but for rounding."""
-    direction = np.random.default_rng(seed).standard_normal(data.X.shape[1])
-    places: Float64Array = np.zeros(len(data.X), dtype=np.float64)
-    for first in range(0, len(places), _ROWS):
-        rows = slice(first, first + _ROWS)
-        wanted = data.codes[rows] >= 0
-        places[rows][wanted] = unit_length(np.asarray(data.X[rows], dtype=np.float64)[wanted]) @ direction
-    return np.asarray(np.round(places, 10))
 
 
 def _few_shot_accuracies(
@@ -97,7 +84,7 @@ def _few_shot_accuracies(
 ) -> Float64Array:
     """Return the mean accuracy over numbers of shots, for each prediction_weight."""
     predicted = directions(model._expected(model.class_normalisation_.of_rows(candidates)))
-    samples = [normalised(model.feature_normalisation_, np.asarray(data.X[own])) for own in rows]
+    samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
     found = np.zeros((len(SHOTS), len(weights)))
     for i, shots in enumerate(SHOTS):
         sums = np.array([Z[:shots].sum(axis=0) for Z in samples]) / sample_length

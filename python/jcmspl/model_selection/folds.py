@@ -24,7 +24,7 @@ from jcmspl.models.monitor import Monitor
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import Scaling, is_without_negatives
+from jcmspl.support.scaling import Scaling, is_without_negatives, unit_length
 
 # Rows that are read at a time, and values of scores that are in memory at a time.
 _ROWS = 8192
@@ -59,12 +59,16 @@ class FoldedData:
         weights: Float64Array | None = None,
     ) -> None:
         self.X = X
-        self.classes = sorted_labels(present(labels, weights))
+        self._set_up(sorted_labels(present(labels, weights)), table, folds, n_splits)
         number = {label: i for i, label in enumerate(self.classes)}
-        self.codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
+        self._codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
         self._weights = weights
         if weights is not None:
-            self.codes[weights == 0] = -1  # of no class, and so not looked at
+            self._codes[weights == 0] = -1  # of no class, and so not looked at
+
+    def _set_up(self, classes: list[Label], table: ClassTable, folds: Sequence[IntArray], n_splits: int) -> None:
+        """Set what depends on the classes alone."""
+        self.classes = classes
         self.vectors = table.select(self.classes, "y").vectors
         self._sources = table.sources
         self.held_out = list(folds)
@@ -73,6 +77,25 @@ class FoldedData:
         self._scalings: dict[str, Scaling] = {}
         # the training data of each fold as it was asked for last, with the normalisation of its samples
         self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
+
+    @property
+    def codes(self) -> IntArray:
+        """The number of each sample's class, -1 for one that is not looked at."""
+        return self._codes
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    def samples(self, rows: Sequence[IntArray]) -> list[npt.NDArray[Any]]:
+        """Return the samples of each list of rows."""
+        return [np.asarray(self.X[own]) for own in rows]
+
+    def places(self, direction: Float64Array) -> Float64Array:
+        """Return where samples, of length one, lie in a direction; 0 for those that are not looked at."""
+        blocks = _blocks(len(self.X), _ROWS)
+        return np.concatenate([places_of(np.asarray(self.X[block]), self.codes[block], direction) for block in blocks])
 
     @property
     def n_folds(self) -> int:
@@ -89,26 +112,29 @@ class FoldedData:
         progress : bool
             Whether to show progress.
         """
-        n, m = self.X.shape
         steps = {name: parse_feature_normalisation(name) for name in normalisations}
         undecided = any(each.power is None for each in steps.values())
-        power = undecided and is_without_negatives(self.X, self._weights)
+        power = undecided and self._is_without_negatives()
         self._scalings = {name: each.scaling(power) for name, each in steps.items()}
-        for scaling in sorted(set(self._scalings.values())):
-            options = scaling._asdict()
-            self._parts[scaling] = [Statistics(m, len(self.classes), **options) for _ in self.held_out]
+        self._parts = self._collect(sorted(set(self._scalings.values())), progress)
+
+    def _is_without_negatives(self) -> bool:
+        return is_without_negatives(self.X, self._weights)
+
+    def _collect(self, scalings: list[Scaling], progress: bool) -> dict[Scaling, list[Statistics]]:
+        """Return the statistics of the classes that each fold holds out, of samples that are scaled in several ways."""
+        n, m = self.X.shape
+        parts = {
+            scaling: [Statistics(m, len(self.classes), **scaling._asdict()) for _ in self.held_out]
+            for scaling in scalings
+        }
         with Progress("reading", n, "samples", enabled=progress) as line:
-            for first in range(0, n, _ROWS):
-                block, codes = np.asarray(self.X[first : first + _ROWS]), self.codes[first : first + _ROWS]
-                weights = None if self._weights is None else self._weights[first : first + _ROWS]
-                counted = block if weights is None else np.where(codes[:, None] < 0, 0, block)
-                require_finite(counted, "X", first_row=first)
-                for number, classes in enumerate(self.held_out):
-                    own = np.isin(codes, classes)
-                    of_own = None if weights is None else weights[own]
-                    for parts in self._parts.values():
-                        parts[number].update(block[own], codes[own], sample_weight=of_own)
-                line.update(first + len(block))
+            for block in _blocks(n, _ROWS):
+                weights = None if self._weights is None else self._weights[block]
+                samples = np.asarray(self.X[block])
+                add_to_folds(parts, self.held_out, samples, self.codes[block], weights, block.start)
+                line.update(block.stop)
+        return parts
 
     def total(self, normalisation: str) -> LabelledStatistics:
         """Return the statistics of all samples, as a normalisation of them needs them."""
@@ -157,18 +183,69 @@ class FoldedData:
         weights = None if self._weights is None else self._weights[rows]
         return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]), weights)
 
+    def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
+        """Return the accuracies of the recognisers of each fold; folds are shared out among the threads of a pool."""
+        return list(pool.results((self.accuracies, fold, own) for fold, own in enumerate(recognisers)))
+
     def accuracies(self, fold: int, recognisers: Sequence[Recogniser]) -> Float64Array:
         """Return the mean accuracy over held-out classes of each of the recognisers, whose candidates these are."""
-        held_out = self.held_out[fold]
-        rows = np.flatnonzero(np.isin(self.codes, held_out))
-        targets = np.searchsorted(held_out, self.codes[rows])
-        weights = np.ones(len(rows)) if self._weights is None else self._weights[rows]
-        hits = np.zeros((len(held_out), len(recognisers)))
-        for block, chosen in _choices(self.X, rows, recognisers):
-            right = chosen == targets[block][:, None]
-            # a product with rows of weights: sums over the samples of each class
-            hits += np.where(targets[block] == np.arange(len(held_out))[:, None], weights[block], 0.0) @ right
-        return np.asarray((hits / np.bincount(targets, weights)[:, None]).mean(axis=0))
+        return mean_accuracies(hits_of(self.X, self.codes, self._weights, self.held_out[fold], recognisers))
+
+
+def add_to_folds(
+    parts: dict[Scaling, list[Statistics]],
+    held_out: Sequence[IntArray],
+    X: npt.NDArray[Any],
+    codes: IntArray,
+    weights: Float64Array | None,
+    first_row: int,
+) -> None:
+    """Add samples to the statistics of the folds that hold out their classes; a negative code is of no class."""
+    counted = X if weights is None else np.where(codes[:, None] < 0, 0, X)
+    require_finite(counted, "X", first_row=first_row)
+    for number, classes in enumerate(held_out):
+        own = np.isin(codes, classes)
+        of_own = None if weights is None else weights[own]
+        for of_folds in parts.values():
+            of_folds[number].update(X[own], codes[own], sample_weight=of_own)
+
+
+def places_of(X: npt.NDArray[Any], codes: IntArray, direction: Float64Array) -> Float64Array:
+    """Return where samples, of length one, lie in a direction; 0 for those of no class."""
+    wanted = codes >= 0
+    places: Float64Array = np.zeros(len(X))
+    places[wanted] = unit_length(np.asarray(X[wanted], dtype=np.float64)) @ direction
+    return places
+
+
+def hits_of(
+    X: npt.NDArray[Any],
+    codes: IntArray,
+    weights: Float64Array | None,
+    held_out: IntArray,
+    recognisers: Sequence[Recogniser],
+) -> Float64Array:
+    """Return what the samples weigh that each recogniser gets right, a row for each held-out class.
+
+    The last column is what all samples of the class weigh.
+    """
+    rows = np.flatnonzero(np.isin(codes, held_out))
+    targets = np.searchsorted(held_out, codes[rows])
+    weight = np.ones(len(rows)) if weights is None else weights[rows]
+    hits = np.zeros((len(held_out), len(recognisers) + 1))
+    hits[:, -1] = np.bincount(targets, weight, minlength=len(held_out))
+    if not len(rows) or not recognisers:
+        return hits
+    for block, chosen in _choices(X, rows, recognisers):
+        right = chosen == targets[block][:, None]
+        # a product with rows of weights: sums over the samples of each class
+        hits[:, :-1] += np.where(targets[block] == np.arange(len(held_out))[:, None], weight[block], 0.0) @ right
+    return hits
+
+
+def mean_accuracies(hits: Float64Array) -> Float64Array:
+    """Return the mean over classes of the share that each recogniser gets right."""
+    return np.asarray((hits[:, :-1] / hits[:, -1:]).mean(axis=0))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -269,7 +269,7 @@ class Search:
         candidates = max(len(classes) for classes in self._data.held_out)
         for _, group in itertools.groupby(keys, lambda key: (self._normalisation_of(key), self.variants_of(key))):
             alike = list(group)
-            size = 8 * self._data.X.shape[1] * candidates * len(self.variants_of(alike[0])) * self._data.n_folds
+            size = 8 * self._data.n_features * candidates * len(self.variants_of(alike[0])) * self._data.n_folds
             most = int(np.clip(_BATCH_BYTES // size, 1, _BATCH_SETTINGS))
             yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
@@ -298,7 +298,7 @@ class Search:
         n_settings = len(fitted) // n_folds
         of_folds = (fitted[fold : n_settings * n_folds : n_folds] for fold in range(n_folds))
         n_variants = len(self.variants_of(keys[0]))
-        columns = list(pool.results((self._accuracies, fold, n_variants, own) for fold, own in enumerate(of_folds)))
+        columns = self._accuracies(list(of_folds), n_variants, pool)
         return dict(zip(keys[:n_settings], np.stack(columns, axis=2), strict=True))
 
     def scores_with(self, choice: tuple[Key, int], variants: list[dict[str, Any]]) -> Float64Array:
@@ -309,8 +309,8 @@ class Search:
             self._prepare(key, pool)
             jobs = ((self._recognisers, key, ways, fold, None, pool.stop) for fold in range(self._data.n_folds))
             fitted = list(pool.results(jobs))
-            scored = ((self._accuracies, fold, len(ways), [own]) for fold, own in enumerate(fitted))
-            return np.stack([scores[0] for scores in pool.results(scored)], axis=1)
+            scored = self._accuracies([[own] for own in fitted], len(ways), pool)
+            return np.stack([scores[0] for scores in scored], axis=1)
 
     def fitted_folds(self, choice: tuple[Key, int]) -> Iterator[tuple[int, Any, Float64Array, float]]:
         """Give each fold, the model that a choice is there, the vectors of held-out classes, and the length of z."""
@@ -359,14 +359,18 @@ class Search:
         except DivergenceError:
             return None
 
-    def _accuracies(self, fold: int, n_variants: int, fitted: Sequence[list[Recogniser] | None]) -> Float64Array:
-        """Return the accuracies, (settings, variants), on a fold; NaN where the fit diverged."""
-        scores = np.full((len(fitted), n_variants), np.nan)
-        converged = [i for i, recognisers in enumerate(fitted) if recognisers is not None]
-        if converged:
-            every = [recogniser for recognisers in fitted for recogniser in recognisers or ()]
-            scores[converged] = self._data.accuracies(fold, every).reshape(len(converged), -1)
-        return scores
+    def _accuracies(
+        self, fitted: list[list[list[Recogniser] | None]], n_variants: int, pool: Pool
+    ) -> list[Float64Array]:
+        """Return the accuracies, (settings, variants), on each fold; NaN where the fit diverged."""
+        every = [[one for recognisers in of_fold for one in recognisers or ()] for of_fold in fitted]
+        columns = []
+        for of_fold, found in zip(fitted, self._data.accuracies_of_folds(every, pool), strict=True):
+            scores = np.full((len(of_fold), n_variants), np.nan)
+            converged = [i for i, recognisers in enumerate(of_fold) if recognisers is not None]
+            scores[converged] = found.reshape(len(converged), n_variants)
+            columns.append(scores)
+        return columns
 
 
 class Pool:

@@ -9,11 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.on_dask import is_dask
+from jcmspl.data.parts import Parts
 from jcmspl.models.adaptation import MOST_ROUNDS, Adaptation, moved_to_samples
 from jcmspl.models.adaptation_trials import AdaptationTrials
 from jcmspl.models.checking import unlabelled_chunks
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.directions import Directions, rows_at_a_time
+from jcmspl.models.directions_on_dask import DirectionsOnDask
 from jcmspl.models.parameters import POSITIVE, check_parameters
 from jcmspl.models.scorers import LinearScorer, Scorer, normalised
 from jcmspl.support.arguments import Float64Array, require_finite
@@ -52,7 +55,7 @@ class Adaptable(ZeroShotClassifier):
         X : array_like of shape (n_samples, n_features), or iterable of such arrays
             Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
             read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
-            a temporary file.
+            a temporary file; those of arrays and DataFrames of dask stay on its workers.
         class_vectors, candidates, seen_bias
             As for predict.
 
@@ -64,10 +67,11 @@ class Adaptable(ZeroShotClassifier):
         self._require_adaptable()
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.own_space)
         pull, temperature = self._adaptation_constants
-        with Directions(self.n_features_in_, rows_at_a_time(self.n_features_in_, table.n_classes)) as directions:
-            self._read_unlabelled(X, directions)
-            with Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(self.progress)) as line:
-                self.adapted_ = self._adapted_to(directions, table, bias, pull, temperature, line.update)
+        with (
+            self._directions_of(X, table.n_classes) as directions,
+            Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(self.progress)) as line,
+        ):
+            self.adapted_ = self._adapted_to(directions, table, bias, pull, temperature, line.update)
         for text in self.adapted_.warnings:
             warn_user(text, RuntimeWarning)
         return self
@@ -99,6 +103,23 @@ class Adaptable(ZeroShotClassifier):
                     f"{shown}: use set_params(space='visual', metric='cosine') (--set space=visual --set metric=cosine)"
                 )
 
+    def _directions_of(self, X: Any, n_candidates: int) -> Directions | DirectionsOnDask:
+        """Read samples, once, and keep their directions: here, or where dask has the samples."""
+        if is_dask(X):
+            parts, show = Parts.of(X), bool(self.progress)
+            self._checked(parts.header, least=0)
+            found = DirectionsOnDask(parts, self.feature_normalisation_, n_candidates, progress=show)
+            if not found.n_samples:
+                raise ValueError("there are no samples in X to adapt to, or all of them are zero")
+            return found
+        directions = Directions(self.n_features_in_, rows_at_a_time(self.n_features_in_, n_candidates))
+        try:
+            self._read_unlabelled(X, directions)
+        except BaseException:
+            directions.close()
+            raise
+        return directions
+
     def _read_unlabelled(self, X: Any, directions: Directions) -> None:
         """Read samples, once, and keep their directions."""
         rows, read = rows_at_a_time(self.n_features_in_, 1), 0
@@ -116,7 +137,7 @@ class Adaptable(ZeroShotClassifier):
 
     def _adapted_to(
         self,
-        directions: Directions,
+        directions: Directions | DirectionsOnDask,
         table: ClassTable,
         bias: Float64Array,
         pull: float,

@@ -16,7 +16,8 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, some
-from jcmspl.models.directions import Directions
+from jcmspl.models.directions import Blocks, Directions
+from jcmspl.models.directions_on_dask import DirectionsOnDask
 from jcmspl.models.probabilities import softmax
 from jcmspl.models.scorers import LinearScorer
 from jcmspl.report.text import aligned
@@ -50,7 +51,7 @@ class Moved(NamedTuple):
 
 
 def moved_to_samples(
-    directions: Directions,
+    directions: Directions | DirectionsOnDask,
     weights: Float64Array,
     offsets: Float64Array,
     *,
@@ -84,7 +85,7 @@ def moved_to_samples(
     # (1 + GUESS_WEIGHT) times the scores: prototypes and first guess are the same to begin with
     layer, shift = (1 + GUESS_WEIGHT) * weights, (1 + GUESS_WEIGHT) * (offsets + bias)
     while rounds < MOST_ROUNDS:
-        sums, backing = _shared_out(directions, layer, shift, temperature)
+        sums, backing = directions.summed(_shared_out, layer, shift, temperature)
         last, after = after, _unit(anchors + sums, otherwise=before)
         layer, shift = after + GUESS_WEIGHT * weights, GUESS_WEIGHT * offsets + (1 + GUESS_WEIGHT) * bias
         rounds += 1
@@ -96,12 +97,12 @@ def moved_to_samples(
 
 
 def _shared_out(
-    directions: Directions, layer: Float64Array, shift: Float64Array, temperature: float
+    blocks: Blocks, layer: Float64Array, shift: Float64Array, temperature: float
 ) -> tuple[Float64Array, Float64Array]:
     """Return the sum of the directions that each candidate has a share in, and the sum of the shares."""
     sums, backing = np.zeros(layer.shape), np.zeros(len(layer))
     single = layer.astype(np.float32).T
-    for block, lengths in directions.blocks():
+    for block, lengths in blocks:
         scores = (block @ single).astype(np.float64)
         if shift.any():
             scores += shift / lengths[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.parts import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.models.adaptable import Adaptable
 from jcmspl.models.adaptation import GUESS_WEIGHT
@@ -91,7 +92,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             The paper's Ax, a row for each sample.
         """
         check_is_fitted(self)
-        return affine_map(self.visual_projection_, self.feature_normalisation_).scores(self._checked(X))
+        codes, samples = affine_map(self.visual_projection_, self.feature_normalisation_), self._checked(X)
+        return cast(FloatArray, lazily(codes.scores, samples, samples_dtype(samples), len(codes.weights)))
 
     @reads
     def reconstruct_semantic(self, X: Any) -> FloatArray:

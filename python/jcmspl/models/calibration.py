@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,16 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.class_folds import ClassKFold, held_out_rows
-from jcmspl.data.collect import Collector, LabelledStatistics
+from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import weights_of
+from jcmspl.models.labelled_samples import Judged, SamplesInMemory, SamplesOnDask, judged
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 
 if TYPE_CHECKING:
     from jcmspl.models.classifier import ZeroShotClassifier
-
-# Samples that are recognised at a time.
-_BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,44 +127,39 @@ def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tup
         The model with its training classes as candidates, and with the others.
     chunks : iterable of (X, y)
     """
-    trained = set(seen.labels.tolist())
+    pieces = [judged(seen, unseen, X, as_label_list(y)) for X, y in chunks]
+    return curve_of(pieces, set(seen.labels.tolist()))
+
+
+def curve_of(pieces: Sequence[Judged], trained: set[Label]) -> SeenUnseenCurve:
+    """Return the curve of samples that were recognised piece by piece."""
     numbers: dict[Label, int] = {}
-    gaps, right, classes, is_seen = [], [], [], []
-    for X, y in chunks:
-        (best_seen, seen_score), (best_unseen, unseen_score) = seen.top_k(X, 1), unseen.top_k(X, 1)
-        gaps.append(seen_score[:, 0].astype(np.float64) - unseen_score[:, 0])
-        named = zip(
-            seen.labels[best_seen[:, 0]].tolist(),
-            unseen.labels[best_unseen[:, 0]].tolist(),
-            as_label_list(y),
-            strict=True,
-        )
-        for as_seen, as_unseen, label in named:
-            is_seen.append(label in trained)
-            right.append((as_seen if is_seen[-1] else as_unseen) == label)
-            classes.append(numbers.setdefault(label, len(numbers)))
-    return SeenUnseenCurve.of(np.concatenate(gaps) if gaps else [], right, classes, is_seen)
+    classes, is_seen = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=bool)]
+    for piece in pieces:
+        own = np.array([numbers.setdefault(label, len(numbers)) for label in piece.labels], dtype=np.int64)
+        classes.append(own[piece.numbers])
+        is_seen.append(np.array([label in trained for label in piece.labels], dtype=bool)[piece.numbers])
+    gaps, right = (np.concatenate([np.empty(0), *each]) for each in zip(*[piece[:2] for piece in pieces], strict=True))
+    return SeenUnseenCurve.of(gaps, right, np.concatenate(classes), np.concatenate(is_seen))
 
 
 def calibrated_biases(
     model: ZeroShotClassifier,
-    X: npt.NDArray[Any],
-    labels: list[Label],
+    samples: SamplesInMemory | SamplesOnDask,
     *,
     n_splits: int | None,
     held_out: float,
     random_state: Any,
-    on_fold: Callable[[Any, npt.NDArray[Any], list[Label], IntArray], None] | None = None,
+    on_fold: Callable[[Any, Any, IntArray], None] | None = None,
 ) -> dict[str, float]:
     """Return the best bias in each space of a fitted model, found on classes that it was trained on.
 
-    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; on_fold is called with the model of each fold, X,
-    labels, and the rows of the classes that it was not trained on.
+    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; on_fold is called with the model of each fold, the
+    samples, and the rows of the classes that it was not trained on.
     """
     if not 0 < held_out < 1:
         raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
-    if len(labels) != len(X):
-        raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
+    labels = samples.labels
     trained = set(model.classes_.tolist())
     strangers = [label for label in dict.fromkeys(labels) if label not in trained]
     if strangers:
@@ -178,7 +171,7 @@ def calibrated_biases(
     testing = held_out_rows(labels, held_out, rng)
     if not testing.any():
         raise ValueError("every class in y has one sample only: calibrate needs others to test on")
-    curves = _curves_of_folds(model, X, labels, folds, testing, on_fold)
+    curves = _curves_of_folds(model, samples, folds, testing, on_fold)
     return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
 
 
@@ -197,59 +190,37 @@ def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int) -
 
 def _curves_of_folds(
     model: ZeroShotClassifier,
-    X: npt.NDArray[Any],
-    labels: list[Label],
+    samples: SamplesInMemory | SamplesOnDask,
     folds: list[list[Label]],
     testing: npt.NDArray[np.bool_],
-    on_fold: Callable[[Any, npt.NDArray[Any], list[Label], IntArray], None] | None,
+    on_fold: Callable[[Any, Any, IntArray], None] | None,
 ) -> list[dict[str, SeenUnseenCurve]]:
     """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
-    fold = np.array([fold_of[label] for label in labels])
-    training = [np.flatnonzero((fold == number) & ~testing) for number in range(len(folds))]
-    weights = model._weights_of(labels, None)
-    parts = [_statistics_of(model, X, labels, rows, weights) for rows in training]
+    fold = np.array([fold_of[label] for label in samples.labels])
+    collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
+    parts = samples.statistics(collector, np.where(testing, -1, fold), len(folds))
     table = model.class_table_.select(fold_of)
     curves = []
     for number in range(len(folds)):
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
         rows = None
-        if model.NEEDS == "samples":
+        if model.NEEDS == "samples" and isinstance(samples, SamplesInMemory):
             others = np.flatnonzero((fold != number) & ~testing)
-            rows = LabelledRows.of(X, labels, total.labels, others, weights)
+            weights = weights_of(samples.labels, None, samples.class_weight)
+            rows = LabelledRows.of(samples.X, samples.labels, total.labels, others, weights)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             twin._learn(total, table, {}, rows)
-        twin.n_features_in_ = X.shape[1]
+        twin.n_features_in_ = total.statistics.n_features
         if on_fold is not None:
-            on_fold(twin, X, labels, np.flatnonzero(fold == number))
-        tested = np.flatnonzero((fold == number) | testing)
-        curves.append({space: _curve(twin, space, X, labels, tested) for space in model.SPACES})
+            on_fold(twin, samples, np.flatnonzero(fold == number))
+        kinds = [
+            (twin.recogniser(candidates="seen", space=space), twin.recogniser(candidates="unseen", space=space))
+            for space in model.SPACES
+        ]
+        found = samples.judged(kinds, np.flatnonzero((fold == number) | testing))
+        trained = set(twin.classes_.tolist())
+        curves.append({space: curve_of(own, trained) for space, own in zip(model.SPACES, found, strict=True)})
     return curves
-
-
-def _statistics_of(
-    model: ZeroShotClassifier,
-    X: npt.NDArray[Any],
-    labels: list[Label],
-    rows: IntArray,
-    weights: Float64Array | None,
-) -> LabelledStatistics:
-    collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
-    by_class = None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
-    collector.add_chunks(_chunks(X, labels, rows), lambda block: block, lambda own, _: weights_of(own, None, by_class))
-    return collector.result()
-
-
-def _curve(
-    model: ZeroShotClassifier, space: str, X: npt.NDArray[Any], labels: list[Label], rows: IntArray
-) -> SeenUnseenCurve:
-    seen, unseen = (model.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
-    return generalized_curve(seen, unseen, _chunks(X, labels, rows))
-
-
-def _chunks(X: npt.NDArray[Any], labels: list[Label], rows: IntArray) -> Iterator[tuple[npt.NDArray[Any], list[Label]]]:
-    for first in range(0, len(rows), _BLOCK):
-        block = rows[first : first + _BLOCK]
-        yield X[block], [labels[row] for row in block]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from jcmspl.data.collect import gives_chunks
 from jcmspl.data.labels import Label, as_label_list
+from jcmspl.data.on_dask import is_dask
 from jcmspl.support.arguments import as_real_array
 from jcmspl.support.lazy_rows import LazyRows
 
@@ -62,6 +63,10 @@ def _checked_rows(estimator: Any, X: LazyRows, *, reset: bool, least: int) -> np
 def rereadable_samples(estimator: Any, X: Any, y: Any, advice: str = "") -> tuple[npt.NDArray[Any], list[Label]]:
     """Return samples that can be read more than once, and their labels."""
     name = type(estimator).__name__
+    if is_dask(X):
+        raise TypeError(
+            f"{name} reads the samples themselves, which dask would have to send again and again: pass X.compute()"
+        )
     if y is None and gives_chunks(X):
         raise TypeError(
             f"{name} reads samples more than once, so X must be an array or a memory map and not an iterable of "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +15,21 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import LabelArray, as_label_list, label_array, some
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.on_dask import is_dask
+from jcmspl.data.parts import Part, lazily, samples_dtype
 from jcmspl.models.adaptation_trials import AdaptationTrials
-from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, generalized_curve
+from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, curve_of, generalized_curve
 from jcmspl.models.candidates import candidate_table, unseen_in
 from jcmspl.models.cautions import warn_of_zero_vectors
+from jcmspl.models.checking import rereadable_samples
+from jcmspl.models.labelled_samples import SamplesInMemory, SamplesOnDask
 from jcmspl.models.learner import Learner
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
 from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softmax
 from jcmspl.models.prototypes import Evidence
-from jcmspl.models.recogniser import Recogniser
+from jcmspl.models.recogniser import LinearRecogniser, Recogniser
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
@@ -143,6 +150,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
+            Of an array or a DataFrame of dask the result is an array of dask, whose partitions are named when and where
+            it is computed. The same holds for the methods below.
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like, optional
             Classes to choose from, whether the model knows them or not; for this call their vectors count. The labels
             of an array are its row numbers.
@@ -159,7 +168,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         labels : ndarray of shape (n_samples,)
         """
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
-        return recogniser.predict(samples)
+        return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
 
     @reads
     def predict_topk(
@@ -193,8 +202,11 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
         k = min(5, n_candidates) if k is None else k
-        indices, scores = recogniser.top_k(samples, k)
-        labels = recogniser.labels[indices]
+        if is_dask(samples):
+            labels, scores = _lazy_topk(recogniser, samples, k)
+        else:
+            indices, scores = recogniser.top_k(samples, k)
+            labels = recogniser.labels[indices]
         return (labels, scores) if return_scores else labels
 
     @reads
@@ -229,10 +241,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if seen_bias is None:
             seen_bias = self.seen_bias_  # named, for scores choose nothing that would have to be warned of
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
-        scores = recogniser.scores(samples)
+        scores = lazily(recogniser.scores, samples, _scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
-            return np.asarray(scores[:, 1] - scores[:, 0])
-        return scores
+            return cast(FloatArray, scores[:, 1] - scores[:, 0])
+        return cast(FloatArray, scores)
 
     @reads
     def predict_proba(
@@ -263,7 +275,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
             knows, which are more than classes_ if it knows unseen ones.
         """
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
-        return softmax(recogniser.scores(samples), self._temperature(temperature))
+        shares = partial(_shares, recogniser, self._temperature(temperature))
+        return cast(FloatArray, lazily(shares, samples, _scores_dtype(recogniser, samples), len(recogniser.labels)))
 
     @reads
     def score(
@@ -300,18 +313,14 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """
         check_is_fitted(self)
         one_of(average, "average", ("class", "sample"))
+        if is_dask(X):
+            return self._score_on_dask(X, y, sample_weight, class_vectors, candidates, seen_bias, average)
         labels, samples = as_label_list(y), self._checked(X)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
         weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
         present = dict.fromkeys(labels)
-        if class_vectors is None and candidates is None and not present.keys() & set(self.classes_.tolist()):
-            candidates = unseen_in(present, self.class_table_, self.classes_.tolist())
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
-        possible = set(recogniser.labels.tolist())
-        strangers = [label for label in present if label not in possible]
-        if strangers and self._table is not None:
-            raise ValueError(f"y holds {some(strangers)}, which is not among the candidates and could never be right")
+        recogniser = self._judge_of(present, class_vectors, candidates, seen_bias)
         predicted = recogniser.predict(samples).tolist()
         right = weights * np.array([a == b for a, b in zip(predicted, labels, strict=True)], dtype=np.float64)
         if average == "sample":
@@ -321,6 +330,39 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         totals = np.bincount(codes, weights)
         counted = totals > 0
         return float(np.mean(np.bincount(codes, right)[counted] / totals[counted]))
+
+    def _judge_of(
+        self, present: Iterable[Label], class_vectors: Any, candidates: Any, seen_bias: float | None
+    ) -> Recogniser:
+        """Return what names samples whose labels are these, to see whether it is right."""
+        there = dict.fromkeys(present)
+        if class_vectors is None and candidates is None and not there.keys() & set(self.classes_.tolist()):
+            candidates = unseen_in(there, self.class_table_, self.classes_.tolist())
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        possible = set(recogniser.labels.tolist())
+        strangers = [label for label in there if label not in possible]
+        if strangers and self._table is not None:
+            raise ValueError(f"y holds {some(strangers)}, which is not among the candidates and could never be right")
+        return recogniser
+
+    def _score_on_dask(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        class_vectors: Any,
+        candidates: Any,
+        seen_bias: float | None,
+        average: str,
+    ) -> float:
+        """Return the score of samples that dask has: only sums of weights travel."""
+        parts = self._parts_of(X, y, sample_weight)
+        weights = parts.label_counts()
+        recogniser = self._judge_of(weights, class_vectors, candidates, seen_bias)
+        right = parts.reduced(_right, recogniser, what="recognising", progress=bool(self.progress))
+        if average == "sample":
+            return float(sum(right.values()) / sum(weights.values()))
+        return float(np.mean([right[label] / weight for label, weight in weights.items()]))
 
     @changes
     def calibrate(
@@ -363,16 +405,29 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         if self._table is None:
             raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        samples, labels = self._checked(X), as_label_list(y)
+        samples = self._labelled_samples(X, y)
         trials = self._adaptation_trials() if adaptation else None
         found = calibrated_biases(
-            self, samples, labels, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
+            self, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
         )
         if trials is not None:
             self.adaptation_constants_ = trials.chosen()
         self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
         self._competition = OneWarning()
         return self
+
+    def _labelled_samples(self, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
+        """Return samples that are read more than once, with the weights of their classes."""
+        if is_dask(X):
+            if self.NEEDS == "samples":
+                rereadable_samples(self, X, y)  # which refuses them
+            return SamplesOnDask(self._parts_of(X, y).weighed(self.class_weight))
+        samples, labels = self._checked(X), as_label_list(y)
+        if len(labels) != len(samples):
+            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
+        weights = self._weights_of(labels, None)
+        by_class = None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
+        return SamplesInMemory(samples, labels, by_class)
 
     @reads
     def generalized_curve(
@@ -391,6 +446,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """
         seen = self.recogniser(candidates="seen", space=space)
         unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
+        if is_dask(X):
+            samples = SamplesOnDask(self._parts_of(X, y))
+            (pieces,) = samples.judged([(seen, unseen)], np.arange(len(samples.labels)))
+            return curve_of(pieces, set(seen.labels.tolist()))
         return generalized_curve(seen, unseen, [(self._checked(X), y)])
 
     @reads
@@ -506,3 +565,38 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)
         return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+
+
+def _shares(recogniser: Recogniser, temperature: float, X: npt.NDArray[Any]) -> FloatArray:
+    return softmax(recogniser.scores(X), temperature)
+
+
+def _scores_dtype(recogniser: Recogniser, X: npt.NDArray[Any]) -> npt.DTypeLike:
+    return samples_dtype(X) if isinstance(recogniser, LinearRecogniser) else np.float64
+
+
+def _lazy_topk(recogniser: Recogniser, X: Any, k: int) -> tuple[Any, Any]:
+    """Return labels and scores as arrays of dask, which share the work."""
+    both = lazily(partial(_indices_and_scores, recogniser, k), X, np.float64, 2 * k)
+    labels, dtype = recogniser.labels, _scores_dtype(recogniser, X)
+    named = both[:, :k].map_blocks(partial(_labels_at, labels), dtype=labels.dtype, meta=labels[:0].reshape(0, 1))
+    return named, both[:, k:].astype(dtype)
+
+
+def _indices_and_scores(recogniser: Recogniser, k: int, X: npt.NDArray[Any]) -> Float64Array:
+    return np.concatenate(recogniser.top_k(X, k), axis=1, dtype=np.float64)
+
+
+def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
+    return np.asarray(labels[indices.astype(np.int64)])
+
+
+def _right(part: Part, recogniser: Recogniser) -> Counter[Label]:
+    """Return what the samples of each label weigh that are recognised."""
+    right: Counter[Label] = Counter()
+    for block in part.blocks():
+        weights = np.ones(len(block.X)) if block.weights is None else block.weights
+        named = recogniser.predict(block.X).tolist()
+        for label, other, weight in zip(block.labels, named, weights.tolist(), strict=True):
+            right[label] += weight * (label == other)
+    return right

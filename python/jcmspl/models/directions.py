@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,10 @@ from jcmspl.support.arguments import Float64Array, FloatArray
 IN_MEMORY = 2**28
 # Operations on a block: so many that Ctrl-C waits for a fraction of a second.
 _OPERATIONS = 2**32
+
+
+#: Directions, and the lengths of their samples.
+Blocks = Iterable[tuple[npt.NDArray[np.float32], Float64Array]]
 
 
 class Directions:
@@ -44,6 +48,10 @@ class Directions:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file, if there is one."""
         if self._file is not None:
             self._file.close()  # which removes it
 
@@ -64,6 +72,10 @@ class Directions:
         for directions in self._stored():
             yield directions, lengths[first : first + len(directions)]
             first += len(directions)
+
+    def summed(self, function: Callable[..., tuple[Float64Array, ...]], *arguments: Any) -> tuple[Float64Array, ...]:
+        """Return the sums that a function makes of blocks of directions and lengths."""
+        return function(self.blocks(), *arguments)
 
     def _store(self, directions: npt.NDArray[np.float32]) -> None:
         rows = len(self._last)

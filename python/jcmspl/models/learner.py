@@ -17,6 +17,8 @@ from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.on_dask import is_dask
+from jcmspl.data.parts import Parts, as_dask_array, collected_from
 from jcmspl.data.sources import Sources, check_source_shares, column_scale
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import BALANCED, check_class_weight, require_known_classes, weights_of
@@ -414,6 +416,11 @@ class Learner(Fitted, BaseEstimator):
         return weights
 
     def _checked(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
+        """Return samples that were looked at; those of dask, as far as dask knows them, as an array of dask."""
+        if is_dask(X):
+            checked_samples(self, Parts.of(X).header, reset=reset, least=0)
+            array: npt.NDArray[Any] = as_dask_array(X)
+            return array
         return checked_samples(self, X, reset=reset, least=least)
 
     def _require_labels(self, y: Any) -> None:
@@ -422,6 +429,13 @@ class Learner(Fitted, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None "
                 "(only an iterator of (X, y) chunks comes without)"
             )
+
+    def _parts_of(self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = False) -> Parts:
+        """Return samples that dask has, and their labels, of which the former were looked at as far as dask knows."""
+        self._require_labels(y)
+        parts = Parts.of(X, y, sample_weight)
+        self._checked(parts.header, reset=reset, least=0)
+        return parts
 
     def _normalisations(self, sources: Sources | None) -> tuple[str, str, float, str, float, Float64Array | None]:
         """Return what is to be done to samples, and to class vectors of these sources."""
@@ -437,6 +451,9 @@ class Learner(Fitted, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
         """Return the statistics of the samples: the one pass over them."""
+        if is_dask(X):
+            parts = self._parts_of(X, y, sample_weight, reset=reset).weighed(self.class_weight)
+            return collected_from(parts, collector, progress=bool(self.progress))
         chunked = gives_chunks(X)
         if y is None and chunked:
             self._require_weights_known("chunks of samples")

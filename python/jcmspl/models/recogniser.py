@@ -14,6 +14,8 @@ from scipy.spatial.distance import cdist
 
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
+from jcmspl.data.on_dask import computed, is_dask
+from jcmspl.data.parts import Part, Parts
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
 from jcmspl.support.scaling import Scaling, signed_root
@@ -35,6 +37,14 @@ class Recogniser:
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
         raise NotImplementedError
+
+    def best(self, X: Any, k: int = 1, *, progress: bool = False) -> tuple[IntArray, FloatArray]:
+        """Return the same of samples that may be those of dask: these are recognised where they are."""
+        if not is_dask(X):
+            return self.top_k(X, k)
+        found = computed(Parts.of(X).tasks(_top_k, self, k), what="naming", progress=progress)
+        indices, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+        return indices, scores
 
     def predict(self, X: Any) -> LabelArray:
         """Return the label of the best candidate of each sample."""
@@ -187,3 +197,11 @@ class BlockRecogniser(Recogniser):
 def _blocks(n_samples: int) -> Iterator[slice]:
     for first in range(0, max(n_samples, 1), _BLOCK):
         yield slice(first, first + _BLOCK)
+
+
+def _top_k(part: Part, recogniser: Recogniser, k: int) -> tuple[IntArray, FloatArray]:
+    """Recognise the samples of a partition, on the worker that has it."""
+    found = [recogniser.top_k(block.X, k) for block in part.blocks()]
+    nothing = np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32)
+    indices, scores = (np.concatenate(arrays) for arrays in zip(*(found or [nothing]), strict=True))
+    return indices, scores

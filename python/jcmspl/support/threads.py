@@ -1,4 +1,4 @@
-"""How many threads the core may use where it does not leave that to BLAS: as many as BLAS would."""
+"""How many threads the core may use where it does not leave that to BLAS, as many as BLAS would; and BLAS itself."""
 
 from __future__ import annotations
 

@@ -1,0 +1,92 @@
+"""Data sets on dask: workers read the rows of a file themselves, where it can be mapped; else they are sent."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import mmap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.on_dask import Literal
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.row_source import RowSource, floats
+from jcmspl.support.lazy_rows import LazyRows
+
+# Bytes and rows of a partition.
+_MOST_BYTES, _LEAST_ROWS = 2**26, 1024
+
+
+class MappedFile:
+    """How to map a file again, elsewhere."""
+
+    def __init__(self, array: np.memmap[Any, Any]) -> None:
+        self.path = Path(str(array.filename))  # absolute, for workers run in folders of their own
+        self.start, self.shape, self.dtype = array.offset, array.shape, array.dtype
+        self.order = "C" if array.flags.c_contiguous else "F"
+        self.size = self.path.stat().st_size
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[Any]:
+        """Return some rows of the file as a memory map."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise FileNotFoundError(
+                f"a worker of the cluster cannot read {self.path} ({error.strerror}): put it where all of them find it"
+            ) from None
+        if size != self.size:
+            raise ValueError(f"{self.path} has {self.size:,} bytes here, but {size:,} where a worker reads it")
+        order: Any = self.order
+        whole: npt.NDArray[Any] = np.memmap(self.path, self.dtype, "r", self.start, self.shape, order)
+        return whole[rows]
+
+
+def rows_on_dask(X: RowSource, n_workers: int = 1) -> Any:
+    """Return features as a dask array of ranges of rows; no range goes over the end of a file.
+
+    Workers read them, where X stands for files; rows in memory are sent.
+    """
+    import dask.array as da
+    from dask import delayed
+
+    n, m = X.shape
+    dtype = floats(np.asarray(X[:1])).dtype
+    most = min(_MOST_BYTES // (m * dtype.itemsize), max(_LEAST_ROWS, math.ceil(n / (4 * n_workers)))) or 1
+    source = _files_of(X)
+    file = None if source is None else delayed(Literal(source), pure=False, traverse=False)
+    blocks = []
+    for first, end in _ranges(X, most):
+        given = (file, first, end) if file is not None else (Literal(floats(np.asarray(X[first:end]))), 0, end - first)
+        piece = delayed(_read, pure=False, traverse=False)(*given)
+        blocks.append(da.from_delayed(piece, (end - first, m), dtype=dtype, meta=np.empty((0, 0), dtype=dtype)))
+    return da.concatenate(blocks)
+
+
+def dataset_on_dask(dataset: Dataset, n_workers: int) -> Dataset:
+    """Return a data set whose features are a dask array."""
+    return replace(dataset, X=rows_on_dask(dataset.X, n_workers))
+
+
+def _files_of(X: RowSource) -> Any:
+    """Return what a worker can read rows from: rows [first:end]; None if they are in the memory of this process."""
+    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap):
+        return MappedFile(X)
+    return X if isinstance(X, LazyRows) else None
+
+
+def _ranges(X: RowSource, most: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into ranges of about the same size, within the files that hold them."""
+    bounds = X.bounds() if hasattr(X, "bounds") else [(0, X.shape[0])]
+    for start, stop in bounds:
+        n_parts = math.ceil((stop - start) / most)
+        edges = np.linspace(start, stop, n_parts + 1).astype(int).tolist() if n_parts else []
+        yield from itertools.pairwise(edges)
+
+
+def _read(source: Literal, first: int, end: int) -> npt.NDArray[Any]:
+    return floats(source.value[first:end])

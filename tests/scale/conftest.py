@@ -1,0 +1,24 @@
+"""One cluster for all tests of this folder: two workers, each a process of its own, of this machine alone."""
+
+import logging
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def client():
+    distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # workers are killed on purpose
+    cluster = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        silence_logs=logging.CRITICAL,
+        memory_limit=None,
+    )
+    with cluster, distributed.Client(cluster, timeout=120) as client:
+        client.wait_for_workers(2, timeout=120)
+        yield client

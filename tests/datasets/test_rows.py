@@ -15,9 +15,10 @@ import pytest
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from jcmspl import JCMSPL, ClassTable, Statistics
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable, RidgeVS, Statistics
 from jcmspl.datasets import DatasetError, load_arrays, load_dataset, open_rows, read_labels
 from jcmspl.datasets.arrays import load_features
 from jcmspl.models.registry import get
@@ -29,6 +30,13 @@ NAMES = ["zebra", "horse", "otter", "tiger"]
 Y = [NAMES[i % 4] for i in range(23)]
 VECTORS = ClassTable(NAMES, [[1, 0.5, 0], [0, 0.5, 1], [0.2, 0, 1], [1, 0, 0.3]])
 OLD_ZARR = zarr.__version__.startswith("2.")
+
+
+def told_of_words(folder):
+    pq.write_table(pa.table({"words": [["a", "b"]]}), folder / "t.parquet")
+    with pytest.raises(DatasetError) as caught:
+        open_rows(folder)
+    return str(caught.value)
 
 
 def skip_without(kind):
@@ -282,6 +290,30 @@ class TestHostile:
         with pytest.raises(DatasetError, match=r"t\.parquet: row 2 has no value in the column 'a'"):
             open_rows(tmp_path)[:]
 
+    @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float32()), pa.list_(pa.float32(), 5)])
+    def test_a_column_of_vectors(self, tmp_path, kind):
+        for number, rows in enumerate((slice(0, 9), slice(9, 23))):
+            table = {"url": ["http://x"] * len(X[rows]), "label": Y[rows], "embedding": pa.array(list(X[rows]), kind)}
+            pq.write_table(pa.table(table), tmp_path / f"t{number}.parquet", row_group_size=4)
+        source = open_rows(tmp_path)
+        assert source.shape == X.shape
+        assert source.dtype == np.float32
+        assert_array_equal(source[5:15], X[5:15])
+        assert source.labels().tolist() == Y
+
+    def test_a_column_of_vectors_of_other_lengths(self, tmp_path):
+        def told(*rows, **others):
+            pq.write_table(pa.table({"v": pa.array(rows, pa.list_(pa.float64())), **others}), tmp_path / "t.parquet")
+            with pytest.raises(DatasetError) as caught:
+                open_rows(tmp_path)[:]
+            return str(caught.value)
+
+        assert "t.parquet: row 2 has 1 numbers in the column 'v', but the first row has 2" in told([1, 2], [3, 4], [5])
+        assert "row 1 has no value in the column 'v'" in told([1, 2], None)
+        assert "row 1 has a number missing in the column 'v'" in told([1, 2], [1, None])
+        assert "the columns v, w all hold vectors: keep one" in told([1, 2], w=[[1.0]]).replace("'", "")
+        assert "does not hold vectors of numbers" in told_of_words(tmp_path)
+
     def test_tables_that_do_not_belong_together(self, tmp_path):
         pq.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "t0.parquet")
         pq.write_table(pa.table({"b": [1.0], "a": [2.0]}), tmp_path / "t1.parquet")
@@ -504,6 +536,11 @@ class TestUse:
         assert one.score(X, Y) == two.score(rows, Y)
         with pytest.raises(ValueError, match="features"):
             JCMSPL().fit(X[:, :4], Y, class_vectors=VECTORS).predict(rows)
+
+    def test_search(self, rows):
+        make = ClassSearchCV(RidgeVS(), cv=2, progress=False)
+        one, two = (clone(make).fit(data, Y, class_vectors=VECTORS) for data in (X, rows))
+        assert_allclose(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
 
     def test_partial_fit_and_adapt(self, rows):
         one, two = (JCMSPL(progress=False).partial_fit(data, Y, class_vectors=VECTORS) for data in (X, rows))

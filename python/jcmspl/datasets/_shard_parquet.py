@@ -1,4 +1,4 @@
-"""Shards in parquet files: a column for each feature, and perhaps one of labels."""
+"""Shards in parquet files: a column for each feature, or one of vectors, and perhaps one of labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets._shard import require_features, require_unchanged
-from jcmspl.datasets._tables import PARQUET, number_columns, open_parquet, rows_of_parquet
+from jcmspl.datasets._tables import PARQUET, number_columns, open_parquet, rows_of_parquet, vector_column
 from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.io.places import Place, size_of
 from jcmspl.support.arguments import IntArray
@@ -23,10 +23,11 @@ _BATCH = 4096  # rows that are decoded at a time
 
 @dataclass(frozen=True)
 class ParquetShard:
-    """The columns of numbers of a parquet file."""
+    """The columns of numbers of a parquet file, or its column of vectors, beside which no other is looked at."""
 
     path: Place
     columns: tuple[str, ...]
+    vector_length: int | None  #: of a column of vectors
     label_column: str | None
     dtype: np.dtype[Any]
     group_ends: tuple[int, ...]  #: the number of rows up to the end of each row group
@@ -38,22 +39,28 @@ class ParquetShard:
         with open_parquet(path) as file:
             there = file.schema_arrow.names
             label = next((name for name in label_columns if name in there), None)
-            columns, types = number_columns(path, file, label)
+            vectors = vector_column(path, file, label)
+            if vectors is None:
+                columns, types = number_columns(path, file, label)
+            else:
+                columns, types = [vectors[0]], [vectors[2]]
             floats = all(type_.kind == "f" for type_ in types)
             dtype = np.result_type(*types) if floats and types else np.dtype(np.float64)
             n_rows = rows_of_parquet(path, file.metadata)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-        require_features(path, (n_rows, len(columns)), dtype)
-        return cls(path, tuple(columns), label, dtype, tuple(accumulate(sizes)), _bytes_of(path))
+        length = None if vectors is None else vectors[1]
+        require_features(path, (n_rows, len(columns) if length is None else length), dtype)
+        return cls(path, tuple(columns), length, label, dtype, tuple(accumulate(sizes)), _bytes_of(path))
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return self.group_ends[-1] if self.group_ends else 0, len(self.columns)
+        width = len(self.columns) if self.vector_length is None else self.vector_length
+        return self.group_ends[-1] if self.group_ends else 0, width
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], Any]:
         """Return rows, in ascending order."""
-        result = np.empty((len(rows), len(self.columns)), self.dtype)
+        result = np.empty((len(rows), self.shape[1]), self.dtype)
         cursor = kept or _Cursor(self)
         done = 0
         while done < len(rows):
@@ -96,7 +103,7 @@ class _Cursor:
     def _restart(self, group: int) -> None:
         ends = self._shard.group_ends
         self._start = self._stop = ends[group - 1] if group else 0
-        self._block = np.empty((0, len(self._shard.columns)), self._shard.dtype)
+        self._block = np.empty((0, self._shard.shape[1]), self._shard.dtype)
         with decoding(self._shard.path, PARQUET):
             groups = list(range(group, len(ends)))
             self._batches = self._file.iter_batches(_BATCH, row_groups=groups, columns=list(self._shard.columns))
@@ -107,11 +114,28 @@ class _Cursor:
             batch = next(self._batches, None)
             if batch is None:
                 raise DatasetError(f"{shard.path} is damaged: of {shard.shape[0]:,} rows {self._stop:,} are there")
-            block = np.empty((batch.num_rows, len(shard.columns)), shard.dtype)
+            block = np.empty((batch.num_rows, shard.shape[1]), shard.dtype)
             for i, name in enumerate(shard.columns):
                 column = batch.column(name)
                 if column.null_count:
                     row = self._stop + column.is_null().to_pylist().index(True)
                     raise DatasetError(f"{shard.path}: row {row} has no value in the column {quoted(name)}")
-                block[:, i] = column.to_numpy(zero_copy_only=False)
+                if shard.vector_length is None:
+                    block[:, i] = column.to_numpy(zero_copy_only=False)
+                else:
+                    block[:] = self._vectors(column, name, shard.vector_length)
         self._start, self._stop, self._block = self._stop, self._stop + len(block), block
+
+    def _vectors(self, column: Any, name: str, length: int) -> npt.NDArray[Any]:
+        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+        if (lengths != length).any():
+            row = int(np.argmax(lengths != length))
+            raise DatasetError(
+                f"{self._shard.path}: row {self._stop + row} has {lengths[row]} numbers in the column {quoted(name)}, "
+                f"but the first row has {length}"
+            )
+        values = column.flatten()
+        if values.null_count:
+            row = self._stop + values.is_null().to_pylist().index(True) // length
+            raise DatasetError(f"{self._shard.path}: row {row} has a number missing in the column {quoted(name)}")
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, length)

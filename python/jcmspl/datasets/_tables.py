@@ -152,6 +152,34 @@ def number_columns(path: Place, file: Any, label: str | None) -> tuple[list[str]
     return kept, types
 
 
+def vector_column(path: Place, file: Any, label: str | None) -> tuple[str, int, np.dtype[Any]] | None:
+    """Return the column that has a vector in each row, their length and their type; None if there is no such column."""
+    from pyarrow import types
+
+    with decoding(path, PARQUET):
+        fields = [field for field in file.schema_arrow if field.name != label]
+        found = [field for field in fields if types.is_list(field.type) or _is_other_list(types, field.type)]
+        if not found:
+            return None
+        if len(found) > 1:
+            raise DatasetError(
+                f"{path}: the columns {some([field.name for field in found])} all hold vectors: keep one"
+            )
+        (field,) = found
+        dtype = _numpy_type(field.type.value_type)
+        if dtype.kind not in "fiub":
+            raise DatasetError(f"{path}: the column {quoted(field.name)} does not hold vectors of numbers")
+        if types.is_fixed_size_list(field.type):
+            return field.name, int(field.type.list_size), dtype
+        first = next(file.iter_batches(batch_size=1, columns=[field.name]), None)
+        length = 0 if first is None or not first.num_rows else first.column(0).value_lengths()[0].as_py()
+        return field.name, int(length or 0), dtype
+
+
+def _is_other_list(types: Any, arrow_type: Any) -> bool:
+    return bool(types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type))
+
+
 def import_parquet(path: Place) -> Any:
     """Return pyarrow's module, or say how to get it."""
     try:
@@ -171,7 +199,9 @@ def import_parquet(path: Place) -> Any:
 def rows_of_parquet(path: Place, metadata: Any) -> int:
     """Return the number of rows, on which all that is said of it must agree."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    agree = all(group.column(i).num_values == group.num_rows for group in groups for i in range(group.num_columns))
+    # columns of one value a row: others have several, and are counted when they are read
+    plain = [i for i in range(metadata.num_columns) if not metadata.schema.column(i).max_repetition_level]
+    agree = all(group.column(i).num_values == group.num_rows for group in groups for i in plain)
     n_rows = int(metadata.num_rows)
     if not agree or sum(group.num_rows for group in groups) != n_rows:
         raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but its columns have other lengths")

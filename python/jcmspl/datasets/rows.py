@@ -46,7 +46,8 @@ def open_rows(
         files, or one that has them in ``img_emb``, as clip-retrieval writes it. Numbers in names are put in their
         order, and must have no gaps. The files of a list are taken as they are. Addresses (``s3://...``) need fsspec.
     label_columns : str or sequence of str, default ("label", "labels", "class", "y")
-        Parquet: the first of these columns that is there holds labels (:func:`read_labels`), all others are features.
+        Parquet: the first of these columns that is there holds labels (:func:`read_labels`). All others are features;
+        or that one is which holds a vector in each row, if there is such a column.
 
     Returns
     -------

@@ -276,7 +276,19 @@ def test_info(model):
     text = jcmspl("info", model).stdout
     assert "'two'" in text
     assert "JCMSPL" in text
+    assert max(map(len, text.splitlines())) <= 100
     assert data_of("info", "digits")["n_attributes"] == 24
+
+
+def test_info_of_attributes_without_names(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "features.npy", rng.random((12, 3)))
+    (tmp_path / "labels.txt").write_text("a\nb\nc\nd\n" * 3)
+    (tmp_path / "classes.csv").write_text("a,1,2\nb,2,1\nc,3,3\nd,1,0\n")
+    files = (tmp_path / "features.npy", "--labels", tmp_path / "labels.txt", "--classes", tmp_path / "classes.csv")
+    text = jcmspl("info", *files, "--classes-header", "no").stdout
+    assert "n attributes" in text
+    assert "none" not in text
 
 
 def test_tune(tmp_path):

@@ -117,7 +117,7 @@ class TestWhatItIsThen:
         assert results["rank_test_score"][best] == 1
         assert results["mean_test_score"][best] == model.best_score_ == results["mean_test_score"].max()
         folds = split_scores(model)[best]
-        assert model.best_score_std_ == pytest.approx(folds.std(ddof=1) / np.sqrt(5))
+        assert model.best_score_stderr_ == pytest.approx(folds.std(ddof=1) / np.sqrt(5))
         assert len(results["params"]) == 8 * 3
         for name in model.best_params_:
             assert [params[name] for params in results["params"]] == results[f"param_{name}"].tolist()

@@ -389,3 +389,10 @@ def test_a_bad_sample_has_its_own_number(metric):
     samples[2500, 0] = np.nan
     with pytest.raises(ValueError, match="sample 2500 holds NaN"):
         fitted(metric=metric).predict(samples, candidates="unseen")
+
+
+def test_a_linear_layer_is_shown_in_a_line():
+    text = repr(fitted().recogniser(candidates="unseen"))
+    assert text.startswith("<LinearRecogniser: ")
+    assert f" candidates, {ZOO.X.shape[1]} features" in text
+    assert "\n" not in text

@@ -11,7 +11,7 @@ import pytest
 from jcmspl import JCMSPL, ClassTable, evaluate
 from jcmspl.cli import main
 from jcmspl.datasets import Dataset, DatasetError, load_dataset
-from jcmspl.report.text import aligned, markdown_table, without_formula
+from jcmspl.report.text import aligned, markdown_table, percent_with_error, without_formula
 from jcmspl.support.shown import listed, printable, quoted, shown
 from support.animals import make_zoo
 
@@ -143,3 +143,10 @@ def test_a_carriage_return_stays_in_its_cell(tmp_path):
         rows = list(csv.reader(file))
     assert len(rows) == 1 + len(zoo.X)
     assert all(label in vectors for _, label in rows[1:])
+
+
+def test_an_error_is_never_shown_as_zero():
+    assert percent_with_error(0.614, 0.012) == "61.4 % ± 1.2"
+    assert percent_with_error(0.614, 0.0003) == "61.40 % ± 0.03"
+    assert percent_with_error(0.614, 1e-9) == "61.40 % ± 0.01"
+    assert percent_with_error(0.614, 0.0) == percent_with_error(0.614, float("nan")) == "61.4 %"

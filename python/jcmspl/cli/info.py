@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from jcmspl.cli._options import add_data, add_output, dataset_of, show
 from jcmspl.support.shown import shown
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
+_LINE = 100  # characters
+_NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # attributes without names are told of by their number
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
@@ -36,9 +39,18 @@ def run(arguments: argparse.Namespace) -> None:
         data = _about_model(load(arguments.data))
     else:
         data = _about_data(dataset_of(arguments))
-    width = max(len(name) for name in data)
-    lines = [f"{name.replace('_', ' ').ljust(width)}  {_shown(value)}" for name, value in data.items()]
-    show(arguments, data, "\n".join(lines))
+    show(arguments, data, _text({name: value for name, value in data.items() if (name, value) != _NO_NAMES}))
+
+
+def _text(data: dict[str, Any]) -> str:
+    """Return a line for each item, wrapped below its value."""
+    width = max(len(name) for name in data) + 2
+    layout = textwrap.TextWrapper(_LINE, subsequent_indent=" " * width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(
+        line
+        for name, value in data.items()
+        for line in layout.wrap(f"{name.replace('_', ' ').ljust(width)}{_shown(value)}") or [name]
+    )
 
 
 def _shown(value: Any) -> str:

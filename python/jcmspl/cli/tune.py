@@ -15,6 +15,7 @@ from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
 from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_model, say, show
 from jcmspl.models import registry
+from jcmspl.report.text import percent_with_error
 
 EXAMPLES = """\
   jcmspl tune cub/                                         prints the best settings
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         "model": arguments.method,
         "best_params": search.best_params_,
         "best_score": search.best_score_,
-        "best_score_std": search.best_score_std_,
+        "best_score_stderr": search.best_score_stderr_,
         "highest_score": max(search.cv_results_.get("mean_test_score", [float("nan")])),
         "n_settings": len(search.cv_results_["params"]),
         "n_splits": search.n_splits_,
@@ -127,7 +128,7 @@ def _text(data: dict[str, Any]) -> str:
     if data["n_splits"]:
         head = (
             f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the one that was chosen has "
-            f"{100 * data['best_score']:.1f} % ± {100 * data['best_score_std']:.1f} on held-out classes, per class "
+            f"{percent_with_error(data['best_score'], data['best_score_stderr'])} on held-out classes, per class "
             f"(the highest: {100 * data['highest_score']:.1f} %):"
         )
     return "\n".join([head, *(f"  {name:24} {value}" for name, value in data["best_params"].items())])

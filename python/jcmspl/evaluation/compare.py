@@ -240,7 +240,7 @@ def _row(name: str, model: Any, dataset: Dataset) -> Row:
         method=name,
         parameters={name: plain(value) for name, value in model.best_params_.items()},
         cv_score=model.best_score_,
-        cv_error=model.best_score_std_,
+        cv_error=model.best_score_stderr_,
         unseen=result.standard.per_class,
         unseen_per_sample=result.standard.per_sample,
         generalized=figures,

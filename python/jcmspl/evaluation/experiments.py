@@ -101,7 +101,7 @@ def reproduce(
             n_features=dataset.n_features,
             samples={part: len(dataset.rows(part)) for part in ("trainval", "test_seen", "test_unseen")},
         ),
-        tuned=results.Tuned(_chosen(tuned), tuned.best_score_, tuned.best_score_std_),
+        tuned=results.Tuned(_chosen(tuned), tuned.best_score_, tuned.best_score_stderr_),
         standard=[row for name, model in settings.items() for row in _standard(name, model, reports[name])],
         generalized=[row for name, report in reports.items() for row in _generalized(name, report)],
         ablations=ablations,

@@ -124,7 +124,7 @@ class Report:
         for title, header, rows in self.tables().values():
             if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
                 rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
-                title = f"The {len(rows)} hardest unseen c{title[1:]}; the other forms of the report have all"
+                title = f"The {len(rows)} hardest unseen c{title[1:]}; Markdown, JSON and HTML list all classes"
             parts += ["", title, aligned(header, [[shown(cell, 48) for cell in row] for row in rows])]
         return "\n".join([*parts, "", self._made()]) + "\n"
 

@@ -349,7 +349,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.best_index_: int = search.choices().index(best)
         self.cv_results_: dict[str, Any] = search.results()
         self.best_score_: float = float(scores.mean())
-        self.best_score_std_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
+        self.best_score_stderr_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)
         self.interrupted_: bool = interrupted
         chosen = template.set_params(**self.best_params_)
@@ -379,7 +379,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         self.best_params_ = {
             name: _nearest(as_values(values, name), own[name]) for name, values in self._blind_axes().items()
         }
-        self.best_score_ = self.best_score_std_ = float("nan")
+        self.best_score_ = self.best_score_stderr_ = float("nan")
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
         self.cv_results_ = {"params": [dict(self.best_params_)]}
         chosen = template.set_params(**self.best_params_)

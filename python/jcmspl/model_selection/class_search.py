@@ -28,7 +28,7 @@ class ClassSearchCV(BaseClassSearch):
 
     Attributes
     ----------
-    best_params_, best_score_, best_score_std_, best_index_, cv_results_, cv_results_table_, best_estimator_
+    best_params_, best_score_, best_score_stderr_, best_index_, cv_results_, cv_results_table_, best_estimator_
         As for :class:`JCMSPLCV`. This estimator has all methods and attributes of the fitted model as well; save writes
         that model, without the search that led to it.
 

@@ -113,7 +113,7 @@ class JCMSPLCV(BaseClassSearch):
     best_score_ : float
         Their mean accuracy over folds: the mean over the held-out classes of the share of samples recognised among
         these. Chosen as the highest of many, it is too high for an estimate of the accuracy on other classes.
-    best_score_std_ : float
+    best_score_stderr_ : float
         The standard error of that mean, from its spread over folds.
     best_index_ : int
         The row of cv_results_ that was chosen.

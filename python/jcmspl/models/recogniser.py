@@ -51,7 +51,7 @@ class Recogniser:
         return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearRecogniser(Recogniser):
     """A plain linear layer that recognises: the score of a candidate c is ``x @ weights[c] + bias[c]``.
 
@@ -70,6 +70,11 @@ class LinearRecogniser(Recogniser):
     bias: Float64Array
     labels: LabelArray
     scaling: Scaling
+
+    def __repr__(self) -> str:
+        n, m = self.weights.shape
+        scaled = "".join(f", {name}" for name, wanted in self.scaling._asdict().items() if wanted)
+        return f"<{type(self).__name__}: {n} candidates, {m} features{scaled}>"
 
     @cached_property
     def _scorer(self) -> AffineScorer:

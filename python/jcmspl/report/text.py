@@ -27,6 +27,14 @@ def percent(share: float | None) -> str:
     return "" if share is None or share != share else f"{100 * share:.1f} %"
 
 
+def percent_with_error(share: float, error: float) -> str:
+    """Return a share with its standard error, of which at least one digit shows; without it if there is none."""
+    if not error > 0:
+        return percent(share)
+    digits = 1 if error >= 0.0005 else 2
+    return f"{100 * share:.{digits}f} % ± {max(100 * error, 0.01):.{digits}f}"
+
+
 def numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """Return which columns hold numbers, perhaps with a unit, and nothing else."""
     return [

@@ -37,8 +37,8 @@ ITERATIONS = PAPER_ITERATIONS
 
 #: What must be known to read Table 2.
 CAUTION = (
-    "Rows of this table mix splits of the classes and features: most are of the standard split, some of the proposed "
-    "one, which is harder. Only rows with the same split and features can be ranked."
+    "Rows of this table mix splits of the classes and features: most are of the standard split, some, it seems, of the "
+    "proposed one. Only rows with the same split and features can be ranked."
 )
 
 

@@ -236,7 +236,8 @@ class TestForms:
         for form in (few.to_text(), few.to_markdown(), few.to_html(), few.to_csv(), few.to_json()):
             assert "nan" not in form.lower().replace('nan"', "")
             assert "≈" not in form
-        assert ("On a single split nobody can tell" in few.to_text()) == (repeats == 0)
+        assert "It takes two random splits at least" in few.to_text()
+        assert ("drawn once from all classes, everything tuned anew. " in few.to_text()) == (repeats == 1)
 
     def test_files(self, comparison, tmp_path):
         for form in ("txt", "md", "json", "csv", "html"):

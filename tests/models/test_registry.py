@@ -18,7 +18,7 @@ ALIGNED = make_zoo(n_seen=8, n_attributes=20, aligned=True)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", registry.names())
 def test_what_is_called_linear_is_one_linear_layer(name):
-    """If this fails: _scorer of a method that always returns a LinearScorer is to be annotated so, or LINEAR set."""
+    """If this fails: a _scorer or _scorer_of that always returns a LinearScorer is to be annotated so."""
     method = registry.get(name)
     for zoo in (ZOO, ALIGNED):
         try:
@@ -48,8 +48,21 @@ def test_cost():
     assert registry.cost(unheard_of) == registry.cost(Costly)
 
 
+def test_what_is_returned_for_a_whole_table_counts():
+    def of_table(self, table, space) -> "NearestScorer":  # noqa: F821
+        raise NotImplementedError
+
+    def of_vectors(self, class_vectors, space) -> "FunctionScorer":  # noqa: F821
+        raise NotImplementedError
+
+    assert registry.is_linear(type("Whole", (Costly,), {"_scorer_of": of_table, "_scorer": of_vectors}))
+    assert not registry.is_linear(type("Vectors", (Costly,), {"_scorer": of_vectors}))
+    assert not registry.is_linear(Costly)
+
+
 def test_kind_and_year():
     assert registry.kind(RPL) == registry.kind(JCMSPL) == "Bilinear"
     assert registry.kind(TextPrototypes) == "ZeroShotClassifier"
     assert registry.kind(type("Named", (TextPrototypes,), {"KIND": "Prototype"})) == "Prototype"
+    assert registry.kind(type("Other", (TextPrototypes,), {})) == "ZeroShotClassifier"  # and not another method
     assert (registry.year(RPL), registry.year(JCMSPL)) == (2015, None)

@@ -57,7 +57,7 @@ def _about(method: type[Any]) -> dict[str, Any]:
         "paper": method.PAPER,
         "kind": registry.kind(method),
         "linear": registry.is_linear(method),
-        "needs": model.NEEDS,
+        "needs": method.NEEDS,
         "cost": registry.cost(method),
         "parameters": {name: getattr(model, name) for name in parameter_names(method)},
         "grid": method.GRID,

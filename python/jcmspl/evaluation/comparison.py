@@ -200,10 +200,11 @@ class Comparison:
         if any(row.generalized for row in self.rows):
             notes.append("Among all classes the bias on seen classes is calibrated on training classes.")
         if self.n_repeats:
-            anew = "everything tuned anew" if self.tuned else "everything fitted anew"
+            times = "once" if self.n_repeats == 1 else f"{self.n_repeats} times"
+            error = "; mean ± standard error, in which the overlap of splits is allowed for" * (self.n_repeats > 1)
             notes.append(
-                f"Random splits: unseen classes drawn {self.n_repeats} times from all classes, {anew}; mean ± "
-                "standard error, in which the overlap of splits is allowed for. Mean rank: over these splits."
+                f"Random splits: unseen classes drawn {times} from all classes, everything "
+                f"{'tuned' if self.tuned else 'fitted'} anew{error}. Mean rank: over these splits."
             )
         if self.n_repeats > 1:
             few = f" With {self.n_repeats} splits it finds large ones alone: {_FEW_SPLITS} or more tell smaller ones."
@@ -213,8 +214,8 @@ class Comparison:
                 + few
                 * (self.n_repeats < _FEW_SPLITS)
             )
-        elif self.n_repeats == 0:
-            notes.append("On a single split nobody can tell a lead from noise: random splits would.")
+        else:
+            notes.append("It takes two random splits at least, and better ten, to tell a lead from noise.")
         if any(row.seconds for row in self.rows):
             notes.append(
                 "Seconds: one fit with the chosen parameters, and naming all test samples of unseen classes, measured "

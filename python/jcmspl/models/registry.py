@@ -67,14 +67,17 @@ def year(method: type[Any]) -> int | None:
 
 
 def kind(method: type[Any]) -> str:
-    """Return what a method is: the name of the class that it derives its learning or its comparison from."""
-    return method.KIND or next(base.__name__ for base in method.__mro__[1:] if {"_fit", "_scorer"} & vars(base).keys())
+    """Return what a method is: the name of the class, itself no method, that it learns or compares by."""
+    kinds = [base for base in method.__mro__[1:] if "PAPER" not in vars(base)]
+    return method.KIND or next(base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys())
 
 
 def is_linear(method: type[Any]) -> bool:
-    """Whether scores are one linear layer: those of bilinear methods, and where ``_scorer`` is declared so."""
-    declared = method._scorer.__annotations__.get("return")
-    return bool(method.LINEAR if method.LINEAR is not None else declared in _LINEAR_SCORERS)
+    """Whether scores are one linear layer: those of bilinear methods, and where that is declared to be returned."""
+    if method.LINEAR is not None:
+        return bool(method.LINEAR)
+    scorers = [vars(base)[name] for base in method.__mro__ for name in ("_scorer_of", "_scorer") if name in vars(base)]
+    return scorers[0].__annotations__.get("return") in _LINEAR_SCORERS
 
 
 def cost(method: type[Any], fixed: Mapping[str, Any] | None = None, *, tuned: bool = True) -> float:
@@ -91,7 +94,7 @@ _FOLDER = Path(__file__).parent
 # Scorers that are linear in the sample, as the annotation of a method has them.
 _LINEAR_SCORERS = ("LinearScorer", "NearestScorer")
 # How long a fit takes by what it reads, where a method does not say.
-_COST = {"statistics": 1.0, "posteriors": 3.0, "samples": 30.0}
+_COST = {"statistics": 1.0, "samples": 30.0}
 
 
 def _import_all() -> None:

@@ -77,6 +77,23 @@ def test_of_a_search():
     assert on_terminal(SEARCH.format(progress=False)) == ""
 
 
+COMPARISON = """
+from jcmspl.datasets import make_zsl
+from jcmspl.evaluation.compare import compare
+from jcmspl.support import progress as _progress
+_progress._DELAY = _progress._INTERVAL = 0.0
+compare(make_zsl(80, 8, 6, 8, 3, random_state=0), ["FPL", "RPL"], repeats=1, progress={progress}, cv=2, extend=0)
+"""
+
+
+def test_of_a_comparison():
+    """RPL tries six settings where FPL has none, so it counts as six steps; two splits of each."""
+    shown = on_terminal(COMPARISON.format(progress=True))
+    assert re.search(r"comparing: +7%\|.*\| 1/14 \[\d+:\d+<\d+:\d+, .* FPL\]", shown)
+    assert re.search(r"comparing: +57%\|.*\| 8/14 \[\d+:\d+<\d+:\d+, .* RPL\]", shown)
+    assert on_terminal(COMPARISON.format(progress=False)) == ""
+
+
 def test_silenced():
     assert on_terminal(SCRIPT.format(progress=False)) == ""
 

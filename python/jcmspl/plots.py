@@ -2,6 +2,7 @@
 
 from jcmspl.report.charts import AblationDisplay as AblationDisplay
 from jcmspl.report.charts import ClassAccuracyDisplay as ClassAccuracyDisplay
+from jcmspl.report.charts import ComparisonDisplay as ComparisonDisplay
 from jcmspl.report.charts import ConfusionDisplay as ConfusionDisplay
 from jcmspl.report.charts import ConvergenceDisplay as ConvergenceDisplay
 from jcmspl.report.charts import SeenUnseenDisplay as SeenUnseenDisplay

@@ -315,7 +315,7 @@ def test_compare(tmp_path):
     data = data_of("compare", "digits", "--methods", "RPL", "--repeats", "0")
     assert data["rows"][0]["repeats"] == []
     told = jcmspl("compare", "digits", "--methods", "TextPrototypes", "RPL", "--repeats", "0", "--quiet")
-    assert "TextPrototypes could not be fitted: " in told.stdout
+    assert "TextPrototypes  could not be fitted: " in told.stdout
     assert told.stderr == ""
 
 

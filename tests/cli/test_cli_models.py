@@ -211,8 +211,17 @@ class TestMistakes:
 
 class TestMethods:
     def test_text(self):
-        text = jcmspl("methods").stdout
-        assert [line.split(":")[0] for line in text.splitlines() if line and line[0] != " "] == list(registry.names())
+        header, _, *lines = jcmspl("methods").stdout.splitlines()
+        assert header.split() == ["method", "year", "kind", "cost", "needs", "paper"]
+        assert [line.split()[0] for line in lines[:-2]] == list(registry.names())
+        assert next(line.split()[:6] for line in lines if "RPL " in line) == (
+            ["RPL", "2015", "Bilinear", "6", "statistics", "Shigeto"]
+        )
+
+    def test_all_about_some(self):
+        text = jcmspl("methods", "RidgeVS", "SAE").stdout
+        assert [line.split(":")[0] for line in text.splitlines() if line and line[0] != " "] == ["RidgeVS", "SAE"]
+        assert "    Bilinear, one linear layer; needs statistics; cost 6\n" in text
         assert "alpha=1.0" in text
 
     def test_some_as_json(self):
@@ -220,6 +229,7 @@ class TestMethods:
         assert list(data) == ["SAE"]
         assert data["SAE"]["parameters"]["weight"] == 1
         assert data["SAE"]["summary"].startswith("Semantic autoencoder")
+        assert (data["SAE"]["year"], data["SAE"]["kind"], data["SAE"]["cost"]) == (2017, "Bilinear", 6)
 
     def test_an_unknown_one(self):
         assert "did you mean ESZSL?" in jcmspl("methods", "ESZLS", code=1).stderr

@@ -1,4 +1,4 @@
-"""Comparison and the paper's experiments."""
+"""The paper's experiments."""
 
 import csv
 import json
@@ -9,14 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, DivergenceError, RidgeVS
+from jcmspl import JCMSPL, DivergenceError
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
-from jcmspl.evaluation.compare import compare, tunable_methods
 from jcmspl.evaluation.experiment_results import Experiments
 from jcmspl.evaluation.experiments import ABLATIONS, reproduce
 from jcmspl.io.json_text import from_data
-from jcmspl.model_selection.class_search import ClassSearchCV
 
 SMALL = {"cv": 2, "extend": 0, "halving": True}
 
@@ -27,89 +25,8 @@ def dataset():
 
 
 @pytest.fixture(scope="module")
-def result(dataset):
-    return compare(dataset, ["RidgeVS", "ESZSL", "RPL"], repeats=2, **SMALL)
-
-
-@pytest.fixture(scope="module")
 def results():
     return reproduce(load_digits(), max_iter=20, **SMALL)
-
-
-class TestCompare:
-    def test_figures_are_those_of_the_methods(self, result, dataset):
-        X, y = dataset.part("trainval")
-        model = ClassSearchCV(RidgeVS(), random_state=0, **SMALL).fit(X, y, class_vectors=dataset.classes)
-        row = next(row for row in result.rows if row.method == "RidgeVS")
-        assert row.parameters == model.best_params_
-        assert row.cv_score == model.best_score_
-        assert row.unseen == pytest.approx(model.score(*dataset.part("test_unseen"), candidates=dataset.unseen))
-        model.calibrate(X, y)
-        seen, unseen = (model.score(*dataset.part(part), candidates="all") for part in ("test_seen", "test_unseen"))
-        assert row.generalized.harmonic_mean == pytest.approx(2 * seen * unseen / (seen + unseen))
-
-    def test_table(self, result):
-        header, rows = result.table()
-        assert len(rows) == 3
-        assert all(len(row) == len(header) for row in rows)
-        column = header.index("unseen, per class")
-        marked = [row for row in rows if row[column].endswith("*")]
-        assert marked[0] == rows[0]
-        assert max(row.unseen for row in result.rows) == result.rows[0].unseen
-        for row in result.rows:
-            assert len(row.repeats) == 2
-        for form in (result.to_text(), result.to_markdown()):
-            assert "ESZSL" in form
-            assert "noise" in form
-        rows = json.loads(result.to_json())["rows"]
-        assert len(rows) == 3
-        assert list(rows[0]["generalized"]) == ["acc_seen", "acc_unseen", "harmonic_mean", "ausuc"]
-
-    def test_random_splits_differ_and_are_seeded(self, dataset):
-        one, two = (compare(dataset, ["RidgeVS"], repeats=2, **SMALL).rows[0].repeats for _ in range(2))
-        assert one == two
-        assert one[0] != one[1]
-
-    def test_a_method_of_ones_own(self, dataset):
-        result = compare(
-            dataset, {"mine": lambda **search: ClassSearchCV(RidgeVS(), {"alpha": 2.0}, **search)}, repeats=0
-        )
-        assert result.rows[0].parameters == {"alpha": 2.0}
-
-    def test_test_samples_have_no_part_in_the_choice(self, dataset):
-        rng = np.random.default_rng(0)
-        X, y = np.array(dataset.X), dataset.y.copy()
-        rows = dataset.rows("test_unseen")
-        X[rows], y[rows] = rng.standard_normal(X[rows].shape), rng.permutation(y[rows])
-        other = Dataset(dataset.name, X, y, dataset.classes, dataset.parts)
-        for name in ("RidgeVS", "JCMSPL1"):
-            one, two = (compare(data, [name], repeats=0, **SMALL).rows[0] for data in (dataset, other))
-            assert (one.parameters, one.cv_score) == (two.parameters, two.cv_score)
-            assert one.unseen != two.unseen
-
-    def test_one_that_fails_does_not_take_the_others_along(self, dataset):
-        def bad(**search):
-            raise ValueError("no such thing")
-
-        result = compare(dataset, {"bad": bad, "RPL": tunable_methods()["RPL"]}, repeats=0, **SMALL)
-        assert [row.method for row in result.rows] == ["RPL"]
-        assert "bad could not be fitted: no such thing" in result.to_text()
-        with pytest.raises(ValueError, match="bad failed: no such thing"):
-            compare(dataset, {"bad": bad}, repeats=0)
-
-    def test_ctrl_c_stops_it(self, dataset, monkeypatch):
-        monkeypatch.setattr(ClassSearchCV, "fit", lambda self, *_, **__: setattr(self, "interrupted_", True))
-        with pytest.raises(KeyboardInterrupt):
-            compare(dataset, ["RPL", "RidgeVS"], repeats=0)
-
-    def test_bad_methods(self, dataset):
-        with pytest.raises(ValueError, match="no methods to compare"):
-            compare(dataset, [])
-        with pytest.raises(ValueError, match="no method 'CLIP': choose from JCMSPL"):
-            compare(dataset, ["CLIP"])
-        assert {"JCMSPL", "FPL", "RPL", "SAE", "ESZSL", "RidgeVS", "IPL", "JCMSPL0", "JCMSPL1"} <= set(
-            tunable_methods()
-        )
 
 
 class TestReproduce:

@@ -13,6 +13,7 @@ from jcmspl import JCMSPL, JCMSPLCV
 from jcmspl.plots import (
     AblationDisplay,
     ClassAccuracyDisplay,
+    ComparisonDisplay,
     ConfusionDisplay,
     ConvergenceDisplay,
     SeenUnseenDisplay,
@@ -109,6 +110,19 @@ def test_class_accuracy(n_classes):
     assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))
 
 
+def test_comparison():
+    display = ComparisonDisplay(["A", "B"], [0.5, 0.4], [0.6, None], [0.1, None], marked=["A"], chance=0.2).plot()
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["A", "B"]
+    bars, dots = display.ax_.collections
+    np.testing.assert_allclose(bars.get_segments()[0], [[50, 0], [70, 0]])
+    np.testing.assert_allclose(dots.get_offsets()[0], [60, 0])
+    np.testing.assert_allclose(display.ax_.get_lines()[1].get_xdata(), [50, 40])
+    names = ["random splits", "the data's own split", "chance"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == names
+    alone = ComparisonDisplay(["A"], [0.5]).plot()
+    assert [text.get_text() for text in alone.ax_.get_legend().get_texts()] == names[1:2]
+
+
 @pytest.mark.parametrize("n_classes", [1, 3, 50, 120])
 def test_confusion(n_classes):
     counts = np.random.default_rng(0).integers(0, 3, (n_classes, n_classes)) * 123
@@ -145,6 +159,9 @@ def displays(names):
         "sensitivity": SensitivityDisplay("class_match", [0.1, 1], {"visual": [0.5, np.nan]}, 1.0),
         "ablation": AblationDisplay(names, np.linspace(0, 1, n), [None, *[0.5] * (n - 1)]),
         "seen": SeenUnseenDisplay({"visual": [[0, 1], [1, 0]]}, marks={"here": (0.5, 0.5)}),
+        "comparison": ComparisonDisplay(
+            names, np.linspace(0, 1, n), [None, *[0.5] * (n - 1)], [None, *[0.1] * (n - 1)]
+        ),
         "classes": ClassAccuracyDisplay(names, {"accuracy": np.linspace(0, 1, n)}),
         "confusion": ConfusionDisplay(np.eye(n, dtype=int), names),
     }
@@ -163,12 +180,12 @@ class TestPagesAndFiles:
         assert not re.search(r'(src|href)="?https?:', svg)
         assert svg == display.to_svg("<b>title</b>")  # nothing depends on the time or on chance
         assert not hasattr(display, "ax_")  # what the user has drawn is left alone
-        if kind in ("classes", "confusion", "ablation"):
+        if kind in ("classes", "confusion", "ablation", "comparison"):
             drawn = ["".join(text.itertext()) for text in tree.iter("text")]
             assert "$x_$ 5 $" in drawn
             assert "(empty)" in drawn
             assert max(map(len, drawn)) <= 32
-        if kind in ("classes", "confusion"):  # the pointer tells the whole name
+        if kind in ("classes", "confusion", "comparison"):  # the pointer tells the whole name
             assert any("x" * 500 in (title.text or "") for title in tree.iter("title"))
 
     def test_ids_of_two_charts_of_a_page_differ(self):

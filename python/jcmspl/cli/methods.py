@@ -1,23 +1,29 @@
-"""List the methods that `--model` takes: what each is, the paper it comes from, and its parameters."""
+"""List the methods that `--model` takes: year, kind, cost, needs and paper; with names all about these.
+
+The cost is about how long tuning takes, in fits of ridge regression: `jcmspl compare` starts with the cheap ones.
+"""
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import shutil
 import textwrap
 from typing import Any
 
 from jcmspl.cli._models import parameter_names
 from jcmspl.cli._options import add_output, show
 from jcmspl.models import registry
-from jcmspl.report.text import markdown_table
+from jcmspl.report.text import aligned, markdown_table
+from jcmspl.support.shown import shortened
 
 EXAMPLES = """\
   jcmspl methods
-  jcmspl methods SAE ESZSL                                 only these
+  jcmspl methods SAE ESZSL                                 all about these
   jcmspl methods --json | jq 'keys'
 """
 LOADS = ("jcmspl.models.classifier",)
+_WIDEST = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,31 +37,53 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     about = {name: _about(registry.get(name)) for name in arguments.names or registry.names()}
     if arguments.markdown:
-        header = ["method", "what it is", "kind", "needs", "tuned by default", "paper"]
+        header = ["method", "what it is", "kind", "needs", "cost", "tuned by default", "paper"]
         rows = [
-            [f"`{name}`", facts["summary"], facts["kind"], facts["needs"], ", ".join(facts["grid"]), facts["paper"]]
+            [f"`{name}`", *(facts[key] for key in ("summary", "kind", "needs", "cost", "grid", "paper"))]
             for name, facts in about.items()
         ]
-        print("\n".join(markdown_table(header, rows)))
-    else:
+        print("\n".join(markdown_table(header, [[_cell(value) for value in row] for row in rows])))
+    elif arguments.names:
         show(arguments, about, "\n\n".join(_text(name, facts) for name, facts in about.items()))
+    else:
+        show(arguments, about, _listed(about))
 
 
 def _about(method: type[Any]) -> dict[str, Any]:
     model = method()
     return {
         "summary": (inspect.getdoc(method) or "").partition("\n\n")[0].replace("\n", " ").replace("``", ""),
+        "year": registry.year(method),
         "paper": method.PAPER,
-        "kind": next(base.__name__ for base in method.__mro__[1:] if "_fit" in vars(base) or "_scorer" in vars(base)),
+        "kind": registry.kind(method),
+        "linear": registry.is_linear(method),
         "needs": method.NEEDS,
+        "cost": registry.cost(method),
         "parameters": {name: getattr(model, name) for name in parameter_names(method)},
         "grid": method.GRID,
     }
 
 
+def _listed(about: dict[str, dict[str, Any]]) -> str:
+    """Return a table of all methods, a line for each."""
+    header = ["method", "year", "kind", "cost", "needs", "paper"]
+    rows = [[name, *(_cell(facts[key]) for key in header[1:])] for name, facts in about.items()]
+    width = shutil.get_terminal_size((_WIDEST, 24)).columns  # all of it where there is no terminal
+    lines = [shortened(line, width) for line in aligned(header, rows).splitlines()]
+    return "\n".join([*lines, "", "`jcmspl methods NAME` tells all about one, its parameters as well."])
+
+
 def _text(name: str, facts: dict[str, Any]) -> str:
     lines = [f"{name}: {facts['summary']}"]
     lines += textwrap.wrap(facts["paper"], 100, initial_indent="    ", subsequent_indent="    ")
+    linear = ", one linear layer" * facts["linear"]
+    lines.append(f"    {facts['kind']}{linear}; needs {facts['needs']}; cost {_cell(facts['cost'])}")
     given = ", ".join(f"{parameter}={value}" for parameter, value in facts["parameters"].items())
     lines += textwrap.wrap(given, 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
     return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else ", ".join(value) if isinstance(value, dict) else str(value)

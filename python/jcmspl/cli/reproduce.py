@@ -1,7 +1,7 @@
 """Run the experiments of the paper on a data set, and write an HTML report, CSV files and plots.
 
 Standard and generalized recognition in the paper's form, with our defaults and tuned; ablations, sensitivity and
-convergence.
+convergence; published figures, those of other papers only if the folder JCMSPL_DATA has published/published.csv.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full, say
 
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     require_matplotlib()
     results = reproduce(dataset_of(arguments), random_state=arguments.seed, progress=not arguments.quiet)
     files = results.save(folder, plots=True, overwrite=arguments.force)
+    if results.literature.none:
+        say(arguments, f"note: {results.literature.none}")
     if arguments.json:
         print(results.to_json(), end="")
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 from jcmspl.evaluation import published
 from jcmspl.evaluation.findings import space_name
+from jcmspl.evaluation.literature import CHECKS, Literature
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
@@ -134,7 +135,7 @@ class ConvergenceRun:
 
 @dataclass(frozen=True)
 class Experiments:
-    """The results of :func:`reproduce`; sensitivity: by weight."""
+    """The results of :func:`reproduce`; sensitivity: by weight; literature: figures of other papers."""
 
     dataset: ExperimentData
     tuned: Tuned
@@ -144,6 +145,7 @@ class Experiments:
     sensitivity: dict[str, Sensitivity]
     convergence: list[ConvergenceRun]
     versions: dict[str, str]
+    literature: Literature = field(default_factory=Literature)
 
     def to_json(self) -> str:
         """Return all results as JSON."""
@@ -159,6 +161,8 @@ class Experiments:
             charts=self.charts(),
             paper_iterations=published.ITERATIONS,
             source=published.SOURCE,
+            caution=published.CAUTION,
+            checks=CHECKS,
         )
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -179,6 +183,7 @@ class Experiments:
             "ablations": [vars(row) for row in self.ablations],
             "sensitivity": sensitivity,
             "convergence": convergence,
+            "published": [vars(figure) for figure in self.literature.figures],
         }
 
     def charts(self) -> dict[str, Display]:
@@ -250,11 +255,14 @@ def _published_tables(paper: str) -> dict[str, Table]:
     known = sorted((row for row in published.STANDARD if paper in row), key=lambda row: -row[paper])
     what = "hit@5" if paper == "ImNet" else "accuracy"
     title = f"Published (Table 2 of the paper): {what} on {paper}"
-    rows = [[row["method"], row["features"], f"{row[paper]:.1f} %"] for row in known]
-    tables = {"published_standard": Table(title, ["method", "features", what], rows)}
+    rows = [[row["method"], row["features"], f"{row[paper]:.1f} %", row.get("remark", "")] for row in known]
+    tables = {"published_standard": Table(title, ["method", "features", what, "remark"], rows)}
     if known_among_all := published.GENERALIZED.get(paper):
-        rows = [[method, *(f"{share} %" for share in shares)] for method, shares in known_among_all.items()]
-        header = ["method", "seen", "unseen", "harmonic mean"]
+        rows = [
+            [method, *(f"{share} %" for share in shares), published.remark_on(*shares)]
+            for method, shares in known_among_all.items()
+        ]
+        header = ["method", "seen", "unseen", "harmonic mean", "remark"]
         tables["published_generalized"] = Table("Published (Table 3 of the paper)", header, rows)
     return tables
 

@@ -20,6 +20,7 @@ from jcmspl.evaluation import experiment_results as results
 from jcmspl.evaluation import published
 from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
 from jcmspl.evaluation.evaluate import evaluate, versions
+from jcmspl.evaluation.literature import Literature
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import plain
@@ -43,6 +44,9 @@ def reproduce(
 ) -> results.Experiments:
     """Run the experiments of the paper on a data set.
 
+    Figures of other papers stand beside the results if the environment variable JCMSPL_DATA names a folder with
+    published/published.csv in it.
+
     Parameters
     ----------
     dataset : Dataset
@@ -64,6 +68,7 @@ def reproduce(
         dataset = dataset.held_out(0.2, random_state)
     search = {"random_state": random_state, "progress": False, "max_iter": max_iter, **search}
     paper = published.data_set_like(dataset.name, len(dataset.seen), len(dataset.unseen), dataset.classes.n_attributes)
+    literature = Literature.of(dataset.name, paper)
     X, y = dataset.part("trainval")
     steps = len(ABLATIONS) + len(WEIGHTS) + 3
     with Progress("reproducing", steps, "steps", enabled=progress) as line, warnings.catch_warnings():
@@ -108,6 +113,7 @@ def reproduce(
         sensitivity=sensitivity,
         convergence=convergence,
         versions=versions(),
+        literature=literature,
     )
 
 

@@ -275,4 +275,9 @@ def search_for(method: type[Any], fixed: dict[str, Any], **options: Any) -> Base
     """Return the search for the parameters of a method, of which some may be fixed."""
     if method is JCMSPL:
         return JCMSPLCV(**fixed, **options)
-    return ClassSearchCV(method(**fixed), **options)
+    return ClassSearchCV(method(**seeded(method, fixed, options.get("random_state"))), **options)
+
+
+def seeded(method: type[Any], fixed: dict[str, Any], seed: Any) -> dict[str, Any]:
+    """Return parameters of a method with a seed among them, if it draws something."""
+    return {"random_state": seed, **fixed} if "random_state" in method._get_param_names() else fixed

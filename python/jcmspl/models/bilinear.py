@@ -53,6 +53,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
     aligned: float = field(default=0.0, metadata=SHARE)
 
+    LINEAR: ClassVar[bool | None] = True
     SPACES: ClassVar[tuple[str, ...]] = SPACES
     COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *_EVIDENCE)
     ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}

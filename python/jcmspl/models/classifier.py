@@ -71,6 +71,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     seen_bias: float = field(default=0.0, metadata=NUMBER)
     temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
+    #: What kind of method it is; None: what it derives from says so.
+    KIND: ClassVar[str | None] = None
+    #: Whether scores are linear in the sample, with a metric that has a name; None: what _scorer returns says so.
+    LINEAR: ClassVar[bool | None] = None
     #: Where the method can compare samples and classes.
     SPACES: ClassVar[tuple[str, ...]] = ("own",)
     #: Parameters that say how samples and classes are compared: one fit serves all of their values.

@@ -92,6 +92,8 @@ class Learner(Fitted, BaseEstimator):
     NEEDS: ClassVar[str] = "statistics"
     #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
     READS_WEIGHTS: ClassVar[bool] = False
+    #: How long a fit takes, in units of ridge regression, about; None: by what it reads. The cheap are compared first.
+    COST: ClassVar[float | None] = None
     #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
     ARRAYS: ClassVar[dict[str, Shape]] = {}
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import pkgutil
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,7 +60,41 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_own_names(), *_METHODS]))
 
 
+def year(method: type[Any]) -> int | None:
+    """Return when the paper of a method appeared, if its name tells."""
+    found = re.search(r"\((\d{4})\)", method.PAPER)
+    return int(found[1]) if found else None
+
+
+def kind(method: type[Any]) -> str:
+    """Return what a method is: the name of the class, itself no method, that it learns or compares by."""
+    kinds = [base for base in method.__mro__[1:] if "PAPER" not in vars(base)]
+    return method.KIND or next(base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys())
+
+
+def is_linear(method: type[Any]) -> bool:
+    """Whether scores are one linear layer: those of bilinear methods, and where that is declared to be returned."""
+    if method.LINEAR is not None:
+        return bool(method.LINEAR)
+    scorers = [vars(base)[name] for base in method.__mro__ for name in ("_scorer_of", "_scorer") if name in vars(base)]
+    return scorers[0].__annotations__.get("return") in _LINEAR_SCORERS
+
+
+def cost(method: type[Any], fixed: Mapping[str, Any] | None = None, *, tuned: bool = True) -> float:
+    """Return about how long a method takes, in fits of ridge regression; some parameters may be fixed.
+
+    A method that is tuned is fitted with all values of its grid but for those that one fit serves.
+    """
+    once = _COST.get(method.NEEDS, max(_COST.values())) if method.COST is None else method.COST
+    tried = method.GRID.keys() - {*method.COMPARISON, *(fixed or ())} if tuned else ()
+    return float(once * math.prod(len(method.GRID[name]) for name in tried))
+
+
 _FOLDER = Path(__file__).parent
+# Scorers that are linear in the sample, as the annotation of a method has them.
+_LINEAR_SCORERS = ("LinearScorer", "NearestScorer")
+# How long a fit takes by what it reads, where a method does not say.
+_COST = {"statistics": 1.0, "samples": 30.0}
 
 
 def _import_all() -> None:

@@ -6,7 +6,7 @@ Each is defined once: pages, files and notebooks have the same. matplotlib is an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from jcmspl.support.arguments import Float64Array, IntArray
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
 _MARKERS = "oD*^s"
+_PALE = "#93b4f5"
 
 
 @dataclass(eq=False, repr=False)
@@ -290,6 +291,51 @@ class ConfusionDisplay(Display):
         names = 0.6 + longest * 0.6 * min(9.0, 72 * self._cell() - 1) / 72
         side = len(self.labels) * self._cell() + names
         return max(side + 0.9, 3.0), max(side, 2.0)
+
+
+@dataclass(eq=False, repr=False)
+class ComparisonDisplay(Display):
+    """What methods reach on unseen classes: on one split, and the mean over random splits with its standard error.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        From top to bottom.
+    accuracies : array_like of shape (n_methods,)
+        On the data's own split.
+    means, errors : sequence of float or None, optional
+        Over random splits; None for a method that was not run on all of them.
+    marked : collection of str
+        Methods whose means are drawn dark.
+    chance : float, optional
+        What guessing gives, to be marked.
+    """
+
+    methods: Sequence[str]
+    accuracies: npt.ArrayLike
+    means: Sequence[float | None] | None = None
+    errors: Sequence[float | None] | None = None
+    marked: Collection[str] = field(default=(), kw_only=True)
+    chance: float | None = field(default=None, kw_only=True)
+
+    def _draw(self, ax: Any) -> None:
+        places = np.arange(len(self.methods))
+        if self.means is not None:
+            means, errors = 100 * _numbers(self.means), 100 * np.nan_to_num(_numbers(self.errors))
+            colours = [COLOURS[0] if method in self.marked else _PALE for method in self.methods]
+            ax.hlines(places, means - errors, means + errors, colors=colours, linewidth=2)
+            ax.scatter(means, places, s=30, color=colours, zorder=3)
+            ax.plot([], [], "o", color=COLOURS[0] if self.marked else _PALE, label="random splits")
+        ax.plot(100 * _numbers(self.accuracies), places, "|", markersize=9, color=INK, label="the data's own split")
+        if self.chance is not None:
+            ax.axvline(100 * self.chance, color="0.5", linestyle=":", label="chance")
+        _name_ticks(self, ax.yaxis, self.methods, 32, fontsize=8)
+        ax.set(xlabel="accuracy on unseen classes, %", ylim=(len(self.methods) - 0.4, -0.6))
+        ax.tick_params(axis="y", length=0)
+        legend_above(ax, 3)
+
+    def _size(self) -> tuple[float, float]:
+        return 7.0, 1.2 + 0.24 * len(self.methods)
 
 
 def _numbers(values: Any) -> Float64Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from jcmspl.support.shown import printable
 
-_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.]+)?[ *]*")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.]+)?[ *≈]*")
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")

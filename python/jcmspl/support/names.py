@@ -9,6 +9,10 @@ METRICS = ("cosine", "euclidean", "dot")
 #: The ablations of the paper, settings of JCMSPL with names of their own.
 ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
 
+#: Groups of methods that are compared: those that make no samples of unseen classes by a neural network, which are all
+#: so far, and those whose scores are one linear layer.
+METHOD_GROUPS = ("classical", "linear")
+
 #: What is done to each feature, or entry of class vectors.
 COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
 

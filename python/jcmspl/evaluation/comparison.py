@@ -1,0 +1,347 @@
+"""What a comparison finds, as types; as text, Markdown, JSON, CSV and a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jcmspl.evaluation.evaluate import versions
+from jcmspl.evaluation.findings import Accuracies
+from jcmspl.evaluation.ranking import LEVEL, TEST, Standing, standings
+from jcmspl.io.atomic import write_atomically
+from jcmspl.io.json_text import as_data, dumps
+from jcmspl.report.charts import ComparisonDisplay
+from jcmspl.report.figures import require_matplotlib
+from jcmspl.report.pages import rendered
+from jcmspl.report.text import (
+    Table,
+    aligned,
+    markdown_heading,
+    markdown_table,
+    markdown_text,
+    percent,
+    without_formula,
+)
+from jcmspl.support.shown import printable, shown
+
+_FORMS = {
+    ".txt": "to_text",
+    ".md": "to_markdown",
+    ".json": "to_json",
+    ".csv": "to_csv",
+    ".html": "to_html",
+    ".htm": "to_html",
+}
+# With fewer random splits than this the test finds large differences alone.
+_FEW_SPLITS = 10
+
+
+@dataclass(frozen=True)
+class GeneralizedFigures(Accuracies):
+    """Recognition among all classes: accuracies with the bias of the model, and the area under the curve."""
+
+    ausuc: float
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long one fit with the chosen parameters takes, and naming the test samples of unseen classes."""
+
+    fit: float
+    prediction: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one method reached.
+
+    Attributes
+    ----------
+    method : str
+    parameters : dict
+        As chosen on the training classes; none for a method that was not tuned.
+    cv_score, cv_error : float
+        The accuracy on held-out training classes with these, and its standard error over folds; NaN without tuning.
+    unseen : float
+        Per-class accuracy on unseen classes.
+    unseen_per_sample : float
+    generalized : GeneralizedFigures or None
+        Calibrated on training classes.
+    repeats : list of float
+        Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
+    seconds : Seconds or None
+        If they were asked for.
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    cv_score: float
+    cv_error: float
+    unseen: float
+    unseen_per_sample: float
+    generalized: GeneralizedFigures | None
+    repeats: list[float]
+    seconds: Seconds | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of :func:`compare`.
+
+    Attributes
+    ----------
+    dataset : str
+    n_unseen, n_seen : int
+        How many classes are unseen, and how many are trained on.
+    n_repeats : int
+        How many random splits of the classes there are beside the data's own.
+    tuned : bool
+        Whether parameters were chosen, or are the defaults.
+    rows : list of Row
+        The best on unseen classes first.
+    failures : dict
+        Why methods could not be fitted, on the data's own split or on one of the others.
+    not_run : list of str
+        Methods that had no turn, or not on all splits, before Ctrl-C.
+    """
+
+    dataset: str
+    n_unseen: int
+    n_seen: int
+    n_repeats: int
+    tuned: bool
+    rows: list[Row]
+    failures: dict[str, str] = field(default_factory=dict)
+    not_run: list[str] = field(default_factory=list)
+
+    @cached_property
+    def standings(self) -> dict[str, Standing]:
+        """What methods that were run on all random splits reached on these, the best first."""
+        scores = {row.method: row.repeats for row in self.rows if self.n_repeats and len(row.repeats) == self.n_repeats}
+        return standings(scores, self.n_unseen, self.n_seen)
+
+    @property
+    def as_good_as_the_best(self) -> list[str]:
+        """The best method on random splits, and those that do not differ from it by more than noise."""
+        return [name for name, one in self.standings.items() if not one.differs] if self.n_repeats > 1 else []
+
+    @property
+    def title(self) -> str:
+        """Which data it is, and what guessing would give."""
+        return f"{shown(self.dataset)}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables: unseen classes, and, where it was tested, all classes."""
+        columns = self._unseen_columns()
+        tables = {"unseen": Table("Unseen classes", list(columns), _across(columns))}
+        if found := [(row.method, row.generalized) for row in self.rows if row.generalized]:
+            among_all = [one for _, one in found]
+            columns = {
+                "method": [method for method, _ in found],
+                "seen": [percent(one.acc_seen) for one in among_all],
+                "unseen": [percent(one.acc_unseen) for one in among_all],
+                "harmonic mean": _marked([one.harmonic_mean for one in among_all]),
+                "AUSUC": [f"{one.ausuc:.3f}" for one in among_all],
+            }
+            tables["all"] = Table("All classes (generalized)", list(columns), _across(columns))
+        return tables
+
+    def _unseen_columns(self) -> dict[str, list[str]]:
+        columns = {"method": [row.method for row in self.rows]}
+        if self.tuned:
+            columns["held-out classes"] = [_with_error(row.cv_score, row.cv_error) for row in self.rows]
+        columns["per class"] = _marked([row.unseen for row in self.rows])
+        columns["per sample"] = _marked([row.unseen_per_sample for row in self.rows])
+        if self.standings:
+            found = [self.standings.get(row.method) for row in self.rows]
+            columns["random splits"] = [self._of_splits(row.method) for row in self.rows]
+            columns["mean rank"] = [f"{one.mean_rank:.1f}" if one else "" for one in found]
+            if self.n_repeats > 1:
+                best = next(iter(self.standings.values()))
+                columns["p"] = [f"{one.p_value:.3f}" if one and one is not best else "" for one in found]
+        if any(row.seconds for row in self.rows):
+            columns["fit, s"] = [f"{row.seconds.fit:.3f}" if row.seconds else "" for row in self.rows]
+            columns["prediction, s"] = [f"{row.seconds.prediction:.3f}" if row.seconds else "" for row in self.rows]
+        return columns
+
+    def _of_splits(self, method: str) -> str:
+        one = self.standings.get(method)
+        if one is None:
+            return ""
+        if self.n_repeats == 1:
+            return percent(one.mean)
+        mark = " *" if method == next(iter(self.standings)) else "  " if one.differs else " ≈"
+        return _with_error(one.mean, one.standard_error) + mark
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """What became of methods that could not be fitted, in a sentence each."""
+        known = {row.method for row in self.rows}
+        return {
+            name: f"could not be fitted{' to all splits' * (name in known)}: {reason}"
+            for name, reason in self.failures.items()
+        }
+
+    def notes(self) -> list[str]:
+        """Return what must be known to read the tables."""
+        notes = [
+            "Every method chose its parameters by cross-validation over the training classes (held-out classes: its "
+            "accuracy there, ± standard error over folds). * marks the best of a column."
+            if self.tuned
+            else "Every method has its default parameters: nothing was tuned. * marks the best of a column."
+        ]
+        if any(row.generalized for row in self.rows):
+            notes.append("Among all classes the bias on seen classes is calibrated on training classes.")
+        if self.n_repeats:
+            times = "once" if self.n_repeats == 1 else f"{self.n_repeats} times"
+            error = "; mean ± standard error, in which the overlap of splits is allowed for" * (self.n_repeats > 1)
+            notes.append(
+                f"Random splits: unseen classes drawn {times} from all classes, everything "
+                f"{'tuned' if self.tuned else 'fitted'} anew{error}. Mean rank: over these splits."
+            )
+        if self.n_repeats > 1:
+            few = f" With {self.n_repeats} splits it finds large ones alone: {_FEW_SPLITS} or more tell smaller ones."
+            notes.append(
+                f"≈ marks methods whose difference to the best on random splits may be noise: p is at least {LEVEL}, "
+                f"of the {TEST}. A difference that is not found may still be there."
+                + few
+                * (self.n_repeats < _FEW_SPLITS)
+            )
+        else:
+            notes.append("It takes two random splits at least, and better ten, to tell a lead from noise.")
+        if any(row.seconds for row in self.rows):
+            notes.append(
+                "Seconds: one fit with the chosen parameters, and naming all test samples of unseen classes, measured "
+                "once."
+            )
+        if self.not_run:
+            notes.append(f"Interrupted: {', '.join(self.not_run)} had no turn, or not on all splits.")
+        return notes
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text."""
+        parts = [self.title]
+        for name, (title, header, rows) in self.tables().items():
+            parts += ["", title, aligned(header, rows)]
+            if name == "unseen":  # sentences are too long for a column: they take the place of the figures
+                width = max(len(row.method) for row in self.rows)
+                parts += [f"  {method.ljust(width)}  {printable(why)}" for method, why in self.refusals.items()]
+        return "\n".join([*parts, "", *self.notes()]) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return the comparison as Markdown."""
+        parts = [markdown_heading(self.title)]
+        for name, (title, header, rows) in self.tables().items():
+            sentences = [[*refusal, *[""] * (len(header) - 2)] for refusal in self.refusals.items()]
+            parts += ["", f"## {title}", "", *markdown_table(header, [*rows, *sentences] if name == "unseen" else rows)]
+        parts += [line for note in self.notes() for line in ("", markdown_text(note))]
+        return "\n".join(parts) + "\n"
+
+    def to_json(self) -> str:
+        """Return the comparison as JSON."""
+        data = as_data(self)
+        data["random_splits"] = [
+            {"method": name, **as_data(one), "differs_from_best": one.differs} for name, one in self.standings.items()
+        ]
+        return dumps({**data, "test": TEST, "versions": versions()}, indent=1) + "\n"
+
+    def to_csv(self) -> str:
+        """Return the comparison as CSV: a row for each method, shares from 0 to 1."""
+        rows = [self._flat(row) for row in self.rows]
+        known = {row.method for row in self.rows}
+        rows += [{"method": name, "remark": why} for name, why in self.refusals.items() if name not in known]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows({name: without_formula(cell) for name, cell in row.items()} for row in rows)
+        return text.getvalue()
+
+    def _flat(self, row: Row) -> dict[str, Any]:
+        """Return all of a row under names of columns."""
+        one = self.standings.get(row.method)
+        generalized = as_data(row.generalized) or dict.fromkeys(GeneralizedFigures.__dataclass_fields__)
+        scores = [*row.repeats, *[None] * (self.n_repeats - len(row.repeats))]
+        flat = {
+            "method": row.method,
+            "held_out_classes": row.cv_score,
+            "held_out_classes_error": row.cv_error,
+            "unseen_per_class": row.unseen,
+            "unseen_per_sample": row.unseen_per_sample,
+            **{f"generalized_{name.removeprefix('acc_')}": value for name, value in generalized.items()},
+            "random_splits_mean": one and one.mean,
+            "random_splits_error": one and one.standard_error,
+            "mean_rank": one and one.mean_rank,
+            "p_value": one and one.p_value,
+            "differs_from_best": one and one.differs,
+            **{f"split_{number}": score for number, score in enumerate(scores, start=1)},
+            "fit_seconds": row.seconds and row.seconds.fit,
+            "prediction_seconds": row.seconds and row.seconds.prediction,
+            "parameters": dumps(row.parameters),
+            "remark": self.refusals.get(row.method),
+        }
+        return {name: "" if cell is None or cell != cell else cell for name, cell in flat.items()}
+
+    def to_html(self) -> str:
+        """Return the comparison as one HTML page that needs nothing else; its chart is drawn with matplotlib."""
+        return rendered(
+            "comparison.html",
+            title=f"Methods on {shown(self.dataset)}",
+            comparison=self,
+            tables=self.tables(),
+            chart_of_methods=self.chart(),
+            parameters=Table("", ["method", "parameters"], [[row.method, _named(row.parameters)] for row in self.rows]),
+            versions=versions(),
+        )
+
+    def chart(self) -> ComparisonDisplay:
+        """Return the chart of all methods: the data's own split and, with their error, random splits."""
+        found = [self.standings.get(row.method) for row in self.rows]
+        return ComparisonDisplay(
+            [row.method for row in self.rows],
+            [row.unseen for row in self.rows],
+            [one.mean if one else None for one in found] if self.standings else None,
+            [one.standard_error if one else None for one in found] if self.standings else None,
+            marked=self.as_good_as_the_best,
+            chance=1 / self.n_unseen,
+        )
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the comparison; the ending of the path (.txt, .md, .json, .csv, .html) says in which form."""
+        self.check_name(path)
+        text: str = getattr(self, _FORMS[Path(path).suffix.lower()])()
+        write_atomically(Path(path), text.encode(), overwrite=overwrite)
+
+    @staticmethod
+    def check_name(path: str | Path) -> None:
+        """Refuse a path whose ending names none of the forms of a comparison, or one that needs a missing package."""
+        form = _FORMS.get(Path(path).suffix.lower())
+        if form is None:
+            raise ValueError(f"a comparison is written as {', '.join(_FORMS)}, but the output is {path}")
+        if form == "to_html":
+            require_matplotlib()
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def _across(columns: dict[str, list[str]]) -> list[list[str]]:
+    return [list(cells) for cells in zip(*columns.values(), strict=True)]
+
+
+def _marked(shares: Sequence[float]) -> list[str]:
+    return [percent(share) + (" *" if share == max(shares) else "  ") for share in shares]
+
+
+def _with_error(share: float, error: float) -> str:
+    return "" if np.isnan(share) else f"{percent(share)} ± {100 * error:.1f}"
+
+
+def _named(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())

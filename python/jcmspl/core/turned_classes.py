@@ -73,13 +73,19 @@ class TurnedClasses:
 
 def turned_classes(statistics: Statistics, class_vectors: Float64Array) -> TurnedClasses | None:
     """Return the classes by directions, or None where these are not much fewer."""
-    counts = statistics.counts
-    if len(counts) < _LEAST_CLASSES:
+    counts, n_most = statistics.counts, statistics.n_features + class_vectors.shape[1]
+    if n_directions(counts, n_most) == len(counts):
         return None
-    most = statistics.n_features + class_vectors.shape[1]
+    return TurnedClasses(statistics, class_vectors, _groups(counts))
+
+
+def n_directions(counts: Float64Array, n_most: int) -> int:
+    """Return how many a descent works with: at most n_most of each count, or all classes where these are not many."""
+    found = sum(min(len(classes), n_most) for classes in _groups(counts))
+    return found if len(counts) >= _LEAST_CLASSES and 2 * found <= len(counts) else len(counts)
+
+
+def _groups(counts: Float64Array) -> list[np.ndarray]:
     order = np.argsort(counts, kind="stable")
     steps = np.diff(counts[order]) > _SAME_COUNT * counts[order][1:]
-    groups = np.split(order, np.flatnonzero(steps) + 1)
-    if 2 * sum(min(len(classes), most) for classes in groups) > len(counts):
-        return None
-    return TurnedClasses(statistics, class_vectors, groups)
+    return np.split(order, np.flatnonzero(steps) + 1)

@@ -89,8 +89,9 @@ class JCMSPL(Bilinear):
         λ1, the weight of matching the projected class vectors to the codes.
     class_match : float, default 100
         λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: there is
-        nothing to iterate then, and the cost grows with the number of classes and not with its cube. Not to be confused
-        with class weights.
+        nothing to iterate then, and the cost grows with the number of classes and not with its cube. So it does for
+        finite ones where classes have equal counts, as class_weight="balanced" makes them. Not to be confused with
+        class weights.
     visual_reconstruction : float, default 10
         λ3, the weight of reconstructing the samples from the codes. It may be infinite where class_match is: A then
         holds the mean samples of the classes, and in the visual space the model is ridge regression of these on class

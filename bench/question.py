@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,8 @@ class Contestants:
 
     ``check`` raises AssertionError unless their answers are equal. ``peer`` does the share ``peer_share`` of the work
     that ``ours`` does; its time is scaled up. ``caveat`` says what else is different between the sides. ``clock`` tells
-    the seconds that count, where these are not those on the wall.
+    the seconds that count, where these are not those on the wall, and ``megabytes`` the memory that ``ours`` takes,
+    where that is not measured here.
     """
 
     ours: Callable[[], Any]
@@ -46,6 +48,7 @@ class Contestants:
     peer_share: float = 1
     caveat: str = ""
     clock: Callable[[], float] = time.perf_counter
+    megabytes: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Question:
     def measure(self, contestants: Contestants, rounds: int | None = None) -> Measurement:
         """Return what the target is about: a ratio of best times, or the memory that our side takes."""
         if self.target.kind == "memory":
-            return Measurement(peak_megabytes(contestants.ours), {})
+            measured = contestants.megabytes or partial(peak_megabytes, contestants.ours)
+            return Measurement(measured(), {})
         ours, peer = best_seconds((contestants.ours, contestants.peer), rounds or self.rounds, contestants.clock)
         peer /= contestants.peer_share
         ratio = peer / ours if self.target.kind == "speed" else ours / peer

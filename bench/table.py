@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bench_fit
 import bench_iterations
+import bench_many
 import bench_neighbours
 import bench_startup
 import bench_stream
@@ -20,7 +21,16 @@ import bench_sylvester
 import bench_tuning
 from question import THREADS, Question, Unavailable, blas_kernels
 
-MODULES = (bench_fit, bench_iterations, bench_sylvester, bench_stream, bench_neighbours, bench_tuning, bench_startup)
+MODULES = (
+    bench_fit,
+    bench_iterations,
+    bench_many,
+    bench_sylvester,
+    bench_stream,
+    bench_neighbours,
+    bench_tuning,
+    bench_startup,
+)
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]
 PACKAGES = ("jcmspl", "numpy", "scipy", "scikit-learn", "faiss-cpu")
 LAYOUT = "{name:<29} {compares:<88} {target:<26} {measured:>9}  {verdict}"

@@ -8,19 +8,21 @@ namespace jcmspl::bindings {
 
 namespace {
 
-std::unique_ptr<Spectrum> make_spectrum(SharedStatistics& shared, const Contiguous<double>& class_vectors) {
+std::unique_ptr<Spectrum> make_spectrum(SharedStatistics& shared, const Contiguous<double>& class_vectors,
+                                        double idle_labels) {
   const MatrixD vectors = transposed(class_vectors);
   require(vectors.cols() == shared.n_classes, "expected a class vector for each class");
   py::gil_scoped_release release;
   Statistics statistics = shared.with([](const Statistics& s) { return s; });
-  return std::make_unique<Spectrum>(std::move(statistics), vectors, SignalPoll());
+  return std::make_unique<Spectrum>(std::move(statistics), vectors, SignalPoll(), idle_labels);
 }
 
 }  // namespace
 
 void register_spectrum(py::module_& m) {
   py::class_<Spectrum>(m, "Spectrum")
-      .def(py::init(&make_spectrum), py::arg("statistics"), py::arg("class_vectors").noconvert())
+      .def(py::init(&make_spectrum), py::arg("statistics"), py::arg("class_vectors").noconvert(),
+           py::arg("idle_labels") = 0.0)
       .def_property_readonly("n_classes", &Spectrum::n_classes)
       .def_property_readonly("visual_eigenvalues", [](const Spectrum& s) { return to_numpy(s.visual.values()); })
       .def_property_readonly("semantic_eigenvalues", [](const Spectrum& s) { return to_numpy(s.semantic.values()); })

@@ -66,7 +66,8 @@ Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, c
 
 }  // namespace
 
-Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll) {
+Spectrum::Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll, double idle)
+    : idle_labels(idle) {
   for (Index c = 0; c < statistics.n_classes(); ++c)
     if (statistics.counts[c] <= 0)
       throw std::invalid_argument("class " + std::to_string(c) + " has no samples: leave it out of the statistics");

@@ -42,13 +42,23 @@ double dot(const A& a, const B& b) {
 // parts are not. Zero where nothing is subtracted.
 double subtracted_size(const Problem& problem, double size) { return problem.data.n_negative > 0 ? size : 0; }
 
+// What the concepts that are left out add: A and B are zero there, C is a multiple of H.
+Objective with_idle_labels(const Problem& problem, Objective out) {
+  const auto& [l1, l2, l3, l4] = problem.weights();
+  const double half = 0.5 * problem.data.idle_labels, code = l2 / (1 + l1 + l2);
+  out.terms.visual_projection += half * code * code;
+  out.terms.semantic_projection += half * l1 * code * code;
+  out.terms.class_codes += half * l2 * (1 - code) * (1 - code);
+  return out;
+}
+
 }  // namespace
 
 Objective objective(const Problem& problem, const ConceptBasis& basis, const Workspace& workspace) {
-  const Objective cheap = objective_from_products(problem, workspace);
+  const Objective cheap = with_idle_labels(problem, objective_from_products(problem, workspace));
   // False for NaN, so that differences have the last word on whether the descent diverged.
   if (cheap.noise <= 1e-10 * cheap.terms.sum()) return cheap;
-  return objective_from_differences(problem, basis, workspace);
+  return with_idle_labels(problem, objective_from_differences(problem, basis, workspace));
 }
 
 Objective objective_from_products(const Problem& problem, const Workspace& workspace) {

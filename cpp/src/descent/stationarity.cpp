@@ -1,5 +1,7 @@
 #include "jcmspl/descent/stationarity.hpp"
 
+#include <cmath>
+
 #include "jcmspl/descent/updates.hpp"
 #include "jcmspl/linalg/kernels.hpp"
 #include "jcmspl/linalg/norm.hpp"
@@ -30,7 +32,7 @@ double relative_residual(const ConstView<double>& xt, double weight, const Matri
 double relative_residual_of_C(const Problem& problem, const ConceptBasis& basis, const Workspace& workspace) {
   MatrixD target(problem.s, problem.k);
   basis.find_target(workspace, view(target));
-  const double size = frobenius_norm(target);
+  const double size = std::hypot(frobenius_norm(target), problem.settings.l2 * std::sqrt(problem.data.idle_labels));
   const MatrixD K = full_symmetric(concept_coefficient(problem, workspace));
   gemm(Op::none, Op::none, 1, workspace.Ct(), K, -1, target);
   return size > 0 ? frobenius_norm(target) / size : 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from jcmspl import _core
 from jcmspl.core.statistics import StartStatistics, Statistics
+from jcmspl.core.turned_classes import turned_classes
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
 
 #: The five terms of the objective, in the order of the paper's formula.
@@ -20,6 +22,7 @@ TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reco
 STATIONARITY = ("visual", "semantic", "concepts")
 #: The stages of a fit whose seconds are reported.
 STAGES = ("start", "projections", "concepts", "objective", "finish")
+_ARRAYS = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
 
 OnIteration = Callable[[int, float], None]
 Start = Literal["random", "codes"] | npt.ArrayLike | StartStatistics
@@ -63,12 +66,30 @@ class Spectrum:
             )
         if np.abs(vectors).max() > 1e145:
             raise ValueError("class_vectors holds values too large to square")
-        self._core = _core.Spectrum(statistics._core, vectors)
+        self._turned = turned_classes(statistics, vectors)
+        if self._turned is None:
+            self._core = _core.Spectrum(statistics._core, vectors)
+        else:
+            parts = self._turned
+            self._core = _core.Spectrum(parts.statistics._core, parts.class_vectors, parts.idle)
+            self._given = statistics.copy(), vectors
+            self._whole: _core.Spectrum | None = None
+            self._lock = threading.Lock()
         self.n_features, self.n_classes = statistics.n_features, statistics.n_classes
         self.n_attributes = vectors.shape[1]
         self.visual_eigenvalues: Float64Array = self._core.visual_eigenvalues
         self.semantic_eigenvalues: Float64Array = self._core.semantic_eigenvalues
         self.timings = {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
+
+    def _of_all_classes(self) -> _core.Spectrum:
+        """Return the spectrum by classes, which starts other than the codes of the classes need."""
+        if self._turned is None:
+            return self._core
+        with self._lock:
+            if self._whole is None:
+                statistics, vectors = self._given
+                self._whole = _core.Spectrum(statistics._core, vectors)
+            return self._whole
 
 
 @dataclass(frozen=True)
@@ -177,31 +198,41 @@ def solve(
     k = spectrum.n_classes if n_concepts is None else as_count(n_concepts, "n_concepts")
     if k < spectrum.n_classes:
         raise ValueError(f"n_concepts must be at least the number of classes, {spectrum.n_classes}, but is {k}")
+    turned = spectrum._turned if k == spectrum.n_classes and isinstance(start, str) and start == "codes" else None
     settings = _core.Settings(
         l1=as_weight(l1, "l1"),
         l2=as_weight(l2, "l2"),
         l3=as_weight(l3, "l3"),
         l4=as_weight(l4, "l4"),
-        n_concepts=k,
+        n_concepts=k if turned is None else turned.n_directions,
         max_iter=as_count(max_iter, "max_iter"),
         tol=as_weight(tol, "tol"),
         want_codes=bool(return_codes),
     )
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
-    results = _core.solve(spectrum._core, settings, _start(start, k, spectrum, random_state), on_iteration)
+    if turned is None:
+        codes = _start(start, k, spectrum, random_state)
+        results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration)
+    else:
+        results = _core.solve(spectrum._core, settings, np.eye(turned.n_directions), on_iteration)
+    A, B, P, E = (getattr(results, name) for name in _ARRAYS)
+    if turned is not None:
+        A, B = turned.by_class(A), turned.by_class(B)
+        if return_codes:
+            P, E = turned.by_class(P), turned.codes_by_class(E, settings.l2 / (1 + settings.l1 + settings.l2))
     info, terms = results.info, results.info.terms
     return Solution(
-        visual_projection=results.visual_projection,
-        semantic_projection=results.semantic_projection,
+        visual_projection=A,
+        semantic_projection=B,
         objective=terms.sum(axis=1),
         terms=terms,
         n_iter=info.n_iter,
         converged=info.converged,
         stationarity={name: getattr(info.stationarity, name) for name in STATIONARITY},
         timings={name: getattr(info.timings, name) for name in STAGES},
-        codes_of_samples=results.codes_of_samples,
-        codes_of_classes=results.codes_of_classes,
+        codes_of_samples=P,
+        codes_of_classes=E,
     )
 
 

@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.search import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
+from jcmspl.core.turned_classes import n_directions
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.models.affordable import require_affordable
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.moments import Moments
@@ -87,8 +89,9 @@ class JCMSPL(Bilinear):
         λ1, the weight of matching the projected class vectors to the codes.
     class_match : float, default 100
         λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: there is
-        nothing to iterate then, and the cost grows with the number of classes and not with its cube. Not to be confused
-        with class weights.
+        nothing to iterate then, and the cost grows with the number of classes and not with its cube. So it does for
+        finite ones where classes have equal counts, as class_weight="balanced" makes them. Not to be confused with
+        class weights.
     visual_reconstruction : float, default 10
         λ3, the weight of reconstructing the samples from the codes. It may be infinite where class_match is: A then
         holds the mean samples of the classes, and in the visual space the model is ridge regression of these on class
@@ -312,6 +315,7 @@ class JCMSPL(Bilinear):
     def _prepare(self, training: TrainingData) -> Prepared:
         prepared = Prepared(training)
         if np.isfinite(self.class_match):
+            self._require_affordable(training)
             prepared.spectrum()  # now, while it is announced, and not when it is needed
         return prepared
 
@@ -374,6 +378,13 @@ class JCMSPL(Bilinear):
         for name in ("visual_reconstruction", "semantic_reconstruction"):
             if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
                 raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
+
+    def _require_affordable(self, training: TrainingData) -> None:
+        (c, d), m = training.class_vectors.shape, training.statistics.n_features
+        k, classes = self.n_concepts or c, c
+        if k == c and isinstance(self.init, str) and self.init == "codes":
+            k = classes = n_directions(training.statistics.counts, m + d)
+        require_affordable(k, classes, m, d, self.max_iter)
 
     def _warm_start(self, prepared: Prepared, class_means: Float64Array) -> dict[str, Any]:
         """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""

@@ -19,6 +19,9 @@ import numpy as np
 from jcmspl.models.moments import GramBasis, Moments
 from jcmspl.support.arguments import Float64Array
 
+#: Classes that are solved for at once. There may be many, and what is found on the way takes as much memory as A.
+_BLOCK = 1024
+
 
 class _Projection(NamedTuple):
     rows: Float64Array  # one for each class
@@ -82,10 +85,15 @@ class Pinned:
         self, basis: GramBasis, sums: Float64Array, match: float, reconstruction: float
     ) -> tuple[Float64Array, Float64Array]:
         """Return (l + l') s' (l G + l' n q I)^-1 for each class, l and l' the two weights, and what G makes of it."""
-        divisor = match * basis.values + self._shares(reconstruction)
-        coordinates = (match + reconstruction) * (sums @ basis.vectors) / np.where(divisor > 0, divisor, 1)
-        coordinates[divisor == 0] = 0
-        return coordinates @ basis.vectors.T, coordinates**2 @ basis.values
+        shares, rows, quadratic = self._shares(reconstruction), np.empty_like(sums), np.empty(len(sums))
+        for first in range(0, len(sums), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            divisor = match * basis.values + shares[block]
+            coordinates = (match + reconstruction) * (sums[block] @ basis.vectors) / np.where(divisor > 0, divisor, 1)
+            coordinates[divisor == 0] = 0
+            rows[block] = coordinates @ basis.vectors.T
+            quadratic[block] = coordinates**2 @ basis.values
+        return rows, quadratic
 
     def _shares(self, weight: float) -> Float64Array:
         return np.asarray(weight * self._counts * self._sizes)[:, None]

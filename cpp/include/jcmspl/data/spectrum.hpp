@@ -16,7 +16,7 @@ namespace jcmspl {
 
 struct Spectrum {
   // class_vectors: d x c, a column for each class of the statistics. Every class must have samples.
-  Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll);
+  Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll, double idle_labels = 0);
 
   Index n_classes() const { return labels.cols(); }
 
@@ -47,6 +47,9 @@ struct Spectrum {
   MatrixD vectors;          // Vy'Yc                       q x c
   VectorD counts;           // weight of each class        c
   double visual_trace, semantic_trace;
+  // |H|^2 of further concepts, which neither samples nor class vectors have a part in and which are left out: A and B
+  // are zero there, and C is a multiple of H. They count in the objective alone.
+  double idle_labels;
   double visual_seconds, semantic_seconds;
 };
 

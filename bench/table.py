@@ -14,13 +14,23 @@ from pathlib import Path
 import bench_fit
 import bench_iterations
 import bench_neighbours
+import bench_predict
 import bench_startup
 import bench_stream
 import bench_sylvester
 import bench_tuning
 from question import THREADS, Question, Unavailable, blas_kernels
 
-MODULES = (bench_fit, bench_iterations, bench_sylvester, bench_stream, bench_neighbours, bench_tuning, bench_startup)
+MODULES = (
+    bench_fit,
+    bench_iterations,
+    bench_sylvester,
+    bench_stream,
+    bench_neighbours,
+    bench_predict,
+    bench_tuning,
+    bench_startup,
+)
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]
 PACKAGES = ("jcmspl", "numpy", "scipy", "scikit-learn", "faiss-cpu")
 LAYOUT = "{name:<29} {compares:<88} {target:<26} {measured:>9}  {verdict}"

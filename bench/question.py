@@ -53,13 +53,18 @@ class Contestants:
 
 @dataclass(frozen=True)
 class Target:
-    """A bound on our time or our speed, both relative to the peer, or on our memory."""
+    """A bound on our time or our speed, both relative to the peer, on the time that we take more, or on our memory."""
 
     kind: str
     bound: float
 
     def __str__(self) -> str:
-        words = {"time": "at most {:g} x the time", "speed": "at least {:g} x the speed", "memory": "at most {:g} MB"}
+        words = {
+            "time": "at most {:g} x the time",
+            "speed": "at least {:g} x the speed",
+            "extra": "at most {:g} ms more",
+            "memory": "at most {:g} MB",
+        }
         return words[self.kind].format(self.bound)
 
     def is_met(self, value: float) -> bool:
@@ -68,12 +73,12 @@ class Target:
 
     def show(self, value: float) -> str:
         """Return a measured value with its unit."""
-        return f"{value:.0f} MB" if self.kind == "memory" else f"{value:.3g} x"
+        return {"memory": f"{value:.0f} MB", "extra": f"{value:.3f} ms"}.get(self.kind, f"{value:.3g} x")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A value to hold against the target and, if it is a ratio, the seconds that it comes from."""
+    """A value to hold against the target and, unless it is memory, the seconds that it comes from."""
 
     value: float
     seconds: dict[str, float]
@@ -98,14 +103,14 @@ class Question:
             yield contestants
 
     def measure(self, contestants: Contestants, rounds: int | None = None) -> Measurement:
-        """Return what the target is about: a ratio of best times, or the memory that our side takes."""
+        """Return what the target is about: best times, one by the other or less the other, or our side's memory."""
         if self.target.kind == "memory":
             measured = contestants.megabytes or partial(peak_megabytes, contestants.ours)
             return Measurement(measured(), {})
         ours, peer = best_seconds((contestants.ours, contestants.peer), rounds or self.rounds, contestants.clock)
         peer /= contestants.peer_share
-        ratio = peer / ours if self.target.kind == "speed" else ours / peer
-        return Measurement(ratio, {"ours": ours, "peer": peer})
+        values = {"time": ours / peer, "speed": peer / ours, "extra": 1000 * (ours - peer)}
+        return Measurement(values[self.target.kind], {"ours": ours, "peer": peer})
 
 
 def best_seconds(

@@ -15,6 +15,7 @@ import bench_fit
 import bench_iterations
 import bench_many
 import bench_neighbours
+import bench_predict
 import bench_startup
 import bench_stream
 import bench_sylvester
@@ -28,6 +29,7 @@ MODULES = (
     bench_sylvester,
     bench_stream,
     bench_neighbours,
+    bench_predict,
     bench_tuning,
     bench_startup,
 )

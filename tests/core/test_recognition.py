@@ -259,6 +259,47 @@ def test_score_is_the_documented_one():
     assert AffineScorer(weights).scores(X.astype(np.float32)).dtype == np.float32
 
 
+LAYOUTS = [np.asarray, np.asfortranarray, lambda z: np.repeat(z, 2, axis=1)[:, ::2], lambda z: z[::-1].copy()[::-1]]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_features", [1, 7, 8, 61])
+@pytest.mark.parametrize(("unit_rows", "power"), [(True, False), (False, True), (True, True)])
+def test_scaled_samples_score_as_if_they_had_been_scaled_before(unit_rows, power, n_features, dtype, layout):
+    rng = np.random.default_rng(0)
+    X, weights = (rng.standard_normal((count, n_features)).astype(dtype) for count in (600, 20))
+    if unit_rows:  # some of extreme lengths among the others
+        X[::50] *= dtype(1e-37)
+        X[::60] *= dtype(1e36)
+    X[7] = 0
+    explicit = X.astype(np.float64)
+    explicit = np.sign(explicit) * np.sqrt(np.abs(explicit)) if power else explicit
+    explicit = unit(explicit) if unit_rows else explicit
+    expected = explicit @ weights.T.astype(np.float64)
+    scorer = AffineScorer(weights, unit_rows=unit_rows, power=power)
+    tolerance = 20 * np.finfo(dtype).eps * np.abs(expected).max()
+    assert_allclose(scorer.scores(layout(X)), expected, rtol=0, atol=tolerance)
+    indices, values = scorer.top_k(layout(X), 3)
+    assert_allclose(values, -np.sort(-expected, axis=1)[:, :3], rtol=0, atol=tolerance)
+    assert_allclose(np.take_along_axis(expected, indices, 1), values, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("unit_rows", "power"), [(False, False), (True, False), (False, True), (True, True)])
+def test_bad_samples_are_named_however_they_are_scaled(unit_rows, power, bad, dtype, layout):
+    X = np.ones((300, 9), dtype)
+    X[:200:2] *= np.finfo(dtype).max / 16  # fine, but too long to be scaled by a factor
+    X[[250, 251], [8, 0]] = bad
+    scorer = AffineScorer(np.eye(9) / 8, unit_rows=unit_rows, power=power)
+    for search in (scorer.top_k, scorer.scores):
+        with pytest.raises(ValueError, match="sample 250 holds NaN or infinity"):
+            search(layout(X))
+    scorer.top_k(layout(X[:250]))
+
+
 def test_zero_class_vector_is_never_nan():
     scorer = AffineScorer.fold(np.eye(2), np.eye(2), [[0.0, 0.0], [1.0, 0.0]])
     assert_array_equal(scorer.scores(np.array([[2.0, 1.0]])), [[0, 2]])

@@ -20,7 +20,7 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay
 from jcmspl.report.figures import require_matplotlib
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import (
+from jcmspl.report.text import (, percent_with_error
     Table,
     aligned,
     markdown_heading,
@@ -340,7 +340,7 @@ def _marked(shares: Sequence[float]) -> list[str]:
 
 
 def _with_error(share: float, error: float) -> str:
-    return "" if np.isnan(share) else f"{percent(share)} ± {100 * error:.1f}"
+    return "" if np.isnan(share) else percent_with_error(share, error)
 
 
 def _named(parameters: dict[str, Any]) -> str:

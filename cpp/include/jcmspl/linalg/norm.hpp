@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "jcmspl/support/types.hpp"
 
@@ -28,10 +29,28 @@ typename M::PlainObject times_power_of_two(const M& x, int exponent) {
 // Whether a sum of squares has not lost digits to overflow or underflow.
 inline bool is_safe_square(double sum) { return sum > 1e-280 && sum < 1e280; }
 
+// The sum of squares of doubles or floats, in double precision.
+template <class M>
+double sum_of_squares(const M& x) {
+  if constexpr (std::is_same_v<typename M::Scalar, float> && M::IsVectorAtCompileTime) {
+    // Eigen does not vectorise conversions, and a single sum waits for every addition. Compilers vectorise this.
+    constexpr Index lanes = 8;
+    double sums[lanes] = {}, rest = 0;
+    const auto square = [&](Index j) { return static_cast<double>(x[j]) * static_cast<double>(x[j]); };
+    Index j = 0;
+    for (; j + lanes <= x.size(); j += lanes)
+      for (Index lane = 0; lane < lanes; ++lane) sums[lane] += square(j + lane);
+    for (; j < x.size(); ++j) rest += square(j);
+    return rest + ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  } else {
+    return x.template cast<double>().squaredNorm();
+  }
+}
+
 // The Frobenius norm, or length of a vector, of doubles or floats.
 template <class M>
 double frobenius_norm(const M& x) {
-  const double sum = x.template cast<double>().squaredNorm();
+  const double sum = sum_of_squares(x);
   if (is_safe_square(sum)) return std::sqrt(sum);
   const auto wide = x.template cast<double>().eval();
   if (!wide.allFinite()) return std::sqrt(sum);
@@ -43,7 +62,7 @@ double frobenius_norm(const M& x) {
 template <class V>
 void scale_to_unit(V&& x) {
   using T = typename std::decay_t<V>::Scalar;
-  const double sum = x.template cast<double>().squaredNorm();
+  const double sum = sum_of_squares(x);
   if (is_safe_square(sum)) {
     x = (x.template cast<double>() / std::sqrt(sum)).template cast<T>();
   } else if (sum > 0 || x.cwiseAbs().maxCoeff() > 0) {

@@ -21,25 +21,26 @@ public:
 
   // Throws BadValue for NaN and infinity. A block is valid until the next one is read.
   ConstView<T> read(Index first, Index rows) {
-    check_finite(first, rows);
     const ConstView<T> block = reader_.read(first, rows);
-    if (!unit_rows_ || find_factors(block)) return block;
-    return scaled_copy(first, rows);
+    if (unit_rows_ ? find_factors(block) : is_finite(block)) return block;
+    check_finite(first, rows);
+    return unit_rows_ ? scaled_copy(first, rows) : block;
   }
 
   // What the samples of the last block must be multiplied with, or null.
   const Vector<T>* factors() const { return unit_rows_ ? &factors_ : nullptr; }
 
 private:
+  static bool is_finite(const ConstView<T>& block) {
+    int bad = 0;
+    for (Index i = 0; i < block.cols(); ++i)
+      for (Index j = 0; j < block.rows(); ++j) bad |= !(std::abs(block(j, i)) <= std::numeric_limits<T>::max());
+    return !bad;
+  }
+
+  // Of the samples as they were given: what is finite there may overflow without the origin.
   void check_finite(Index first, Index rows) const {
-    const Samples<From>& samples = reader_.samples();
-    const From* start = samples.data + first * samples.row_stride;
-    for (Index i = 0; i < rows; ++i) {
-      int bad = 0;
-      for (Index j = 0; j < samples.cols; ++j)
-        bad |= !(std::abs(start[i * samples.row_stride + j * samples.col_stride]) <= std::numeric_limits<From>::max());
-      if (bad) throw BadValue(first + i, false);
-    }
+    for (Index i = first; i < first + rows; ++i) check_row(reader_.samples(), i, std::numeric_limits<double>::max());
   }
 
   // Within these bounds neither the factor of a sample nor its product with a unit vector over- or underflows.
@@ -48,7 +49,7 @@ private:
     return norm == 0 || (norm < safe && norm > 1 / safe);
   }
 
-  // Returns whether all factors can be used.
+  // Returns whether all factors can be used: not so if a value is NaN or infinite.
   bool find_factors(const ConstView<T>& block) {
     bool all_safe = true;
     factors_.resize(block.cols());

@@ -48,8 +48,11 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.class_mean_ridge import ClassMeanRidge
     from jcmspl.models.eszsl import ESZSL
+    from jcmspl.models.exem import EXEM
     from jcmspl.models.fpl import FPL
+    from jcmspl.models.gda import GDA
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.persistence import load
     from jcmspl.models.ridge_vs import RidgeVS
@@ -119,7 +122,9 @@ else:  # hidden from type checkers, which would take any name to be there
 
 __all__ = [
     "ESZSL",
+    "EXEM",
     "FPL",
+    "GDA",
     "IPL",
     "JCMSPL",
     "JCMSPL0",
@@ -129,6 +134,7 @@ __all__ = [
     "SAE",
     "AffineScorer",
     "ClassKFold",
+    "ClassMeanRidge",
     "ClassSearchCV",
     "ClassTable",
     "DivergenceError",

@@ -58,6 +58,8 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.sync import SynC
+    from jcmspl.models.sync_hinge import SynCHinge
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
         DivergenceError,
@@ -146,6 +148,8 @@ __all__ = [
     "Spectrum",
     "StartStatistics",
     "Statistics",
+    "SynC",
+    "SynCHinge",
     "TextPrototypes",
     "UncalibratedWarning",
     "__version__",

@@ -56,6 +56,8 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.gda import GDA
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.lesae import LESAE
+    from jcmspl.models.lesd import LESD
     from jcmspl.models.persistence import load
     from jcmspl.models.procrustes import Procrustes
     from jcmspl.models.ridge_vs import RidgeVS
@@ -137,6 +139,8 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "LESAE",
+    "LESD",
     "RPL",
     "SAE",
     "AffineScorer",

@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.exem import EXEM
     from jcmspl.models.fpl import FPL
     from jcmspl.models.gda import GDA
+    from jcmspl.models.gfzsl import GFZSL
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.lesae import LESAE
@@ -134,6 +135,7 @@ __all__ = [
     "EXEM",
     "FPL",
     "GDA",
+    "GFZSL",
     "IPL",
     "JCMSPL",
     "JCMSPL0",

@@ -43,7 +43,8 @@ class SynCHinge(Synthesised):
     Parameters
     ----------
     penalty : float, default 2**-16
-        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss. It must be above 0.
+        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss. It must be above 0. The last two
+        losses are not divided by the number of classes, and want a penalty that is so much larger.
     loss : {"one_versus_other", "crammer_singer", "structured"}, default "one_versus_other"
         ``mean max(0, 1 - t w_j'x)^2`` over samples and classes, with t = 1 for the own class and -1 for others; or
         ``mean max_j max(0, m_j + w_j'x - w'x)`` over samples, with w that of the own class, and m_j = 1 or, structured,

@@ -48,14 +48,26 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.cca import CCA
+    from jcmspl.models.class_mean_ridge import ClassMeanRidge
     from jcmspl.models.eszsl import ESZSL
+    from jcmspl.models.exem import EXEM
     from jcmspl.models.fpl import FPL
+    from jcmspl.models.gda import GDA
+    from jcmspl.models.gfzsl import GFZSL
+    from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.lesae import LESAE
+    from jcmspl.models.lesd import LESD
     from jcmspl.models.persistence import load
+    from jcmspl.models.procrustes import Procrustes
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.sync import SynC
+    from jcmspl.models.sync_hinge import SynCHinge
     from jcmspl.models.text_prototypes import TextPrototypes
+    from jcmspl.models.untied_autoencoder import UntiedAutoencoder
     from jcmspl.support.exceptions import (
         DivergenceError,
         NearlySingularWarning,
@@ -118,30 +130,42 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "CCA",
     "ESZSL",
+    "EXEM",
     "FPL",
+    "GDA",
+    "GFZSL",
     "IPL",
     "JCMSPL",
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "LESAE",
+    "LESD",
     "RPL",
     "SAE",
     "AffineScorer",
     "ClassKFold",
+    "ClassMeanRidge",
     "ClassSearchCV",
     "ClassTable",
     "DivergenceError",
+    "IdentityRidge",
     "ModelFileError",
     "NearlySingularWarning",
+    "Procrustes",
     "RidgeVS",
     "SingularEquationError",
     "Solution",
     "Spectrum",
     "StartStatistics",
     "Statistics",
+    "SynC",
+    "SynCHinge",
     "TextPrototypes",
     "UncalibratedWarning",
+    "UntiedAutoencoder",
     "__version__",
     "evaluate",
     "load",

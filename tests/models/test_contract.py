@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
-from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
 from jcmspl.models import registry
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.parameters import weight_names
@@ -25,6 +25,7 @@ from support.sklearn_checks import expected_failures
 
 ZOO = make_zoo(n_seen=8)
 ALIGNED = make_zoo(n_seen=8, n_attributes=20, aligned=True)  # samples and class vectors of one encoder
+FOR_ALIGNED = (TextPrototypes, IdentityRidge)  # methods that take class vectors for samples
 OWN = [method for method in registry.methods().values() if method.__module__.startswith("jcmspl.")]
 MODELS = [method() for method in OWN]
 EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def zoo_of(model):
-    return ALIGNED if isinstance(model, TextPrototypes) else ZOO
+    return ALIGNED if isinstance(model, FOR_ALIGNED) else ZOO
 
 
 def fit(model, zoo=None, **options):
@@ -222,7 +223,7 @@ class TestFiles:
 
 @EACH
 def test_a_search_is_a_plain_loop(model):
-    aligned = isinstance(model, TextPrototypes)
+    aligned = isinstance(model, FOR_ALIGNED)
     zoo = make_zoo(n_seen=9, noise=0.9, n_attributes=20 if aligned else 8, aligned=aligned)
     base = clone(model).set_params(progress=False)
     if "max_iter" in base.get_params():

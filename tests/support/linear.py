@@ -21,6 +21,28 @@ def explicit_data(zoo, normalisation="sample_l2+center"):
     return explicit(normalisation, zoo.X).T, vectors[codes].T, vectors.T, codes
 
 
+def class_means(X, codes):
+    """The mean sample of each class, a row each."""
+    return np.array([X[:, codes == number].mean(axis=1) for number in range(codes.max() + 1)])
+
+
+def new_samples(zoo):
+    """The samples to be recognised, a row each, normalised as the training data is by default."""
+    return explicit("sample_l2", zoo.X_new) - explicit("sample_l2", zoo.X).mean(axis=0)
+
+
+def new_classes(zoo):
+    """The vectors of unseen classes, a row each, normalised as those of seen classes are by default."""
+    seen, unseen = (explicit("sample_l2", zoo.table.select(names).vectors) for names in (zoo.seen, zoo.unseen))
+    return unseen - seen.mean(axis=0)
+
+
+def assert_same_but_for_a_shared_term(found, expected, rtol=1e-9):
+    """Scores are the same but for a term that all candidates of a sample share."""
+    found, expected = (rows - rows.mean(axis=1, keepdims=True) for rows in (found, expected))
+    assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
+
+
 def fit(model, zoo=ZOO):
     return clone(model).fit(zoo.X, zoo.y, class_vectors=zoo.table)
 

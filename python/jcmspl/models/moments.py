@@ -47,6 +47,16 @@ class Moments:
         """XX'."""
         return self._statistics.gram
 
+    @property
+    def means(self) -> Float64Array:
+        """The mean sample of each class, a row each."""
+        return self.sums / self.counts[:, None]
+
+    @property
+    def scatter(self) -> Float64Array:
+        """The sum of products of deviations of samples from the mean of their class."""
+        return np.asarray(self.gram - self.sums.T @ self.means)
+
     @cached_property
     def visual(self) -> GramBasis:
         """The basis of XX'."""

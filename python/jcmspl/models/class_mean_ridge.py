@@ -1,0 +1,54 @@
+"""Ridge regression of mean samples on class vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from jcmspl.core.search import SPACES
+from jcmspl.models.bilinear import METRIC, Bilinear
+from jcmspl.models.moments import Moments, one_map
+from jcmspl.models.parameters import WEIGHT, one_of_names
+from jcmspl.models.predicted_means import map_to_means
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassMeanRidge(Bilinear):
+    """Ridge regression of the mean samples of classes on class vectors, ``min |M - VS|^2 + alpha |V|^2``.
+
+    M holds a column for each class, its mean sample, and S its vector: each class counts once, however many samples it
+    has. Where all have b samples this is :class:`RPL` with b times the penalty. It is also the predictor of
+    :class:`EXEM`, which has other distances.
+
+    Parameters
+    ----------
+    alpha : float, default 0.3
+    space : {"visual", "semantic", "concept"}, default "visual"
+        Compare x with Vy, or V'x with y.
+    metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        V'.
+    """
+
+    alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
+    space: str = field(default="visual", metadata=one_of_names(SPACES))
+    metric: Any = field(default="euclidean", metadata=METRIC)
+
+    PAPER: ClassVar[str] = "ridge regression from class vectors to mean samples; a baseline of the field"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0),
+        "metric": ("euclidean", "cosine"),
+    }
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        return one_map(map_to_means(moments, self.alpha))

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = dataset_of(arguments)
-    at_once = model.NEEDS == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
+    at_once = model._needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     samples = dataset.part(part) if at_once else (dataset.chunks(part),)
     model.fit(*samples, class_vectors=dataset.classes)
     if arguments.calibrate:

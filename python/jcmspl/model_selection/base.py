@@ -126,7 +126,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         weights = template._weights_of(labels, sample_weight)
         best, collected = self._choose(samples, labels, table, weights)
         rows = None
-        if best.NEEDS == "samples":
+        if best._needs == "samples":
             rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
         with warnings.catch_warnings():
             # it was chosen for what it recognises after so many iterations; converged_ tells the rest

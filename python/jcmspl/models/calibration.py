@@ -215,7 +215,7 @@ def _curves_of_folds(
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
         rows = None
-        if model.NEEDS == "samples":
+        if model._needs == "samples":
             others = np.flatnonzero((fold != number) & ~testing)
             rows = LabelledRows.of(X, labels, total.labels, others, weights)
         with warnings.catch_warnings():

@@ -48,8 +48,12 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.amp import AMP
+    from jcmspl.models.conse import ConSE
+    from jcmspl.models.dap import DAP
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
+    from jcmspl.models.iap import IAP
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.persistence import load
     from jcmspl.models.ridge_vs import RidgeVS
@@ -118,8 +122,11 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "AMP",
+    "DAP",
     "ESZSL",
     "FPL",
+    "IAP",
     "IPL",
     "JCMSPL",
     "JCMSPL0",
@@ -131,6 +138,7 @@ __all__ = [
     "ClassKFold",
     "ClassSearchCV",
     "ClassTable",
+    "ConSE",
     "DivergenceError",
     "ModelFileError",
     "NearlySingularWarning",

@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
     from jcmspl.models.amp import AMP
     from jcmspl.models.conse import ConSE
+    from jcmspl.models.cosmo import COSMO
     from jcmspl.models.dap import DAP
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
@@ -123,6 +124,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 __all__ = [
     "AMP",
+    "COSMO",
     "DAP",
     "ESZSL",
     "FPL",

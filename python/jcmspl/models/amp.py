@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.models.parameters import COUNT, POSITIVE
-from jcmspl.models.posteriors import Affine, PosteriorMethod, log_probabilities, most_likely
+from jcmspl.models.posteriors import Affine, PosteriorMethod, log_probabilities, most_likely, training_numbers
 from jcmspl.models.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
@@ -68,7 +68,7 @@ class AMP(PosteriorMethod):
     }
 
     def _scorer_of(self, table: ClassTable, space: str) -> FunctionScorer:
-        numbers = self._training_numbers(table)
+        numbers = training_numbers(self, table)
         vectors = np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors))
         is_new = numbers < 0
         ends = np.zeros((len(self._trained_vectors), 0))

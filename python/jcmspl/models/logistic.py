@@ -59,7 +59,7 @@ def fit_logistic(
     on_iteration : function of the number and the objective of an iteration, optional
         What it raises stops the fit.
     """
-    blocks = _Blocks(training)
+    blocks = Blocks(training)
     n_answers, n_features = targets.shape[1], training.statistics.n_features
     losses = _softmax_losses if link == "softmax" else _sigmoid_losses
     last = [0.0]
@@ -98,7 +98,7 @@ def fit_logistic(
     return LogisticFit(weights, offsets, max(done[0], 1), bool(found.success))
 
 
-class _Blocks(Iterable[Block]):
+class Blocks(Iterable[Block]):
     """Normalised samples, their class numbers and what they weigh, again and again."""
 
     def __init__(self, training: TrainingData) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve, cholesky
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
@@ -68,28 +68,31 @@ class Covariance:
             matrix = np.eye(len(matrix)) * (level / len(matrix) or 1.0)
         self._matrix = matrix
 
-    def solve(self, rows: Float64Array, shrinkage: float) -> Float64Array:
-        """Return ``rows @ inv((1 - t) S + t tr(S) / m I)``."""
+    def factor(self, shrinkage: float) -> Float64Array:
+        """Return L, lower triangular, with ``L L' = (1 - t) S + t tr(S) / m I``."""
         shrunk = (1 - shrinkage) * self._matrix
         m = len(shrunk)
         # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
         least = 4 * m * np.finfo(np.float64).eps * float(self._matrix.diagonal().max())
         shrunk.flat[:: m + 1] += max(shrinkage * float(self._matrix.trace()) / m, least)
-        factor = cho_factor(shrunk, lower=True, overwrite_a=True, check_finite=False)
-        return np.ascontiguousarray(cho_solve(factor, rows.T, check_finite=False).T)
+        return np.asarray(cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False))
+
+    def solve(self, rows: Float64Array, shrinkage: float) -> Float64Array:
+        """Return ``rows @ inv((1 - t) S + t tr(S) / m I)``."""
+        return np.ascontiguousarray(cho_solve((self.factor(shrinkage), True), rows.T, check_finite=False).T)
 
 
 class ClassGaussians:
     """Normal distributions of the training classes, with a covariance that they share."""
 
     def __init__(self, training: TrainingData) -> None:
-        self.means, self._counts = training.class_means, training.statistics.counts
-        self._within = Covariance(training.statistics, self.means, self._counts)
+        self.means, self.counts = training.class_means, training.statistics.counts
+        self.within = Covariance(training.statistics, self.means, self.counts)
 
     def log_posterior(self, shrinkage: float) -> Affine:
         """Return the log posterior of each class, but for a term that all share."""
-        weights = self._within.solve(self.means, shrinkage)
-        return Affine(weights, np.log(self._counts) - np.einsum("ij,ij->i", weights, self.means) / 2)
+        weights = self.within.solve(self.means, shrinkage)
+        return Affine(weights, np.log(self.counts) - np.einsum("ij,ij->i", weights, self.means) / 2)
 
 
 class Prepared:
@@ -179,12 +182,6 @@ class PosteriorMethod(ZeroShotClassifier):
         """Return the normalised vectors of the training classes."""
         return np.ascontiguousarray(self.class_normalisation_.of_rows(self._trained_vectors))
 
-    def _training_numbers(self, table: ClassTable) -> IntArray:
-        """Return the number of each candidate among the training classes, -1 for others."""
-        trained: list[Label] = vars(self).get("classes_", np.array([])).tolist()  # a model of a fold has no labels
-        number = {label: i for i, label in enumerate(trained)}
-        return np.array([number.get(label, -1) for label in table], dtype=np.int64)
-
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:
             warn_user(
@@ -208,3 +205,10 @@ def most_likely(log_posterior: Affine, n_classes: int, Z: FloatArray) -> Float64
         np.put_along_axis(shares, others, 0.0, axis=1)
         shares /= shares.sum(axis=1, keepdims=True)
     return shares
+
+
+def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
+    """Return the number of each candidate among the training classes of a model, -1 for others."""
+    trained: list[Label] = vars(model).get("classes_", np.array([])).tolist()  # a model of a fold has no labels
+    number = {label: i for i, label in enumerate(trained)}
+    return np.array([number.get(label, -1) for label in table], dtype=np.int64)

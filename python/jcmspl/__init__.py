@@ -48,13 +48,18 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.amp import AMP
     from jcmspl.models.cca import CCA
     from jcmspl.models.class_mean_ridge import ClassMeanRidge
+    from jcmspl.models.conse import ConSE
+    from jcmspl.models.cosmo import COSMO
+    from jcmspl.models.dap import DAP
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.exem import EXEM
     from jcmspl.models.fpl import FPL
     from jcmspl.models.gda import GDA
     from jcmspl.models.gfzsl import GFZSL
+    from jcmspl.models.iap import IAP
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.lesae import LESAE
@@ -130,12 +135,16 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "AMP",
     "CCA",
+    "COSMO",
+    "DAP",
     "ESZSL",
     "EXEM",
     "FPL",
     "GDA",
     "GFZSL",
+    "IAP",
     "IPL",
     "JCMSPL",
     "JCMSPL0",
@@ -150,6 +159,7 @@ __all__ = [
     "ClassMeanRidge",
     "ClassSearchCV",
     "ClassTable",
+    "ConSE",
     "DivergenceError",
     "IdentityRidge",
     "ModelFileError",

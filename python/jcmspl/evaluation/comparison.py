@@ -20,13 +20,14 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay
 from jcmspl.report.figures import require_matplotlib
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import (, percent_with_error
+from jcmspl.report.text import (
     Table,
     aligned,
     markdown_heading,
     markdown_table,
     markdown_text,
     percent,
+    percent_with_error,
     without_formula,
 )
 from jcmspl.support.shown import printable, shown

@@ -121,7 +121,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         require_known_classes(template.class_weight, table)
         samples: Any
         weights: Float64Array | None = None
-        if is_dask(X) and template.NEEDS == "statistics":
+        if is_dask(X) and template._needs == "statistics":
             samples = template._parts_of(X, y, sample_weight, reset=True).weighed(template.class_weight)
             checked_samples(self, samples.header, reset=True, least=0)
             labels = [label for label, weight in samples.label_counts().items() if weight]
@@ -135,7 +135,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             weights = template._weights_of(labels, sample_weight)
         best, collected = self._choose(samples, labels, table, weights)
         rows = None
-        if best.NEEDS == "samples":
+        if best._needs == "samples":
             rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
         with warnings.catch_warnings():
             # it was chosen for what it recognises after so many iterations; converged_ tells the rest

@@ -160,7 +160,7 @@ class FoldedData:
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         features, classes, shrinkage, kernel, width, columns = model._normalisations(self._sources)
-        of_samples = (features, shrinkage, model.NEEDS)
+        of_samples = (features, shrinkage)
         known, training = self._last.get(fold, (None, None))
         if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
             training = training.with_classes(classes, kernel, width, columns)
@@ -170,15 +170,14 @@ class FoldedData:
             # a sum and not a difference: that would cost digits
             parts = self._parts[self._scalings[features]]
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
-            rows = self._rows_of(kept, model)
+            rows = self._rows_of(kept)
             normalisations = (features, classes, shrinkage, kernel, width, columns)
             training = TrainingData.of(raw, self.vectors[kept], *normalisations, rows)
         self._last[fold] = of_samples, training
         return training
 
-    def _rows_of(self, kept: IntArray, model: ZeroShotClassifier) -> LabelledRows | None:
-        if model.NEEDS != "samples":
-            return None
+    def _rows_of(self, kept: IntArray) -> LabelledRows:
+        """Return the samples themselves, whether the model reads them or not: a parameter of the grid may decide."""
         rows = np.flatnonzero(np.isin(self.codes, kept))
         weights = None if self._weights is None else self._weights[rows]
         return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]), weights)

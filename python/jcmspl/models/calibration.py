@@ -206,7 +206,7 @@ def _curves_of_folds(
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
         rows = None
-        if model.NEEDS == "samples" and isinstance(samples, SamplesInMemory):
+        if model._needs == "samples" and isinstance(samples, SamplesInMemory):
             others = np.flatnonzero((fold != number) & ~testing)
             weights = weights_of(samples.labels, None, samples.class_weight)
             rows = LabelledRows.of(samples.X, samples.labels, total.labels, others, weights)

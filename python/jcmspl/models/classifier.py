@@ -423,7 +423,7 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     def _labelled_samples(self, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
         """Return samples that are read more than once, with the weights of their classes."""
         if is_dask(X):
-            if self.NEEDS == "samples":
+            if self._needs == "samples":
                 rereadable_samples(self, X, y)  # which refuses them
             return SamplesOnDask(self._parts_of(X, y).weighed(self.class_weight))
         samples, labels = self._checked(X), as_label_list(y)

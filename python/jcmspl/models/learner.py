@@ -103,6 +103,11 @@ class Learner(Fitted, BaseEstimator):
             registry.register(cls)
 
     # What a method says of itself.
+    @property
+    def _needs(self) -> str:
+        """What the method reads with its parameters as they are, for one whose NEEDS is only true of the defaults."""
+        return self.NEEDS
+
     def _prepare(self, training: TrainingData) -> Any:
         """Return what fits with any parameters to the same normalised data have in common."""
         return training
@@ -147,7 +152,7 @@ class Learner(Fitted, BaseEstimator):
         require_known_classes(self.class_weight, table)
         started = time.perf_counter()
         rows = None
-        if self.NEEDS == "samples":
+        if self._needs == "samples":
             samples, labels = rereadable_samples(self, X, y)
             weights = self._weights_of(labels, sample_weight)
             collected = self._collector(table).add_array(samples, labels, weights).result()
@@ -394,7 +399,7 @@ class Learner(Fitted, BaseEstimator):
         check_parameters(self)
 
     def _require_statistics_enough(self, method: str) -> None:
-        if self.NEEDS == "samples":
+        if self._needs == "samples":
             raise TypeError(
                 f"{type(self).__name__} learns from the samples themselves, so {method} is not to be had: "
                 "use fit with all samples"
@@ -410,7 +415,7 @@ class Learner(Fitted, BaseEstimator):
     def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
         """Return what samples weigh to this model; None if each counts once."""
         weights = weights_of(labels, sample_weight, self.class_weight)
-        if weights is not None and self.NEEDS == "samples" and not self.READS_WEIGHTS:
+        if weights is not None and self._needs == "samples" and not self.READS_WEIGHTS:
             raise ValueError(
                 f"{type(self).__name__} cannot weigh samples: leave sample_weight and class_weight out, and repeat "
                 "samples that are to count more than once"

@@ -1,0 +1,292 @@
+"""Generalized recognition by a gate between an expert for training classes and one for others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+from sklearn.linear_model import LogisticRegression
+
+from jcmspl.core.search import fold
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
+from jcmspl.data.training import TrainingData
+from jcmspl.models import registry
+from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.left_out import LeftOut
+from jcmspl.models.logistic import Blocks
+from jcmspl.models.monitor import Monitor
+from jcmspl.models.parameters import FLAG, SHARE, checked_by
+from jcmspl.models.posteriors import Affine, ClassGaussians, training_numbers
+from jcmspl.models.scorers import FunctionScorer
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
+
+# Temperatures that are tried, in units of the spread of scores.
+_TEMPERATURES = 10.0 ** np.arange(-3, 2.01, 0.25)
+# The gate is never surer than this, in log odds: what it shuts out must still be told apart.
+_SUREST = 12.0
+# With fewer training classes none can be held out.
+_FEWEST_CLASSES = 4
+
+
+def _check_expert(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be the name of a method, but is {value!r}")
+    method = registry.get(value)
+    if not issubclass(method, Bilinear) or method.NEEDS != "statistics":
+        raise ValueError(f"{name} must be a bilinear method on statistics, such as 'JCMSPL' or 'RPL', but is {value!r}")
+
+
+def _check_splits(value: Any, name: str) -> None:
+    as_count(value, name, minimum=2)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class COSMO(ZeroShotClassifier):
+    """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
+
+    After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others; each
+    expert's answer is mixed with a uniform one, the more the less the gate believes that the sample is the expert's.
+    The score is the logarithm. Here the expert for training classes is linear discriminant analysis, and that for
+    others a method of this package. The gate is a logistic regression on how sure both are: the log odds of the best
+    against the second-best training class, and how much better the other expert finds training classes than unseen
+    ones. It is learnt on training classes alone, some of which take turns in the part of unseen ones, and from samples
+    that are left out when they are looked at; so are the temperatures of both experts. (The paper's gate has more
+    features and its experts are others.) Unseen classes alone are named as the expert names them.
+
+    Parameters
+    ----------
+    expert : str, default "JCMSPL"
+        The name of a bilinear method on statistics, which is used with its defaults.
+    shrinkage : float, default 0.3
+        As for :class:`ConSE`.
+    smoothing : bool, default True
+        Whether answers are mixed with uniform ones.
+    n_splits : int, default 4
+        Into how many parts training classes are split for the gate. With less than four classes there is none: both
+        kinds are equally likely.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight
+    seen_bias, temperature, progress
+        As for :class:`jcmspl.JCMSPL`. The bias is on top of the gate, and usually not needed.
+    """
+
+    expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))
+    shrinkage: float = field(default=0.3, metadata=SHARE)
+    smoothing: bool = field(default=True, metadata=FLAG)
+    n_splits: int = field(default=4, metadata=checked_by(_check_splits))
+    feature_normalisation: str = field(
+        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
+    )
+    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
+
+    PAPER: ClassVar[str] = "Atzmon, Chechik (2019): Adaptive confidence smoothing for generalized zero-shot learning"
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
+    COMPARISON: ClassVar[tuple[str, ...]] = ("smoothing",)
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"expert": ("JCMSPL", "RPL")}
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        "weights": ("c", "m"),
+        "offsets": ("c",),
+        "visual_projection": ("k", "m"),
+        "semantic_projection": ("k", "d"),
+        "gate": (3,),
+        "temperatures": (2,),
+    }
+
+    def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
+        expert = self._expert_of(prepared, monitor)
+        seen = ClassGaussians(prepared).log_posterior(self.shrinkage)
+        blocks = Blocks(prepared)
+        trials = self._trials(prepared, blocks, monitor)
+        units = np.array([_spread(seen.of(prepared.class_means)), _spread(expert.seen.of(prepared.class_means))])
+        gate, temperatures = np.zeros(3), units
+        if trials:
+            gate, temperatures = _learnt(blocks, trials, units)
+        projections = {"visual_projection": expert.A, "semantic_projection": expert.B}
+        return {**seen._asdict(), **projections, "gate": gate, "temperatures": temperatures}
+
+    def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
+        model = registry.get(self.expert)()
+        arrays = model._fit(model._prepare(training), Monitor(monitor.on_iteration))
+        A, B = arrays["visual_projection"], arrays["semantic_projection"]
+        return Expert(A, B, model.space, model.metric, training.class_vectors)
+
+    def _trials(self, training: TrainingData, blocks: Blocks, monitor: Monitor) -> list[Trial]:
+        """Return models that some of the training classes had no part in."""
+        c = len(training.class_vectors)
+        if c < _FEWEST_CLASSES:
+            return []
+        folds = [np.sort(part) for part in ClassKFold(min(self.n_splits, c // 2)).split_classes(c)]
+        parts = _statistics_of(training, blocks, folds)
+        trials = []
+        for number, held_out in enumerate(folds):
+            kept = np.setdiff1d(np.arange(c), held_out)
+            others = [part for other, part in enumerate(parts) if other != number]
+            statistics = sum(others[1:], others[0]).select_classes(kept)
+            data = replace(training, statistics=statistics, class_vectors=training.class_vectors[kept])
+            gaussians, expert = ClassGaussians(data), self._expert_of(data, monitor)
+            unseen = expert.among(training.class_vectors[held_out])
+            left_out, posterior = LeftOut(gaussians, self.shrinkage), gaussians.log_posterior(self.shrinkage)
+            trials.append(Trial(left_out, posterior, expert.seen, unseen, kept, held_out))
+        return trials
+
+    def _is_biased_in(self, space: str) -> bool:
+        return True  # by the gate
+
+    def _scorer_of(self, table: ClassTable, space: str) -> FunctionScorer:
+        numbers = training_numbers(self, table)
+        others = table.vectors[numbers < 0]
+        if not len(others):  # the gate asks for those that the model knows
+            others = self.class_table_.vectors[len(self.classes_) :]
+        model = registry.get(self.expert)()
+        arrays, normalised = self.arrays_, self.class_normalisation_.of_rows
+        expert = Expert(
+            arrays["visual_projection"],
+            arrays["semantic_projection"],
+            model.space,
+            model.metric,
+            normalised(self._trained_vectors),
+        )
+        seen = Affine(arrays["weights"], arrays["offsets"])
+        unseen = expert.among(normalised(others)) if len(others) else None
+        mixture = Mixture(
+            seen, expert.seen, unseen, arrays["gate"], arrays["temperatures"], numbers, bool(self.smoothing)
+        )
+        return FunctionScorer(partial(_scores, mixture))
+
+
+class Expert:
+    """Two projections, and how samples and classes are compared by them."""
+
+    def __init__(self, A: Float64Array, B: Float64Array, space: str, metric: str, training: Float64Array) -> None:
+        self.A, self.B = A, B
+        self._how = {"space": space, "metric": metric}
+        #: What scores samples for the training classes.
+        self.seen = self.among(training)
+
+    def among(self, class_vectors: Float64Array) -> Affine:
+        """Return what scores samples for classes."""
+        return Affine(*fold(self.A, self.B, np.ascontiguousarray(class_vectors), **self._how))
+
+
+class Trial(NamedTuple):
+    """Both experts, fitted without some of the training classes."""
+
+    left_out: LeftOut
+    posterior: Affine
+    expert_seen: Affine
+    expert_unseen: Affine
+    kept: IntArray
+    held_out: IntArray
+
+
+class Mixture(NamedTuple):
+    """All that makes scores."""
+
+    seen: Affine
+    expert_seen: Affine
+    unseen: Affine | None
+    gate: Float64Array
+    temperatures: Float64Array
+    numbers: IntArray
+    smoothing: bool
+
+
+def _statistics_of(training: TrainingData, blocks: Blocks, folds: list[IntArray]) -> list[Statistics]:
+    """Return the statistics of the classes of each fold."""
+    n_classes = len(training.class_vectors)
+    parts = [Statistics(training.statistics.n_features, n_classes) for _ in folds]
+    fold_of = np.zeros(n_classes, dtype=np.int64)
+    for number, classes in enumerate(folds):
+        fold_of[classes] = number
+    for Z, numbers, counts in blocks:
+        for number, part in enumerate(parts):
+            own = fold_of[numbers] == number
+            part.update(Z[own], numbers[own], sample_weight=counts[own])
+    return parts
+
+
+def _learnt(blocks: Blocks, trials: list[Trial], units: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return the gate, weights and an offset, and the temperatures of both experts."""
+    losses = np.zeros((2, len(_TEMPERATURES)))
+    sureness, is_seen, weights = [], [], []
+    tried = units[:, None] * _TEMPERATURES
+    for trial in trials:
+        counted = []
+        for Z, numbers, counts in blocks:
+            own = np.isin(numbers, trial.kept)
+            as_seen, as_unseen = np.searchsorted(trial.kept, numbers), np.searchsorted(trial.held_out, numbers)
+            posterior, scores = np.empty((len(Z), len(trial.kept))), trial.expert_unseen.of(Z)
+            posterior[own] = trial.left_out.log_posterior(Z[own], as_seen[own], counts[own])
+            posterior[~own] = trial.posterior.of(Z[~own])
+            losses[0] += _losses(posterior[own], as_seen[own], counts[own], tried[0])
+            losses[1] += _losses(scores[~own], as_unseen[~own], counts[~own], tried[1])
+            sureness.append(_sureness(posterior, trial.expert_seen.of(Z), scores))
+            counted.append(np.where(own, counts, -counts))
+        signed = np.concatenate(counted)
+        is_seen.append(signed > 0)
+        of_samples = np.abs(signed)
+        half = of_samples.sum() / 2
+        for kind in (signed > 0, signed < 0):  # both count for half
+            of_samples[kind] *= half / of_samples[kind].sum()
+        weights.append(of_samples)
+    gate = _gate(np.concatenate(sureness), np.concatenate(is_seen), np.concatenate(weights))
+    return gate, tried[np.arange(2), losses.argmin(axis=1)]
+
+
+def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], weights: Float64Array) -> Float64Array:
+    """Return the weights and the offset of a logistic regression."""
+    mean = np.average(sureness, axis=0, weights=weights)
+    spread = np.sqrt(np.average((sureness - mean) ** 2, axis=0, weights=weights))
+    spread[spread == 0] = 1.0
+    found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
+    slopes = found.coef_[0] / spread
+    return np.append(slopes, found.intercept_[0] - slopes @ mean)
+
+
+def _losses(logits: Float64Array, numbers: IntArray, counts: Float64Array, temperatures: Float64Array) -> list[float]:
+    """Return the sum of minus the log likelihoods of the right classes with each of some temperatures."""
+    if not len(logits):
+        return [0.0] * len(temperatures)
+    gaps = logits - logits[np.arange(len(logits)), numbers][:, None]
+    return [float(counts @ logsumexp(gaps / temperature, axis=1)) for temperature in temperatures]
+
+
+def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64Array) -> Float64Array:
+    """Return what the gate looks at: how clear the best training class is, and whether the other expert prefers it."""
+    second, best = np.partition(posterior, -2, axis=1)[:, -2:].T
+    return np.stack([best - second, of_seen.max(axis=1) - of_unseen.max(axis=1)], axis=1)
+
+
+def _spread(scores: Float64Array) -> float:
+    """Return the standard deviation of scores over classes; 1 if they are all the same."""
+    return float((scores - scores.mean(axis=1, keepdims=True)).std()) or 1.0
+
+
+def _scores(mixture: Mixture, Z: FloatArray) -> Float64Array:
+    posterior = mixture.seen.of(Z)
+    of_seen = np.asarray(log_softmax(posterior / mixture.temperatures[0], axis=1))
+    if mixture.unseen is None:
+        return of_seen[:, mixture.numbers]
+    scores = mixture.unseen.of(Z)
+    of_unseen = np.asarray(log_softmax(scores / mixture.temperatures[1], axis=1))
+    sureness = _sureness(posterior, mixture.expert_seen.of(Z), scores)
+    odds = np.clip(sureness @ mixture.gate[:2] + mixture.gate[2], -_SUREST, _SUREST)[:, None]
+    seen, unseen = -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
+    if mixture.smoothing:
+        of_seen = np.logaddexp(seen + of_seen, unseen - np.log(of_seen.shape[1]))
+        of_unseen = np.logaddexp(unseen + of_unseen, seen - np.log(of_unseen.shape[1]))
+    found = np.empty((len(Z), len(mixture.numbers)))
+    is_new = mixture.numbers < 0
+    found[:, ~is_new] = (seen + of_seen)[:, mixture.numbers[~is_new]]
+    if is_new.any():
+        found[:, is_new] = unseen + of_unseen
+    return found

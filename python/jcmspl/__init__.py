@@ -48,13 +48,17 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.ale import ALE
+    from jcmspl.models.devise import DeViSE
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.latem import LATEM
     from jcmspl.models.persistence import load
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.sje import SJE
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
         DivergenceError,
@@ -118,6 +122,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "ALE",
     "ESZSL",
     "FPL",
     "IPL",
@@ -125,12 +130,15 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "LATEM",
     "RPL",
     "SAE",
+    "SJE",
     "AffineScorer",
     "ClassKFold",
     "ClassSearchCV",
     "ClassTable",
+    "DeViSE",
     "DivergenceError",
     "ModelFileError",
     "NearlySingularWarning",

@@ -21,8 +21,8 @@ def explicit_data(zoo, normalisation="sample_l2+center"):
     return explicit(normalisation, zoo.X).T, vectors[codes].T, vectors.T, codes
 
 
-def fit(model, zoo=ZOO):
-    return clone(model).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+def fit(model, zoo=ZOO, **options):
+    return clone(model).fit(zoo.X, zoo.y, class_vectors=zoo.table, **options)
 
 
 def assert_map(model, expected):

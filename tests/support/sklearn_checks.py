@@ -1,11 +1,22 @@
 """What scikit-learn's checks of estimators expect and models of this package do not do, with the reason."""
 
+from jcmspl.models.ranking import Ranker
+
 NO_PRIORS = (
     "expects a prior: here the weight of a class shapes the projections, and prototypes of all classes are then "
     "compared on equal terms"
 )
 OTHER_FOLDS = (
     "sets cv to splits of samples, but these searches split classes (test_weights.py has the equivalence with such)"
+)
+
+NO_PARTS = "calls partial_fit, which a method that reads samples more than once refuses"
+STEPS = "expects a sample of weight 2 to be as one that comes twice, but two steps are not one step of twice the length"
+# Checks that call partial_fit if there is one.
+CALLS_PARTIAL_FIT = (
+    "check_estimators_partial_fit_n_features",
+    "check_fit_score_takes_y",
+    "check_n_features_in_after_fitting",
 )
 
 
@@ -16,4 +27,8 @@ def expected_failures(estimator):
         expected["check_class_weight_classifiers"] = NO_PRIORS
     if "cv" in parameters:
         expected["check_sample_weight_equivalence_on_dense_data"] = OTHER_FOLDS
+    if getattr(estimator, "NEEDS", "") == "samples":
+        expected |= dict.fromkeys(CALLS_PARTIAL_FIT, NO_PARTS)
+    if isinstance(estimator, Ranker):
+        expected["check_sample_weight_equivalence_on_dense_data"] = STEPS
     return expected

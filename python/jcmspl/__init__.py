@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.score import SCoRe, SemanticSoftmax
     from jcmspl.models.sje import SJE
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
@@ -143,6 +144,8 @@ __all__ = [
     "ModelFileError",
     "NearlySingularWarning",
     "RidgeVS",
+    "SCoRe",
+    "SemanticSoftmax",
     "SingularEquationError",
     "Solution",
     "Spectrum",

@@ -29,15 +29,15 @@ JOBS = {
             model.predict(X)
     """,
     "fit by steps": """
-        X, y = rng.random((600, 200)), np.arange(600) % 150
+        X, y = rng.random((600, 5)), np.arange(600) % 150  # which no map tells apart
         vectors = rng.random((150, 50))
-        model = jcmspl.SJE(max_iter=1).fit(X, y, class_vectors=vectors)
+        model = jcmspl.SJE(max_iter=1, validation_fraction=0).fit(X, y, class_vectors=vectors)
         before = dict(vars(model))
         def job():
             try:
-                model.set_params(max_iter=100_000_000, n_iter_no_change=100_000_000).fit(X[:, 1:], y, class_vectors=vectors)
+                model.set_params(max_iter=100_000_000).fit(X[:, 1:], y, class_vectors=vectors)
             finally:
-                model.set_params(max_iter=1, n_iter_no_change=5)
+                model.set_params(max_iter=1)
         def again():
             assert vars(model) == before
             model.predict(X)

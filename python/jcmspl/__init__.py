@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.sae import SAE
     from jcmspl.models.score import SCoRe, SemanticSoftmax
     from jcmspl.models.sje import SJE
+    from jcmspl.models.ssvoc import SSVoc
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
         DivergenceError,
@@ -145,6 +146,7 @@ __all__ = [
     "NearlySingularWarning",
     "RidgeVS",
     "SCoRe",
+    "SSVoc",
     "SemanticSoftmax",
     "SingularEquationError",
     "Solution",

@@ -38,7 +38,7 @@ class SampleBlocks:
 
     def __init__(self, training: TrainingData) -> None:
         self._training = training
-        self.class_vectors = training.class_vectors
+        self.class_vectors, self.classes = training.class_vectors, training.classes
         self.n_features = training.statistics.n_features
         self.total_weight = training.n_samples
         self.mean_square = training.sample_length**2 / self.n_features  # of a feature

@@ -11,4 +11,5 @@ PYBIND11_MODULE(_core, m) {
   register_descent(m);
   register_sylvester(m);
   register_search(m);
+  register_ranking(m);
 }

@@ -11,5 +11,6 @@ void register_spectrum(pybind11::module_& m);
 void register_descent(pybind11::module_& m);
 void register_sylvester(pybind11::module_& m);
 void register_search(pybind11::module_& m);
+void register_ranking(pybind11::module_& m);
 
 }  // namespace jcmspl::bindings

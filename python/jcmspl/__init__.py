@@ -48,12 +48,14 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.ale import ALE
     from jcmspl.models.amp import AMP
     from jcmspl.models.cca import CCA
     from jcmspl.models.class_mean_ridge import ClassMeanRidge
     from jcmspl.models.conse import ConSE
     from jcmspl.models.cosmo import COSMO
     from jcmspl.models.dap import DAP
+    from jcmspl.models.devise import DeViSE
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.exem import EXEM
     from jcmspl.models.fpl import FPL
@@ -62,6 +64,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.iap import IAP
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.latem import LATEM
     from jcmspl.models.lesae import LESAE
     from jcmspl.models.lesd import LESD
     from jcmspl.models.persistence import load
@@ -69,6 +72,9 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.score import SCoRe, SemanticSoftmax
+    from jcmspl.models.sje import SJE
+    from jcmspl.models.ssvoc import SSVoc
     from jcmspl.models.sync import SynC
     from jcmspl.models.sync_hinge import SynCHinge
     from jcmspl.models.text_prototypes import TextPrototypes
@@ -135,6 +141,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "ALE",
     "AMP",
     "CCA",
     "COSMO",
@@ -150,22 +157,28 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "LATEM",
     "LESAE",
     "LESD",
     "RPL",
     "SAE",
+    "SJE",
     "AffineScorer",
     "ClassKFold",
     "ClassMeanRidge",
     "ClassSearchCV",
     "ClassTable",
     "ConSE",
+    "DeViSE",
     "DivergenceError",
     "IdentityRidge",
     "ModelFileError",
     "NearlySingularWarning",
     "Procrustes",
     "RidgeVS",
+    "SCoRe",
+    "SSVoc",
+    "SemanticSoftmax",
     "SingularEquationError",
     "Solution",
     "Spectrum",

@@ -150,6 +150,29 @@ class Metric:
     euclidean: Metric
     dot: Metric
 
+class Violators:
+    any: Violators
+    worst: Violators
+    all: Violators
+
+class Ranking:
+    def __init__(
+        self,
+        maps: _F64,
+        vectors: _F64,
+        *,
+        violators: Violators,
+        margin: float,
+        rate: float,
+        seed: int,
+        average: bool,
+    ) -> None: ...
+    def learn(self, X: _F64, labels: _I64, weights: _F64 | None = None) -> tuple[float, int]: ...
+    @property
+    def maps(self) -> _F64: ...
+    @property
+    def mean_maps(self) -> _F64: ...
+
 def concept_blocks(n_concepts: int, n_classes: int) -> list[int]: ...
 def solve(
     spectrum: Spectrum,

@@ -28,6 +28,20 @@ JOBS = {
             assert vars(model) == before
             model.predict(X)
     """,
+    "fit by steps": """
+        X, y = rng.random((600, 5)), np.arange(600) % 150  # which no map tells apart
+        vectors = rng.random((150, 50))
+        model = jcmspl.SJE(max_iter=1, validation_fraction=0).fit(X, y, class_vectors=vectors)
+        before = dict(vars(model))
+        def job():
+            try:
+                model.set_params(max_iter=100_000_000).fit(X[:, 1:], y, class_vectors=vectors)
+            finally:
+                model.set_params(max_iter=1)
+        def again():
+            assert vars(model) == before
+            model.predict(X)
+    """,
     "fit reading": """
         X = np.broadcast_to(rng.random(500), (100_000_000, 500))
         y = np.broadcast_to(["a"], 1000)

@@ -43,8 +43,8 @@ def assert_same_but_for_a_shared_term(found, expected, rtol=1e-9):
     assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
 
 
-def fit(model, zoo=ZOO):
-    return clone(model).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+def fit(model, zoo=ZOO, **options):
+    return clone(model).fit(zoo.X, zoo.y, class_vectors=zoo.table, **options)
 
 
 def assert_map(model, expected):

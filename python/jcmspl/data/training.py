@@ -132,17 +132,45 @@ class TrainingData:
         """
         return None if self._rows is None else self._rows.weights
 
-    def samples(self, size: int = 8192) -> Iterator[tuple[Float64Array, IntArray]]:
+    @property
+    def numbers(self) -> IntArray:
+        """The class numbers of all samples in the order in which :meth:`samples` gives these."""
+        return self._labelled_rows.numbers
+
+    def samples(self, size: int = 8192, order: IntArray | None = None) -> Iterator[tuple[Float64Array, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
 
         Only for methods that say ``NEEDS = "samples"``.
+
+        Parameters
+        ----------
+        size : int, default 8192
+            How many samples a block has.
+        order : ndarray of int, optional
+            Which samples are wanted and in what order, counted from 0 as they come without it. Rows of a file are then
+            read here and there, those of a block from front to back.
         """
-        if self._rows is None:
-            raise RuntimeError('a method that reads samples must say so: NEEDS = "samples"')
-        rows, numbers = self._rows.rows, self._rows.numbers
+        source = self._labelled_rows
+        rows, numbers = source.rows, source.numbers
+        if order is not None:
+            rows, numbers = rows[order], numbers[order]
         constant = self.statistics.gram.diagonal() == 0  # as in the statistics, what is left of them is rounding
         for first in range(0, len(rows), size):
             block = slice(first, first + size)
-            normalised = self.features.of_rows(np.asarray(self._rows.X[rows[block]], dtype=np.float64))
+            read = source.X[rows[block]] if order is None else _read_ascending(source.X, rows[block])
+            normalised = self.features.of_rows(np.asarray(read, dtype=np.float64))
             normalised[:, constant] = 0
             yield normalised, numbers[block]
+
+    @property
+    def _labelled_rows(self) -> LabelledRows:
+        if self._rows is None:
+            raise RuntimeError('a method that reads samples must say so: NEEDS = "samples"')
+        return self._rows
+
+
+def _read_ascending(X: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
+    ascending = np.argsort(rows)
+    read = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
+    read[ascending] = X[rows[ascending]]
+    return read

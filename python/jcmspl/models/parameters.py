@@ -57,6 +57,8 @@ FLAG = checked_by(_check_flag)
 SHARE = checked_by(_check_share)
 WEIGHT_OR_INFINITY = checked_by(_check_weight_or_infinity)
 POSITIVE = checked_by(_check_positive)
+#: The same for a number that is sensibly varied by factors.
+POSITIVE_WEIGHT = checked_by(_check_positive, is_weight=True)
 SEED = checked_by(_check_seed)
 #: A number of at least 0 that is sensibly varied by factors: what a search lets grow.
 WEIGHT = checked_by(as_weight, is_weight=True)

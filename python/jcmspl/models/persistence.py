@@ -119,7 +119,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     adapted: Adaptation | None = getattr(model, "adapted_", None)
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(_ADAPTED)) for name in _ADAPTED_ARRAYS}
-    for name in [name for name in array_names(model) if not isinstance(parameters[name], str)]:
+    for name in [name for name in array_names(model) if not isinstance(parameters[name], (str, type(None)))]:
         arrays[_PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     if statistics:
         raw = model.statistics_

@@ -1,0 +1,62 @@
+"""Latent embeddings: several bilinear maps that compete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.monitor import Monitor
+from jcmspl.models.parameters import COUNT
+from jcmspl.models.ranking import Ranker, highest_scores
+from jcmspl.models.scorers import FunctionScorer
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LATEM(Ranker):
+    """Latent embeddings (Xian et al., 2016): ``F(x, j) = max over k of s_j'W_k x``, ranked as :class:`DeViSE` does.
+
+    A step moves the map that gave the score of the sample's own class towards it, and the map that gave the score of
+    the violator away from that. The score and the steps are as published, but that a step takes the first violator in
+    random order, where the authors draw one other class and take no step if it does not violate the margin; nor are
+    maps pruned. Small random maps are the start. With n_maps=1 this is DeViSE with metric="dot".
+
+    Parameters
+    ----------
+    learning_rate, margin, average, max_iter, tol, validation_fraction, n_iter_no_change, random_state
+        As for :class:`DeViSE`.
+    n_maps : int, default 2
+        The paper's K.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight
+    seen_bias, temperature, progress
+        As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
+
+    Attributes
+    ----------
+    maps_ : ndarray of shape (n_maps, n_attributes, n_features)
+        W_k, for normalised samples and class vectors.
+    losses_, n_iter_
+        As for :class:`DeViSE`.
+    """
+
+    n_maps: int = field(default=2, metadata=COUNT)
+
+    PAPER: ClassVar[str] = "Xian et al. (2016): Latent embeddings for zero-shot classification"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (1.0, 10.0, 100.0), "n_maps": (2, 4)}
+    ARRAYS: ClassVar[dict[str, Shape]] = {"maps": ("k", "d", "m"), "losses": ("i",)}
+    VIOLATORS: ClassVar[str] = "any"
+
+    @property
+    def maps_(self) -> Float64Array:
+        """The maps, for normalised samples and class vectors."""
+        return self._array("maps")
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        maps, losses = self._learnt(prepared, monitor, self.n_maps)
+        return {"maps": maps, "losses": losses}
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
+        return FunctionScorer(partial(highest_scores, self.maps_, class_vectors))

@@ -11,4 +11,7 @@ PYBIND11_MODULE(_core, m) {
   register_descent(m);
   register_sylvester(m);
   register_search(m);
+  register_hamming(m);
+  register_simplex(m);
+  register_intersections(m);
 }

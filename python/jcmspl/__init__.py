@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.models.bzsl import BZSL
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
     from jcmspl.models.jcmspl import JCMSPL
@@ -118,6 +119,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "BZSL",
     "ESZSL",
     "FPL",
     "IPL",

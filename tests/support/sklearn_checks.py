@@ -8,6 +8,14 @@ OTHER_FOLDS = (
     "sets cv to splits of samples, but these searches split classes (test_weights.py has the equivalence with such)"
 )
 
+NO_PARTS = "calls partial_fit, which a method that reads samples more than once refuses"
+# Checks that call partial_fit if there is one.
+CALLS_PARTIAL_FIT = (
+    "check_estimators_partial_fit_n_features",
+    "check_fit_score_takes_y",
+    "check_n_features_in_after_fitting",
+)
+
 
 def expected_failures(estimator):
     parameters = estimator.get_params(deep=False)
@@ -16,4 +24,6 @@ def expected_failures(estimator):
         expected["check_class_weight_classifiers"] = NO_PRIORS
     if "cv" in parameters:
         expected["check_sample_weight_equivalence_on_dense_data"] = OTHER_FOLDS
+    if getattr(estimator, "NEEDS", "") == "samples":
+        expected |= dict.fromkeys(CALLS_PARTIAL_FIT, NO_PARTS)
     return expected

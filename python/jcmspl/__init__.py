@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
     from jcmspl.models.sae import SAE
+    from jcmspl.models.sse import SSE
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.support.exceptions import (
         DivergenceError,
@@ -129,6 +130,7 @@ __all__ = [
     "JCMSPLCV",
     "RPL",
     "SAE",
+    "SSE",
     "AffineScorer",
     "ClassKFold",
     "ClassSearchCV",

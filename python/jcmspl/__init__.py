@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.jlse import JLSE
     from jcmspl.models.persistence import load
     from jcmspl.models.ridge_vs import RidgeVS
     from jcmspl.models.rpl import RPL
@@ -128,6 +129,7 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "JLSE",
     "RPL",
     "SAE",
     "SSE",

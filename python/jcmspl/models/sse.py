@@ -116,8 +116,9 @@ class SSE(ZeroShotClassifier):
         for Z, _ in training.samples():
             if (Z < 0).any():
                 raise ValueError(
-                    f"Negative values in data passed to SSE, with feature_normalisation={self.feature_normalisation!r}: "
-                    "it compares features with thresholds, so that none may be negative. Use features as after a "
+                    "Negative values in data passed to SSE, with "
+                    f"feature_normalisation={self.feature_normalisation!r}: it compares features with "
+                    "thresholds, so that none may be negative. Use features as after a "
                     "rectifier and a normalisation that does not centre them, such as 'sample_l2', or another method"
                 )
         return training

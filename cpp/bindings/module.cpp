@@ -12,4 +12,7 @@ PYBIND11_MODULE(_core, m) {
   register_sylvester(m);
   register_search(m);
   register_ranking(m);
+  register_hamming(m);
+  register_simplex(m);
+  register_intersections(m);
 }

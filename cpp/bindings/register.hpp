@@ -12,5 +12,8 @@ void register_descent(pybind11::module_& m);
 void register_sylvester(pybind11::module_& m);
 void register_search(pybind11::module_& m);
 void register_ranking(pybind11::module_& m);
+void register_hamming(pybind11::module_& m);
+void register_simplex(pybind11::module_& m);
+void register_intersections(pybind11::module_& m);
 
 }  // namespace jcmspl::bindings

@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
     from jcmspl.models.ale import ALE
     from jcmspl.models.amp import AMP
+    from jcmspl.models.bzsl import BZSL
     from jcmspl.models.cca import CCA
     from jcmspl.models.class_mean_ridge import ClassMeanRidge
     from jcmspl.models.conse import ConSE
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.iap import IAP
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.jlse import JLSE
     from jcmspl.models.latem import LATEM
     from jcmspl.models.lesae import LESAE
     from jcmspl.models.lesd import LESD
@@ -74,6 +76,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.sae import SAE
     from jcmspl.models.score import SCoRe, SemanticSoftmax
     from jcmspl.models.sje import SJE
+    from jcmspl.models.sse import SSE
     from jcmspl.models.ssvoc import SSVoc
     from jcmspl.models.sync import SynC
     from jcmspl.models.sync_hinge import SynCHinge
@@ -143,6 +146,7 @@ else:  # hidden from type checkers, which would take any name to be there
 __all__ = [
     "ALE",
     "AMP",
+    "BZSL",
     "CCA",
     "COSMO",
     "DAP",
@@ -157,12 +161,14 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "JLSE",
     "LATEM",
     "LESAE",
     "LESD",
     "RPL",
     "SAE",
     "SJE",
+    "SSE",
     "AffineScorer",
     "ClassKFold",
     "ClassMeanRidge",

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
-from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, SSE, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
 from jcmspl.models import registry
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.parameters import weight_names
@@ -26,6 +26,7 @@ from support.sklearn_checks import expected_failures
 ZOO = make_zoo(n_seen=8)
 ALIGNED = make_zoo(n_seen=8, n_attributes=20, aligned=True)  # samples and class vectors of one encoder
 FOR_ALIGNED = (TextPrototypes, IdentityRidge)  # methods that take class vectors for samples
+RECTIFIED = make_zoo(n_seen=8, rectified=True)  # no feature is negative
 OWN = [method for method in registry.methods().values() if method.__module__.startswith("jcmspl.")]
 MODELS = [method() for method in OWN]
 EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -33,7 +34,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def zoo_of(model):
-    return ALIGNED if isinstance(model, FOR_ALIGNED) else ZOO
+    if isinstance(model, FOR_ALIGNED):
+        return ALIGNED
+    return RECTIFIED if isinstance(model, SSE) else ZOO
 
 
 def fit(model, zoo=None, **options):
@@ -224,7 +227,8 @@ class TestFiles:
 @EACH
 def test_a_search_is_a_plain_loop(model):
     aligned = isinstance(model, FOR_ALIGNED)
-    zoo = make_zoo(n_seen=9, noise=0.9, n_attributes=20 if aligned else 8, aligned=aligned)
+    kind = {"aligned": aligned, "rectified": isinstance(model, SSE)}
+    zoo = make_zoo(n_seen=9, noise=0.9, n_attributes=20 if aligned else 8, **kind)
     base = clone(model).set_params(progress=False)
     if "max_iter" in base.get_params():
         base.set_params(max_iter=9, tol=0)

@@ -28,8 +28,22 @@ class Zoo(NamedTuple):
         return {name: self.table[name] for name in self.table}
 
 
-def make_zoo(n_seen=6, n_unseen=3, n_attributes=8, n_features=20, per_class=15, noise=0.3, seed=0, aligned=False):
-    """Make animals; aligned: features are attributes themselves, of which there must be as many."""
+def make_zoo(
+    n_seen=6,
+    n_unseen=3,
+    n_attributes=8,
+    n_features=20,
+    per_class=15,
+    noise=0.3,
+    seed=0,
+    aligned=False,
+    rectified=False,
+):
+    """Make animals.
+
+    aligned: features are attributes themselves, of which there must be as many; rectified: there are twice as many
+    features, what is above zero and what is below, and none is negative.
+    """
     rng = np.random.default_rng(seed)
     n_classes = n_seen + n_unseen
     vectors = rng.random((n_classes, n_attributes))
@@ -39,9 +53,10 @@ def make_zoo(n_seen=6, n_unseen=3, n_attributes=8, n_features=20, per_class=15, 
     def images(classes):
         clean = np.repeat(vectors[classes] @ mixing, per_class, axis=0)
         order = rng.permutation(len(clean))
-        return (clean + noise * rng.standard_normal(clean.shape))[order], np.repeat(
-            np.array(names)[classes], per_class
-        )[order]
+        features = (clean + noise * rng.standard_normal(clean.shape))[order]
+        if rectified:
+            features = np.maximum(0, np.hstack([features, -features]))
+        return features, np.repeat(np.array(names)[classes], per_class)[order]
 
     seen, unseen = np.arange(n_seen), np.arange(n_seen, n_classes)
     attributes = [f"trait {i}" for i in range(n_attributes)]

@@ -1,0 +1,18 @@
+// Quadratic programmes on the probability simplex, for many right-hand sides at once.
+#pragma once
+
+#include "jcmspl/support/types.hpp"
+
+namespace jcmspl {
+
+// Replaces each column by the nearest point of the simplex.
+void project_onto_simplex(MatrixD& columns, const Poll& poll);
+
+// Column i of z minimises z'Qz / 2 - b_i'z over the simplex. Q (p x p) must be symmetric and positive definite.
+//
+// A few steps of projected gradients guess which values are zero; from there an active-set method goes on until the
+// duality gap is within rounding. gaps[i] is that gap: how far the value is above the least one, at most.
+void minimise_on_simplex(const MatrixD& q, const ConstView<double>& b, MatrixD& z, VectorD& gaps, Index n_threads,
+                         const Poll& poll);
+
+}  // namespace jcmspl

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.gfzsl import GFZSL
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
+    from jcmspl.models.lad import LAD
     from jcmspl.models.lesae import LESAE
     from jcmspl.models.lesd import LESD
     from jcmspl.models.persistence import load
@@ -141,6 +142,7 @@ __all__ = [
     "JCMSPL0",
     "JCMSPL1",
     "JCMSPLCV",
+    "LAD",
     "LESAE",
     "LESD",
     "RPL",

@@ -97,6 +97,8 @@ def test_latent_attributes_are_at_most_as_many_as_directions():
 
 
 def test_it_stops_when_nothing_is_gained():
+    assert fit(LAD(tol=0.5)).converged_
+    assert not fit(LAD(tol=0, max_iter=3)).converged_
     assert fit(LAD(tol=0.5)).n_iter_ < fit(LAD(tol=0, max_iter=12)).n_iter_ == 12
 
 

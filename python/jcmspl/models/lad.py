@@ -67,6 +67,7 @@ class LAD(Embedding):
     objective_ : ndarray of shape (n_iter\_,)
         After each iteration.
     n_iter_ : int
+    converged_ : bool
     """
 
     semantic_match: float = field(default=0.1, kw_only=False, metadata=WEIGHT)
@@ -92,6 +93,7 @@ class LAD(Embedding):
         "similarity_map": ("c", "k"),
         "readout": ("d", "k"),
         "objective": ("i",),
+        "converged": (),
     }
 
     @property
@@ -103,6 +105,11 @@ class LAD(Embedding):
     def n_iter_(self) -> int:
         """The number of iterations."""
         return len(self.objective_)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last iteration lowered the objective by less than tol of it."""
+        return bool(self._array("converged"))
 
     def _prepare(self, training: TrainingData) -> Any:
         return Moments(training)
@@ -124,9 +131,9 @@ class LAD(Embedding):
             "semantic_map": W,
             "similarity_map": U,
             "readout": _with_ridge(W, self.ridge),
-            "objective": np.array(objective[1:]),
         }
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        found = {"objective": np.array(objective[1:]), "converged": np.array(float(stalled))}
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | found
 
     def _embed(self, Z: FloatArray) -> FloatArray:
         latent = Z @ self.arrays_["encoder"].T.astype(Z.dtype)

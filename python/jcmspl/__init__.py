@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.identity_ridge import IdentityRidge
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.jlse import JLSE
+    from jcmspl.models.lad import LAD
     from jcmspl.models.latem import LATEM
     from jcmspl.models.lesae import LESAE
     from jcmspl.models.lesd import LESD
@@ -162,6 +163,7 @@ __all__ = [
     "JCMSPL1",
     "JCMSPLCV",
     "JLSE",
+    "LAD",
     "LATEM",
     "LESAE",
     "LESD",

@@ -67,6 +67,8 @@ def test_by_default_the_rank_is_half_of_what_class_vectors_span():
 
 
 def test_it_stops_when_nothing_is_gained():
+    assert fit(LESAE(tol=0.5)).converged_
+    assert not fit(LESAE(tol=0, max_iter=3)).converged_
     assert 1 < fit(LESAE(tol=0.5), ZOO).n_iter_ < fit(LESAE(tol=0, max_iter=20), ZOO).n_iter_ == 20
 
 

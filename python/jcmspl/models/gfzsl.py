@@ -27,9 +27,9 @@ class GFZSL(PredictedMeans):
     """Gaussian classes with variances of their own, after Verma, Rai (2017).
 
     Means, and logarithms of variances along each dimension, are predicted from class vectors by kernel ridge
-    regression, and the score of a class is the logarithm of its density. As published are the model, its kernel and the
-    two constants that are added to variances. Here variances are in units of their mean, so that the constants mean the
-    same for all features, and a large penalty makes them those that all seen classes share; the kernel is centred.
+    regression, and the score of a class is the logarithm of its density: all that as published, and so is the kernel.
+    Here that is centred, constants are added to variances in units of their mean, so that they mean the same for all
+    features, and a large penalty makes variances those that all seen classes share.
 
     Class-wise variances are not part of the statistics that other methods share: they are read off the samples in one
     more pass.
@@ -40,8 +40,8 @@ class GFZSL(PredictedMeans):
         The penalty of the regression that predicts means.
     variance_penalty : float, default 100.0
         That of variances.
-    variance_floor : float, default 0.05
-        What is added to predicted variances, in units of the mean variance.
+    variance_floor : float, default 1.0
+        What is added to predicted variances, in units of the mean variance; 0.05 in the paper.
     class_kernel : {"poly2", "rbf", "linear"}, default "poly2"
     feature_normalisation, class_normalisation, whitening_shrinkage
     kernel_width, source_shares, class_weight, seen_bias, temperature, progress
@@ -49,7 +49,7 @@ class GFZSL(PredictedMeans):
     """
 
     variance_penalty: float = field(default=100.0, metadata=WEIGHT)
-    variance_floor: float = field(default=0.05, metadata=POSITIVE)
+    variance_floor: float = field(default=1.0, metadata=POSITIVE)
     class_kernel: str = field(default="poly2", metadata=one_of_names(KERNELS))
 
     NEEDS: ClassVar[str] = "samples"

@@ -51,6 +51,7 @@ class LESAE(Bilinear):
     objective_ : ndarray of shape (n_iter\_,)
         After each turn; the first is that of SAE.
     n_iter_ : int
+    converged_ : bool
     """
 
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
@@ -65,7 +66,7 @@ class LESAE(Bilinear):
         "low_rank": (0.1, 10.0, 1e3),
         "space": ("semantic", "visual"),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "objective": ("i",)}
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "objective": ("i",), "converged": ()}
 
     @property
     def objective_(self) -> Float64Array:
@@ -76,6 +77,11 @@ class LESAE(Bilinear):
     def n_iter_(self) -> int:
         """The number of turns."""
         return len(self.objective_)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last iteration lowered the objective by less than tol of it."""
+        return bool(self._array("converged"))
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         problem = _Problem(prepared, self.weight, self.low_rank, self.rank)
@@ -91,8 +97,9 @@ class LESAE(Bilinear):
                 break
             W = problem.solution(tail)
         A, B = one_map(prepared.semantic.vectors @ W @ prepared.visual.vectors.T)
-        arrays = {"visual_projection": A, "semantic_projection": B, "objective": np.array(objective)}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        found = {"objective": np.array(objective), "converged": np.array(float(stalled or not tail.size))}
+        arrays = {"visual_projection": A, "semantic_projection": B}
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | found
 
 
 class _Problem:

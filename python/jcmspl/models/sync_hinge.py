@@ -34,7 +34,7 @@ Loss = Callable[[Float64Array, IntArray], tuple[Float64Array, Float64Array]]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SynCHinge(Synthesised):
-    """Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
+    r"""Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
 
     Losses, normalisation and phantom classes (the seen ones) are as published. Classifiers w of seen classes are learnt
     by L-BFGS, in coordinates in which samples are uncorrelated, starting from those of :class:`SynC`. The largest
@@ -60,8 +60,8 @@ class SynCHinge(Synthesised):
 
     Attributes
     ----------
-    objective_ : float
-        What was reached.
+    objective_ : ndarray of shape (n_iter\_,)
+        After each iteration; smoother in the first stage than in the second.
     n_iter_ : int
     converged_ : bool
     """
@@ -77,17 +77,17 @@ class SynCHinge(Synthesised):
         "penalty": tuple(2.0**power for power in (-20, -16, -12)),
         "tau": (0.25, 0.5, 1.0, 2.0),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, "objective": (), "n_iter": (), "converged": ()}
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, "objective": ("i",), "converged": ()}
 
     @property
-    def objective_(self) -> float:
-        """The value of the objective that was reached."""
-        return float(self._array("objective"))
+    def objective_(self) -> Float64Array:
+        """The value of the objective after each iteration."""
+        return self._array("objective")
 
     @property
     def n_iter_(self) -> int:
         """The number of iterations, of all stages."""
-        return int(self._array("n_iter"))
+        return len(self.objective_)
 
     @property
     def converged_(self) -> bool:
@@ -113,19 +113,19 @@ class SynCHinge(Synthesised):
         stages: list[Loss] = [_one_versus_other]
         if self.loss != "one_versus_other":
             stages = [_LargestViolation(margins, smoothness) for smoothness in _SMOOTHNESS]
-        done = 0
+        objective: list[float] = []
         for loss in stages:
-            W, value, more = self._minimised(prepared, loss, W, monitor)
-            done += more
-        of_descent = {"objective": value, "n_iter": max(done, 1), "converged": more < self.max_iter}
-        return learnt(W, prepared.vectors) | {name: np.array(float(found)) for name, found in of_descent.items()}
+            W, values = self._minimised(prepared, loss, W, monitor)
+            objective += values
+        converged = np.array(float(len(values) < self.max_iter))
+        return {**learnt(W, prepared.vectors), "objective": np.array(objective), "converged": converged}
 
     def _minimised(
         self, prepared: _Prepared, loss: Loss, start: Float64Array, monitor: Monitor
-    ) -> tuple[Float64Array, float, int]:
-        """Return classifiers, the objective, and how many iterations it took."""
+    ) -> tuple[Float64Array, list[float]]:
+        """Return classifiers, and the objective after each iteration, or where it started if there was none."""
         basis, shape = prepared.uncorrelated(self.penalty), (len(start), -1)
-        last, done = np.inf, 0
+        last, values = np.inf, list[float]()
 
         def objective(flat: Float64Array) -> tuple[float, Float64Array]:
             nonlocal last
@@ -135,17 +135,16 @@ class SynCHinge(Synthesised):
             return last, np.ravel((gradient + self.penalty * W) @ basis)
 
         def after_iteration(_: Float64Array) -> None:
-            nonlocal done
-            done += 1
+            values.append(last)
             if monitor.on_iteration is not None:
-                monitor.on_iteration(done, last)
+                monitor.on_iteration(len(values), last)
 
         coordinates = np.linalg.lstsq(basis, start.T, rcond=None)[0].T
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 20}
         found = minimize(
             objective, coordinates.ravel(), jac=True, method="L-BFGS-B", callback=after_iteration, options=options
         )
-        return found.x.reshape(shape) @ basis.T, float(found.fun), done
+        return found.x.reshape(shape) @ basis.T, values or [float(found.fun)]
 
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:

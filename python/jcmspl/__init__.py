@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
     from jcmspl.models.ale import ALE
+    from jcmspl.models.capd import CAPD
     from jcmspl.models.devise import DeViSE
     from jcmspl.models.eszsl import ESZSL
     from jcmspl.models.fpl import FPL
@@ -125,6 +126,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 __all__ = [
     "ALE",
+    "CAPD",
     "ESZSL",
     "FPL",
     "IPL",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.ale import ALE
     from jcmspl.models.amp import AMP
     from jcmspl.models.bzsl import BZSL
+    from jcmspl.models.capd import CAPD
     from jcmspl.models.cca import CCA
     from jcmspl.models.class_mean_ridge import ClassMeanRidge
     from jcmspl.models.conse import ConSE
@@ -148,6 +149,7 @@ __all__ = [
     "ALE",
     "AMP",
     "BZSL",
+    "CAPD",
     "CCA",
     "COSMO",
     "DAP",

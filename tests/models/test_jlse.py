@@ -69,7 +69,9 @@ def test_oracle_support_vector_machines_of_scikit_learn():
 def test_the_hinge_between_codes():
     """The gradient of the objective, written out, vanishes."""
     Z, _, S, _, y = coded(0.1, 0.3)
-    model = fit(JLSE(loss="squared_hinge", semantic_ridge=0.3, visual_penalty=2.0, max_iter=2000, tol=1e-16))
+    model = fit(
+        JLSE(loss="squared_hinge", semantic_ridge=0.3, visual_penalty=2.0, visual_ridge=0.1, max_iter=2000, tol=1e-16)
+    )
     W, T = model.matching_, np.where(np.arange(len(S)) == y[:, None], 1, -1)
     lacking = np.maximum(0, 1 - T * (Z @ W.T @ S.T))
     gradient = 2 * 2.0 * W - 2 * S.T @ (lacking * T).T @ Z

@@ -45,7 +45,7 @@ class JLSE(ZeroShotClassifier):
         machine, ``sum max(0, 1 - t z_s' W z_t)^2 + visual_penalty semantic_penalty |W|^2`` with t = 1 for the sample's
         own class and -1 for others, which needs the codes of all samples in memory, (n_samples, n_classes).
     visual_penalty, semantic_penalty : float, default 1.0
-    visual_ridge, semantic_ridge : float, default 0.1 and 0.01
+    visual_ridge, semantic_ridge : float, default 1.0 and 0.01
     max_iter : int, default 100
     tol : float, default 1e-6
         Of the descent for "squared_hinge".
@@ -62,7 +62,7 @@ class JLSE(ZeroShotClassifier):
     loss: str = field(default="squared", metadata=one_of_names(LOSSES))
     visual_penalty: float = field(default=1.0, metadata=WEIGHT)
     semantic_penalty: float = field(default=1.0, metadata=WEIGHT)
-    visual_ridge: float = field(default=0.1, metadata=WEIGHT)
+    visual_ridge: float = field(default=1.0, metadata=WEIGHT)
     semantic_ridge: float = field(default=0.01, metadata=WEIGHT)
     max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
@@ -72,8 +72,7 @@ class JLSE(ZeroShotClassifier):
     READS_WEIGHTS: ClassVar[bool] = True
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "visual_penalty": (0.1, 10.0),
-        "semantic_penalty": (0.1, 10.0),
-        "visual_ridge": (0.1, 1.0),
+        "visual_ridge": (0.3, 1.0, 3.0),
         "semantic_ridge": (0.01, 0.1),
     }
     ARRAYS: ClassVar[dict[str, Shape]] = {

@@ -29,7 +29,8 @@ from jcmspl.models.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
 
 # Temperatures that are tried, in units of the spread of scores.
-_TEMPERATURES = 10.0 ** np.arange(-3, 2.01, 0.25)
+_STEP = 10**0.25
+_TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
 # The gate is never surer than this, in log odds: what it shuts out must still be told apart.
 _SUREST = 12.0
 # With fewer training classes none can be held out.
@@ -239,7 +240,7 @@ def _learnt(blocks: Blocks, trials: list[Trial], units: Float64Array) -> tuple[F
             of_samples[kind] *= half / of_samples[kind].sum()
         weights.append(of_samples)
     gate = _gate(np.concatenate(sureness), np.concatenate(is_seen), np.concatenate(weights))
-    return gate, tried[np.arange(2), losses.argmin(axis=1)]
+    return gate, np.array([_lowest(*of_one) for of_one in zip(tried, losses, strict=True)])
 
 
 def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], weights: Float64Array) -> Float64Array:
@@ -250,6 +251,17 @@ def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], 
     found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
     slopes = found.coef_[0] / spread
     return np.append(slopes, found.intercept_[0] - slopes @ mean)
+
+
+def _lowest(temperatures: Float64Array, losses: Float64Array) -> float:
+    """Return the temperature of the lowest loss: where a parabola through the three lowest has its lowest point."""
+    best = int(losses.argmin())
+    if not 0 < best < len(losses) - 1:
+        return float(temperatures[best])
+    before, here, after = losses[best - 1 : best + 2]
+    curvature = before - 2 * here + after
+    shift = (before - after) / (2 * curvature) if curvature > 0 else 0.0
+    return float(temperatures[best] * _STEP**shift)
 
 
 def _losses(logits: Float64Array, numbers: IntArray, counts: Float64Array, temperatures: Float64Array) -> list[float]:

@@ -160,7 +160,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--model", "SEA"], "did you mean SAE?"),
+            (["--model", "ESZL"], "did you mean ESZSL?"),
             (["--set", "alpha"], "PARAM=VALUE"),
             (["--set", "alpha="], "PARAM=VALUE"),
             (["--space", "moon"], "invalid choice"),

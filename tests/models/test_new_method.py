@@ -162,6 +162,23 @@ def test_samples_are_normalised_as_the_statistics_are(toy, dtype):
     assert_allclose(arrays["sums"], arrays["expected"], atol=1e-8)
 
 
+def test_samples_in_an_order_of_the_methods_own(toy, tmp_path):
+    np.save(tmp_path / "X.npy", ZOO.X)
+    order = np.random.default_rng(0).permutation(len(ZOO.X))[:50]
+
+    class Ordered(toy):
+        ARRAYS: ClassVar = {"found": ("n", "m"), "expected": ("n", "m")}
+
+        def _fit(self, prepared, monitor):
+            everything = np.vstack([Z for Z, _ in prepared.samples()])
+            blocks = list(prepared.samples(7, order))
+            assert_array_equal(np.concatenate([numbers for _, numbers in blocks]), prepared.numbers[order])
+            return {"found": np.vstack([Z for Z, _ in blocks]), "expected": everything[order]}
+
+    arrays = fit(Ordered(), ZOO._replace(X=np.load(tmp_path / "X.npy", mmap_mode="r"))).arrays_
+    assert_array_equal(arrays["found"], arrays["expected"])
+
+
 def test_it_learns_from_samples(toy):
     model, ridge = fit(toy(0.5)), fit(RidgeVS(0.5, metric="euclidean"))
     assert_allclose(model.arrays_["W"], ridge.visual_projection_, atol=1e-10)

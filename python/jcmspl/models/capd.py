@@ -42,7 +42,7 @@ class CAPD(ZeroShotClassifier):
 
     Parameters
     ----------
-    penalty : float, default 1e-4
+    penalty : float, default 1e-5
         The paper's λ.
     feature_normalisation : str, default "sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2"
@@ -57,7 +57,7 @@ class CAPD(ZeroShotClassifier):
         k and x_k their mean.
     """
 
-    penalty: float = field(default=1e-4, kw_only=False, metadata=POSITIVE_WEIGHT)
+    penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
     feature_normalisation: str = field(
         default="sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
     )

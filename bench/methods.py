@@ -74,7 +74,8 @@ def measured(dataset: Dataset, name: str, tuned: bool) -> dict[str, float | str]
         seconds = time.process_time() - started
         model = made.best_estimator_ if tuned else made
         model.calibrate(X, y, random_state=0)
-        adapt = hasattr(model, "adapt") and model.own_space == "visual"
+        by_cosine = getattr(model, "metric", None) == "cosine" and model.own_space == "visual"
+        adapt = hasattr(model, "adapt") and by_cosine
         results = evaluate(model, dataset, spaces=[model.own_space], adapt=adapt, progress=False).results
     found = {
         "unseen": results[0].standard.per_class,

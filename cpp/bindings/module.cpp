@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, m) {
   register_hamming(m);
   register_simplex(m);
   register_intersections(m);
+  register_lasso(m);
 }

@@ -15,5 +15,6 @@ void register_ranking(pybind11::module_& m);
 void register_hamming(pybind11::module_& m);
 void register_simplex(pybind11::module_& m);
 void register_intersections(pybind11::module_& m);
+void register_lasso(pybind11::module_& m);
 
 }  // namespace jcmspl::bindings

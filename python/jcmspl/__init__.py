@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.io.archive import ModelFileError
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
+    from jcmspl.models.aaw import AAW
     from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
     from jcmspl.models.ale import ALE
     from jcmspl.models.amp import AMP
@@ -146,6 +147,7 @@ else:  # hidden from type checkers, which would take any name to be there
 
 
 __all__ = [
+    "AAW",
     "ALE",
     "AMP",
     "BZSL",

@@ -215,3 +215,6 @@ def intersections(X: _F64, thresholds: _F64, weights: _F64, n_threads: int) -> _
 def intersection_gradients(
     X: _F64, thresholds: _F64, weights: _F64, factors: _F64, n_threads: int
 ) -> tuple[_F64, _F64]: ...
+def sparse_codes(
+    gram: _F64, products: _F64, squares: _F64, penalty: float, tolerance: float, max_sweeps: int, n_threads: int
+) -> tuple[_F64, _F64, _F64]: ...

@@ -48,16 +48,20 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         return int(np.shape(self._prototypes(one_class))[1])
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
+        return self._scorer_by(self._embed, class_vectors)
+
+    def _scorer_by(self, embed: Callable[[FloatArray], FloatArray], class_vectors: Float64Array) -> Scorer:
+        """Return what compares samples, where a function says that they lie, with classes."""
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
-            return FunctionScorer(partial(minus_distances, self.metric, self._embed, prototypes))
+            return FunctionScorer(partial(minus_distances, self.metric, embed, prototypes))
         one_of(self.metric, "metric", METRICS)
         if self.metric == "euclidean":
-            return FunctionScorer(partial(minus_distances, _half_squares, self._embed, prototypes))
+            return FunctionScorer(partial(minus_distances, _half_squares, embed, prototypes))
         if self.metric == "cosine":
             lengths = np.linalg.norm(prototypes, axis=1, keepdims=True)
             prototypes = prototypes / np.where(lengths > 0, lengths, 1)
-        return FunctionScorer(partial(_compared, self._embed, AffineScorer(prototypes)))
+        return FunctionScorer(partial(_compared, embed, AffineScorer(prototypes)))
 
 
 def _half_squares(Z: FloatArray, prototypes: Float64Array) -> Float64Array:

@@ -19,7 +19,7 @@ class DeViSE(BilinearRanker):
 
     Parameters
     ----------
-    learning_rate : float, default 10.0
+    learning_rate : float, default 1.0
         W changes by ``learning_rate (s_y - s_j) x'`` in a step.
     margin : float, default 1.0
     average : bool, default True

@@ -45,7 +45,7 @@ class LATEM(Ranker):
     n_maps: int = field(default=2, metadata=COUNT)
 
     PAPER: ClassVar[str] = "Xian et al. (2016): Latent embeddings for zero-shot classification"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (1.0, 10.0, 100.0), "n_maps": (2, 4)}
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.1, 1.0, 10.0), "n_maps": (2, 4)}
     ARRAYS: ClassVar[dict[str, Shape]] = {"maps": ("k", "d", "m"), "losses": ("i",)}
     VIOLATORS: ClassVar[str] = "any"
 

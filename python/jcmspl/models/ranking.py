@@ -43,7 +43,7 @@ class Ranker(ZeroShotClassifier):
     learnt from, for so many epochs.
     """
 
-    learning_rate: float = field(default=10.0, kw_only=False, metadata=POSITIVE_WEIGHT)
+    learning_rate: float = field(default=1.0, kw_only=False, metadata=POSITIVE_WEIGHT)
     margin: float = field(default=1.0, metadata=POSITIVE)
     average: bool = field(default=True, metadata=FLAG)
     max_iter: int = field(default=20, metadata=COUNT)
@@ -158,7 +158,7 @@ class BilinearRanker(Ranker, Bilinear):
     """A method of this kind with one map."""
 
     ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (1.0, 10.0, 100.0)}
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
 
     def _prepare(self, training: TrainingData) -> Any:
         return training

@@ -158,7 +158,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--model", "SEA"], "did you mean SAE?"),
+            (["--model", "SAEE"], "did you mean SAE?"),
             (["--set", "alpha"], "PARAM=VALUE"),
             (["--set", "alpha="], "PARAM=VALUE"),
             (["--space", "moon"], "invalid choice"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import shutil
 import textwrap
 from typing import Any
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _about(method: type[Any]) -> dict[str, Any]:
     model = method()
     return {
-        "summary": (inspect.getdoc(method) or "").partition("\n\n")[0].replace("\n", " ").replace("``", ""),
+        "summary": _summary(method),
         "year": registry.year(method),
         "paper": method.PAPER,
         "kind": registry.kind(method),
@@ -62,6 +63,12 @@ def _about(method: type[Any]) -> dict[str, Any]:
         "parameters": {name: getattr(model, name) for name in parameter_names(method)},
         "grid": method.GRID,
     }
+
+
+def _summary(method: type[Any]) -> str:
+    """Return the first paragraph of the documentation as plain text."""
+    first = (inspect.getdoc(method) or "").partition("\n\n")[0].replace("\n", " ")
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", first).replace("``", "")
 
 
 def _listed(about: dict[str, dict[str, Any]]) -> str:

@@ -114,6 +114,21 @@ def test_a_class_made_of_one_other(monkeypatch):
     assert_allclose(found, Z @ maps_of(model, S.T)[2].T @ u, atol=1e-9)
 
 
+def test_every_class_is_told_of_and_may_be_the_last(monkeypatch):
+    told = []
+
+    def update(self, done, note=""):
+        if self.what == "fitting":
+            told.append(done)
+            if done == 3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("jcmspl.support.progress.Progress.update", update)
+    with pytest.raises(KeyboardInterrupt):
+        CAPD().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert told == [1, 2, 3]
+
+
 def test_no_map_is_stored():
     zoo = make_zoo(n_seen=12, n_features=100, n_attributes=30)
     assert sum(array.size for array in fit(CAPD(), zoo).arrays_.values()) == 12 * (12 + 100 + 30)

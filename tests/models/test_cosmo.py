@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import COSMO, RPL, ClassKFold
+from jcmspl import COSMO, RPL, ClassKFold, load
 from jcmspl.models.cosmo import Mixture, _scores
 from jcmspl.models.posteriors import Affine
 from support.animals import make_zoo
@@ -144,6 +144,17 @@ def test_too_few_classes_for_a_gate(n_seen):
     few_fitted = fit(COSMO(), few)
     assert_array_equal(few_fitted.arrays_["gate"], np.zeros(3))
     assert np.isfinite(few_fitted.decision_function(few.X_new)).all()
+
+
+def test_the_expert_that_was_fitted_counts(tmp_path):
+    model = fit(COSMO("RPL", **PLAIN), ZOO)
+    before = model.decision_function(ZOO.X_new, candidates="all")
+    model.set_params(expert="FPL").save(tmp_path / "model")  # which compares in another space
+    for one in (model, load(tmp_path / "model")):
+        assert_array_equal(one.decision_function(ZOO.X_new, candidates="all"), before)
+    model.set_params(smoothing="no")
+    with pytest.raises(TypeError, match="smoothing must be True or False"):
+        model.predict(ZOO.X_new)
 
 
 def test_bad_parameters():

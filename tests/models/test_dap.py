@@ -112,6 +112,14 @@ def test_thresholds():
     assert_array_equal(Signatures.fitted(binary, "attribute_mean").training, binary)
 
 
+def test_what_was_fitted_counts():
+    model = fit(DAP(class_normalisation="none"))
+    before = scores_of(model, ZOO)
+    assert_array_equal(scores_of(model.set_params(threshold="overall_mean"), ZOO), before)
+    other = fit(DAP("overall_mean", class_normalisation="none"))
+    assert not np.allclose(scores_of(other, ZOO), before)
+
+
 def test_groups_that_never_mix_have_finite_odds():
     X = np.array([[0.0, 1], [0, 1], [1, 0], [1, 0]])
     model = DAP(shrinkage=0.0, feature_normalisation="center").fit(X, [0, 0, 1, 1], class_vectors=np.eye(2))

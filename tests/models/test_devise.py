@@ -60,6 +60,8 @@ def test_the_number_of_epochs_is_found_by_holding_out_classes():
     model = fit(SJE(max_iter=40, n_iter_no_change=3), zoo)
     assert 1 <= model.n_iter_ < 40
     assert fit(SJE(max_iter=7, validation_fraction=0.0), zoo).n_iter_ == 7
+    for fraction in (0.5, 1.0):  # never more than half of the classes, but not none, either
+        assert fit(SJE(max_iter=40, n_iter_no_change=3, validation_fraction=fraction), zoo).n_iter_ < 40
     few = make_zoo(n_seen=4, noise=3.0)  # too few to hold any out
     assert fit(SJE(max_iter=7), few).n_iter_ == 7
 

@@ -12,6 +12,7 @@ from support.linear import explicit_data, refuses
 from support.normalised import explicit
 
 ZOO = make_zoo(n_seen=7, n_attributes=10)
+PLAIN = {"feature_normalisation": "sample_l2+center"}
 
 
 def fit(model, zoo=ZOO, **options):
@@ -49,7 +50,9 @@ def test_oracle_eszsl_between_codes(ridges):
     between = ESZSL(3.0, 0.2, **options).fit(
         Z, np.array(ZOO.seen)[y], class_vectors=dict(zip(names, np.vstack([S, U]), strict=True))
     )
-    model = fit(JLSE(visual_penalty=3.0, semantic_penalty=0.2, visual_ridge=ridges[0], semantic_ridge=ridges[1]))
+    model = fit(
+        JLSE(visual_penalty=3.0, semantic_penalty=0.2, visual_ridge=ridges[0], semantic_ridge=ridges[1], **PLAIN)
+    )
     assert_allclose(model.matching_, between.visual_projection_, atol=1e-7)
     for candidates in ("seen", "unseen"):
         expected = between.decision_function(Z_new, candidates=candidates)
@@ -61,7 +64,15 @@ def test_oracle_support_vector_machines_of_scikit_learn():
     Z, *_, y = coded(0.1, 1e-9)
     machines = LinearSVC(C=1 / (2 * 0.5), fit_intercept=False, tol=1e-10, max_iter=100_000).fit(Z, y)
     model = fit(
-        JLSE(loss="squared_hinge", visual_penalty=0.5, semantic_ridge=0, visual_ridge=0.1, max_iter=2000, tol=1e-15)
+        JLSE(
+            loss="squared_hinge",
+            visual_penalty=0.5,
+            semantic_ridge=0,
+            visual_ridge=0.1,
+            max_iter=2000,
+            tol=1e-15,
+            **PLAIN,
+        )
     )
     assert_allclose(model.matching_, machines.coef_, atol=1e-3 * np.abs(machines.coef_).max())
 
@@ -70,7 +81,15 @@ def test_the_hinge_between_codes():
     """The gradient of the objective, written out, vanishes."""
     Z, _, S, _, y = coded(0.1, 0.3)
     model = fit(
-        JLSE(loss="squared_hinge", semantic_ridge=0.3, visual_penalty=2.0, visual_ridge=0.1, max_iter=2000, tol=1e-16)
+        JLSE(
+            loss="squared_hinge",
+            semantic_ridge=0.3,
+            visual_penalty=2.0,
+            visual_ridge=0.1,
+            max_iter=2000,
+            tol=1e-16,
+            **PLAIN,
+        )
     )
     W, T = model.matching_, np.where(np.arange(len(S)) == y[:, None], 1, -1)
     lacking = np.maximum(0, 1 - T * (Z @ W.T @ S.T))
@@ -90,6 +109,12 @@ def test_codes_that_are_classes_are_named_so():
     model = fit(JLSE(visual_ridge=0, semantic_ridge=0), zoo)
     model.arrays_ = model.arrays_ | {"matching": np.eye(7)}
     assert_array_equal(model.predict(zoo.X, candidates="seen"), zoo.y)
+
+
+def test_samples_that_lie_close_together():
+    """What they have in common does not make all of their codes the same."""
+    near = ZOO._replace(X=ZOO.X + 300.0, X_new=ZOO.X_new + 300.0)
+    assert fit(JLSE(), near).score(near.X, near.y, candidates="seen") > 0.9
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])

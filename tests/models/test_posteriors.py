@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import DAP, ClassSearchCV, ConSE, load
+from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ConSE, load
 from jcmspl.models import logistic
 from jcmspl.models.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
@@ -109,6 +109,12 @@ class TestWhatIsRead:
         assert again.n_iter_ == logistic.n_iter_
         assert_array_equal(again.predict(ZOO.X_new), logistic.predict(ZOO.X_new))
 
+    @pytest.mark.parametrize(("fitted", "later"), [("lda", "logistic"), ("logistic", "lda")])
+    def test_what_was_fitted_counts(self, fitted, later):
+        model = fit(ConSE(posterior=fitted, posterior_temperature=30.0))
+        before = model.decision_function(ZOO.X_new, candidates="all")
+        assert_array_equal(model.set_params(posterior=later).decision_function(ZOO.X_new, candidates="all"), before)
+
     def test_a_search_tries_both(self):
         grid = {"posterior": ("lda", "logistic"), "posterior_temperature": (1.0, 10.0)}
         search = ClassSearchCV(ConSE(progress=False), grid, cv=3, extend=0, progress=False)
@@ -117,6 +123,16 @@ class TestWhatIsRead:
         alone.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         rows = [row for row, one in enumerate(search.cv_results_["params"]) if one["posterior"] == "logistic"]
         assert_allclose(search.cv_results_["mean_test_score"][rows], alone.best_score_)
+
+
+@pytest.mark.parametrize("method", [AMP, COSMO])
+def test_a_row_number_that_names_another_class_than_in_training(method):
+    """The labels of an array are its row numbers: those of training classes, too, but their vectors differ."""
+    y = np.unique(ZOO.y, return_inverse=True)[1]
+    vectors = ZOO.table.select([*np.unique(ZOO.y).tolist(), *ZOO.unseen]).vectors
+    model = method().fit(ZOO.X, y, class_vectors=vectors)
+    unseen = model.decision_function(ZOO.X_new, candidates="unseen")
+    assert_array_equal(model.decision_function(ZOO.X_new, class_vectors=vectors[-len(ZOO.unseen) :]), unseen)
 
 
 def test_likely_classes():

@@ -79,10 +79,13 @@ class CAPD(ZeroShotClassifier):
         vectors, means = prepared.class_vectors, prepared.class_means
         shares = prepared.statistics.counts / prepared.n_samples
         similarities = means @ means.T
-        coefficients = np.empty((len(vectors), len(vectors)))
+        coefficients, total = np.empty((len(vectors), len(vectors))), 0.0
         for number in range(len(vectors)):
             against = disagreements(vectors, number)
-            coefficients[number] = _least(against @ against.T * similarities, shares, self.penalty)
+            coefficients[number], value = _least(against @ against.T * similarities, shares, self.penalty)
+            total += value
+            if monitor.on_iteration is not None:
+                monitor.on_iteration(number + 1, total)
         return {"coefficients": coefficients, "means": means, "vectors": vectors.copy()}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
@@ -114,8 +117,8 @@ def disagreements(vectors: Float64Array, number: int) -> Float64Array:
     return against
 
 
-def _least(kernel: Float64Array, shares: Float64Array, penalty: float) -> Float64Array:
-    """Return a that minimises ``penalty / 2 a'Ka + sum of shares log(1 + exp(Ka))``, by Newton's method.
+def _least(kernel: Float64Array, shares: Float64Array, penalty: float) -> tuple[Float64Array, float]:
+    """Return a that minimises ``penalty / 2 a'Ka + sum of shares log(1 + exp(Ka))``, by Newton's method, and the value.
 
     Where the slope vanishes ``a = -shares sigmoid(Ka) / penalty``, which is what it is solved for.
     """
@@ -138,4 +141,4 @@ def _least(kernel: Float64Array, shares: Float64Array, penalty: float) -> Float6
         while (then := value(a + length * step)) > now and length > 1e-10:
             length /= 2
         a, now = a + length * step, min(now, then)
-    return a
+    return a, now

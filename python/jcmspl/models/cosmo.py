@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl.core.search import fold
+from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
@@ -23,7 +23,7 @@ from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.left_out import LeftOut
 from jcmspl.models.logistic import Blocks
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, SHARE, checked_by
+from jcmspl.models.parameters import FLAG, SHARE, check_parameters, checked_by
 from jcmspl.models.posteriors import Affine, ClassGaussians, training_numbers
 from jcmspl.models.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
@@ -98,6 +98,7 @@ class COSMO(ZeroShotClassifier):
         "offsets": ("c",),
         "visual_projection": ("k", "m"),
         "semantic_projection": ("k", "d"),
+        "comparison": (2,),
         "gate": (3,),
         "temperatures": (2,),
     }
@@ -111,7 +112,7 @@ class COSMO(ZeroShotClassifier):
         gate, temperatures = np.zeros(3), units
         if trials:
             gate, temperatures = _learnt(blocks, trials, units)
-        projections = {"visual_projection": expert.A, "semantic_projection": expert.B}
+        projections = {"visual_projection": expert.A, "semantic_projection": expert.B, "comparison": expert.comparison}
         return {**seen._asdict(), **projections, "gate": gate, "temperatures": temperatures}
 
     def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
@@ -147,13 +148,14 @@ class COSMO(ZeroShotClassifier):
         others = table.vectors[numbers < 0]
         if not len(others):  # the gate asks for those that the model knows
             others = self.class_table_.vectors[len(self.classes_) :]
-        model = registry.get(self.expert)()
+        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         arrays, normalised = self.arrays_, self.class_normalisation_.of_rows
+        where, how = arrays["comparison"].astype(int).tolist()  # of the expert that was fitted
         expert = Expert(
             arrays["visual_projection"],
             arrays["semantic_projection"],
-            model.space,
-            model.metric,
+            SPACES[where],
+            METRICS[how],
             normalised(self._trained_vectors),
         )
         seen = Affine(arrays["weights"], arrays["offsets"])
@@ -170,6 +172,8 @@ class Expert:
     def __init__(self, A: Float64Array, B: Float64Array, space: str, metric: str, training: Float64Array) -> None:
         self.A, self.B = A, B
         self._how = {"space": space, "metric": metric}
+        #: The same as numbers, for files.
+        self.comparison = np.array([SPACES.index(space), METRICS.index(metric)], dtype=np.float64)
         #: What scores samples for the training classes.
         self.seen = self.among(training)
 

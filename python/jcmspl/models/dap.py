@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from jcmspl.data.training import TrainingData
-from jcmspl.models.arrays import Shape
+from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, POSITIVE, one_of_names
 from jcmspl.models.posteriors import Affine, Covariance, PosteriorMethod
 from jcmspl.models.scorers import FunctionScorer
@@ -63,7 +64,12 @@ class DAP(PosteriorMethod):
         "shrinkage": (0.01, 0.1, 0.5, 0.9),
         "use_prior": (True, False),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**PosteriorMethod.ARRAYS, "weights": ("d", "m"), "offsets": ("d",)}
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        **PosteriorMethod.ARRAYS,
+        "weights": ("d", "m"),
+        "offsets": ("d",),
+        "thresholds": ("d",),
+    }
     LINK: ClassVar[str] = "sigmoid"
 
     def _signatures(self, vectors: Float64Array) -> Signatures:
@@ -80,8 +86,13 @@ class DAP(PosteriorMethod):
         found: Affine = prepared.log_odds(signatures, self.shrinkage)
         return found
 
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        thresholds = self._signatures(prepared.training.class_vectors).thresholds
+        return {**super()._fit(prepared, monitor), "thresholds": thresholds}
+
     def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
-        signatures = self._signatures(self._training_vectors())
+        # attributes are those that classifiers were fitted to, whatever threshold was set since
+        signatures = Signatures.above(self.arrays_["thresholds"], self._training_vectors())
         candidates, log_odds = signatures.of(class_vectors), self._log_posterior()
         return FunctionScorer(partial(_scores, signatures, candidates, log_odds, bool(self.use_prior)))
 

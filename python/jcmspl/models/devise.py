@@ -30,8 +30,8 @@ class DeViSE(BilinearRanker):
         The number of epochs is found out by holding out classes: it is that after which they are recognised best, where
         no n_iter_no_change further ones were better by more than tol. All classes are then learnt from for so many.
     validation_fraction : float, default 0.2
-        The share of classes that is held out for that, at least two. With 0, or fewer than five classes, there are
-        max_iter epochs.
+        The share of classes that is held out for that, at least two and less than half of them. With 0, or fewer than
+        five classes, there are max_iter epochs.
     random_state : int, Generator, RandomState or None, default 0
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with s (as does "concept"), or x with W's.

@@ -33,7 +33,8 @@ class EXEM(PredictedMeans):
     alpha : float, default 0.3
         The penalty of the regression.
     distance : {"euclidean", "standardised"}, default "euclidean"
-        "standardised": dimensions are divided by the average standard deviation within classes.
+        "standardised": dimensions are divided by the standard deviation within classes, pooled over these (the paper
+        averages that of each class).
     class_kernel : {"rbf", "poly2", "linear"}, default "rbf"
         With "linear" it predicts what :class:`ClassMeanRidge` does.
     kernel_width : float, default 1.0

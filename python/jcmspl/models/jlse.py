@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jcmspl.core.simplex import mixtures
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.descent import descend
 from jcmspl.models.moments import GramBasis
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, WEIGHT, one_of_names
+from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, one_of_names
 from jcmspl.models.scorers import FunctionScorer
 from jcmspl.models.weighted import sums_by_class, weighted_samples
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -49,7 +50,9 @@ class JLSE(ZeroShotClassifier):
     max_iter : int, default 100
     tol : float, default 1e-6
         Of the descent for "squared_hinge".
-    feature_normalisation, class_normalisation, whitening_shrinkage
+    feature_normalisation : str, default "sample_l2+center_unit"
+        In its units visual_ridge means the same for all data; without, samples that lie close together have one code.
+    class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
@@ -59,6 +62,9 @@ class JLSE(ZeroShotClassifier):
         W: of codes of classes and codes of samples.
     """
 
+    feature_normalisation: str = field(
+        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
+    )
     loss: str = field(default="squared", metadata=one_of_names(LOSSES))
     visual_penalty: float = field(default=1.0, metadata=WEIGHT)
     semantic_penalty: float = field(default=1.0, metadata=WEIGHT)

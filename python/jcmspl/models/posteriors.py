@@ -123,6 +123,7 @@ class PosteriorMethod(ZeroShotClassifier):
     ARRAYS: ClassVar[dict[str, Shape]] = {
         "weights": ("answers", "m"),
         "offsets": ("answers",),
+        "closed_form": (),
         "n_iter": (),
         "converged": (),
     }
@@ -170,13 +171,15 @@ class PosteriorMethod(ZeroShotClassifier):
                 on_iteration=monitor.on_iteration,
             )
             found = Affine(weights, offsets)
-        return {**found._asdict(), "n_iter": np.array(float(n_iter)), "converged": np.array(float(converged))}
+        facts = {"closed_form": self.posterior == "lda", "n_iter": n_iter, "converged": converged}
+        return {**found._asdict(), **{name: np.array(float(fact)) for name, fact in facts.items()}}
 
     def _log_posterior(self) -> Affine:
         """Return what the fit found, tempered."""
         check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
-        return found.over(self.posterior_temperature) if self.posterior == "lda" else found
+        # what was fitted counts: another posterior may have been set since, for the next fit
+        return found.over(self.posterior_temperature) if self._array("closed_form") else found
 
     def _training_vectors(self) -> Float64Array:
         """Return the normalised vectors of the training classes."""
@@ -208,7 +211,13 @@ def most_likely(log_posterior: Affine, n_classes: int, Z: FloatArray) -> Float64
 
 
 def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
-    """Return the number of each candidate among the training classes of a model, -1 for others."""
+    """Return the number of each candidate among the training classes of a model, -1 for others.
+
+    A number may name another class than it did in training: only an equal vector tells.
+    """
     trained: list[Label] = vars(model).get("classes_", np.array([])).tolist()  # a model of a fold has no labels
-    number = {label: i for i, label in enumerate(trained)}
+    vectors = model._trained_vectors
+    number = {
+        label: i for i, label in enumerate(trained) if label in table and np.array_equal(table[label], vectors[i])
+    }
     return np.array([number.get(label, -1) for label in table], dtype=np.int64)

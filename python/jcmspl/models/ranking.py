@@ -186,8 +186,8 @@ def highest_scores(maps: Float64Array, class_vectors: Float64Array, Z: Float64Ar
 
 def _held_out(n_classes: int, fraction: float, generator: np.random.RandomState) -> IntArray | None:
     """Return classes that are to be recognised without having been learnt from; None if there are too few to spare."""
-    number = max(2, round(fraction * n_classes))
-    if fraction == 0 or 2 * number >= n_classes:
+    number = min(max(2, round(fraction * n_classes)), (n_classes - 1) // 2)
+    if fraction == 0 or number < 2:
         return None
     return np.sort(generator.permutation(n_classes)[:number])
 

@@ -38,7 +38,11 @@ class Signatures:
     def fitted(cls, vectors: Float64Array, threshold: str) -> Signatures:
         """Make the vectors of training classes binary."""
         mean = vectors.mean(axis=0)
-        thresholds = mean if threshold == "attribute_mean" else np.full_like(mean, mean.mean())
+        return cls.above(mean if threshold == "attribute_mean" else np.full_like(mean, mean.mean()), vectors)
+
+    @classmethod
+    def above(cls, thresholds: Float64Array, vectors: Float64Array) -> Signatures:
+        """Make the vectors of training classes binary by given thresholds."""
         training = (vectors > thresholds).astype(np.float64)
         share = training.mean(axis=0)
         varies = (share > 0) & (share < 1)

@@ -162,7 +162,7 @@ class _Prepared(Moments):
         super().__init__(training)
         self._weights = training.sample_weights
         self._read: Callable[[], Iterable[tuple[Float64Array, IntArray]]] = training.samples
-        if training.statistics.n_features * float(np.ceil(self.counts.sum())) <= _KEPT_VALUES:
+        if training.statistics.n_features * len(training.numbers) <= _KEPT_VALUES:
             kept = list(training.samples())
             self._read = lambda: kept
 

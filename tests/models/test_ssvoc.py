@@ -11,7 +11,7 @@ from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
 from support.normalised import explicit
 
-EXACT = {"max_iter": 5000, "tol": 1e-9}
+EXACT = {"max_iter": 5000, "tol": 1e-9, "feature_normalisation": "sample_l2+center"}
 WORDS = np.random.default_rng(5).random((30, 8))
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

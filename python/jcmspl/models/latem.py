@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import COUNT
+from jcmspl.models.parameters import COUNT, checked_by
 from jcmspl.models.ranking import Ranker, highest_scores
 from jcmspl.models.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array
@@ -29,7 +30,9 @@ class LATEM(Ranker):
         As for :class:`DeViSE`.
     n_maps : int, default 2
         The paper's K.
-    feature_normalisation, class_normalisation, whitening_shrinkage
+    feature_normalisation : str, default "sample_l2+center_unit"
+        So that the random maps of the start mean the same whatever the spread of the samples.
+    class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
     seen_bias, temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
@@ -42,6 +45,9 @@ class LATEM(Ranker):
         As for :class:`DeViSE`.
     """
 
+    feature_normalisation: str = field(
+        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
+    )
     n_maps: int = field(default=2, metadata=COUNT)
 
     PAPER: ClassVar[str] = "Xian et al. (2016): Latent embeddings for zero-shot classification"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jcmspl.core.search import nearest
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import METRIC, Bilinear
 from jcmspl.models.lbfgs import Descent, SampleBlocks
@@ -54,7 +55,9 @@ class SSVoc(Descent, Bilinear):
         Compare Wx with s (as does "concept"), or x with W's.
     metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
         "euclidean" is the published one.
-    feature_normalisation, class_normalisation, whitening_shrinkage
+    feature_normalisation : str, default "sample_l2+center_unit"
+        So that penalty means the same whatever the spread of the samples.
+    class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
     seen_bias, temperature, progress
         As for :class:`RidgeVS`.
@@ -71,6 +74,9 @@ class SSVoc(Descent, Bilinear):
     converged_ : bool
     """
 
+    feature_normalisation: str = field(
+        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
+    )
     penalty: float = field(default=1.0, kw_only=False, metadata=POSITIVE_WEIGHT)
     regression: float = field(default=0.6, metadata=SHARE)
     tube: float = field(default=0.0, metadata=NOT_NEGATIVE)

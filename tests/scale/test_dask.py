@@ -276,6 +276,17 @@ class TestPredictions:
         assert model.score(cut(X), cut(y, 77), weights, average=average, seen_bias=0) == pytest.approx(there)
 
     @here
+    @pytest.mark.parametrize("rows", [50, 10_000])
+    def test_score_where_a_class_weighs_nothing(self, model, rows):
+        weights = np.where(ZOO.y == ZOO.y[0], 0.0, 1.0)
+        there = model.score(ZOO.X, ZOO.y, weights, seen_bias=0)
+        assert model.score(cut(ZOO.X, rows), ZOO.y, weights, seen_bias=0) == pytest.approx(there)
+        with pytest.raises(ValueError, match="nothing to score"):
+            model.score(cut(ZOO.X, rows), ZOO.y, 0 * weights)
+        with pytest.raises(ValueError, match="nothing to score"):
+            model.score(cut(ZOO.X, rows)[:0], [])
+
+    @here
     def test_score_of_unseen_classes(self, model):
         assert model.score(cut(ZOO.X_new), ZOO.y_new) == pytest.approx(model.score(ZOO.X_new, ZOO.y_new))
 
@@ -297,6 +308,13 @@ class TestReadingAgain:
         twin.calibrate(cut(ZOO.X), ZOO.y, n_splits=2)
         assert twin.calibration_.keys() == there.calibration_.keys()
         assert_allclose(list(twin.calibration_.values()), list(there.calibration_.values()), atol=1e-9)
+
+    @here
+    def test_a_class_that_weighs_nothing_is_not_taken_for_another(self):
+        made = JCMSPL(**MADE, class_weight={ZOO.y[0]: 0.0}).fit(ZOO.X, ZOO.y, **FIT)
+        for X in (ZOO.X, cut(ZOO.X)):
+            with pytest.raises(ValueError, match="was not trained"):
+                made.calibrate(X, ZOO.y, n_splits=2)
 
     def test_adapt(self):
         made = {**MADE, "adaptation_pull": 5.0}  # which takes few rounds

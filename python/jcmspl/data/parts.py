@@ -169,7 +169,7 @@ class Parts:
 
     def label_counts(self) -> dict[Label, float]:
         """Return what the samples of each label weigh, by their own weights and those of their classes."""
-        counts: Counter[Label] = self.reduced(_counted, without_samples=True)
+        counts: Counter[Label] = self.reduced(_counted, merge=_with_zeros, without_samples=True)
         return dict(counts)
 
     def codes(self, classes: Sequence[Label]) -> IntArray:
@@ -373,6 +373,13 @@ def _counted(part: Part) -> Counter[Label]:
         for label, weight in zip(block.labels, weights.tolist(), strict=True):
             counts[label] += weight
     return counts
+
+
+def _with_zeros(one: Counter[Label], other: Counter[Label]) -> Counter[Label]:
+    """Return the sum, with the labels that weigh nothing, which + would leave out."""
+    total = one.copy()
+    total.update(other)
+    return total
 
 
 def _coded(part: Part, number: dict[Label, int]) -> IntArray:

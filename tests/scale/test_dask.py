@@ -8,12 +8,14 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
+from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from support.animals import make_zoo
 
@@ -162,6 +164,12 @@ class TestFit:
         with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
             OfSamples().fit(cut(ZOO.X), ZOO.y, **FIT)
 
+    def test_files_without_rows(self, tmp_path):
+        np.save(tmp_path / "x.npy", ZOO.X[:0])
+        X = open_rows(tmp_path).to_dask()
+        assert X.shape == (0, 20)
+        assert X.compute().shape == (0, 20)
+
 
 class TestBadData:
     @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -200,6 +208,13 @@ class TestBadData:
     def test_nothing(self):
         with pytest.raises(ValueError, match="there are no samples"):
             JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, sample_weight=np.zeros(len(ZOO.X)), **FIT)
+
+    @here
+    def test_the_command_names_file_and_rows(self, model):
+        X, asked = ZOO.X.copy(), SimpleNamespace(samples="x.npy", top=1, quiet=True)
+        X[123, 4] = np.nan
+        with pytest.raises(ValueError, match=r"x\.npy, rows 100 to 149: partition 0: sample 23 holds NaN"):
+            list(predict._named(model.recogniser(), cut(X), np.arange(100, 150), asked, None))
 
     def test_an_error_stops_the_rest(self, client, tmp_path):
         go_on = tmp_path / "go on"

@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
+from jcmspl.models.conse import ConSE
 from support.animals import make_zoo
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
@@ -208,6 +209,12 @@ class TestBadData:
     def test_nothing(self):
         with pytest.raises(ValueError, match="there are no samples"):
             JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, sample_weight=np.zeros(len(ZOO.X)), **FIT)
+
+    @here
+    def test_a_search_among_methods_that_read_samples(self):
+        search = ClassSearchCV(ConSE(), {"posterior": ["lda", "logistic"]}, cv=2)
+        with pytest.raises(TypeError, match=r"reads the samples themselves, .*: pass X\.compute\(\)"):
+            search.fit(cut(ZOO.X), ZOO.y, **FIT)
 
     @here
     def test_the_command_names_file_and_rows(self, model):

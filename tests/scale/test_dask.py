@@ -217,6 +217,11 @@ class TestBadData:
             search.fit(cut(ZOO.X), ZOO.y, **FIT)
 
     @here
+    def test_what_is_no_array(self, model):
+        with pytest.raises(TypeError, match=r"X is a Delayed .*from_delayed"):
+            model.predict(dask.delayed(ZOO.X))
+
+    @here
     def test_the_command_names_file_and_rows(self, model):
         X, asked = ZOO.X.copy(), SimpleNamespace(samples="x.npy", top=1, quiet=True)
         X[123, 4] = np.nan

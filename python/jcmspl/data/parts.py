@@ -100,6 +100,8 @@ class Parts:
     @classmethod
     def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Parts:
         """Cut labels and weights, in memory or of dask, as the samples are cut."""
+        if type(X).__module__ == "dask.delayed":  # which has any attribute that one asks for
+            raise TypeError("X is a Delayed of dask, of unknown shape: make an array of it (dask.array.from_delayed)")
         if is_frame(X):
             plain = cls(list(X.to_delayed()), X._meta, None)
         else:

@@ -186,6 +186,19 @@ class TestGoingOn:
         name_all("--force")
         assert len(lines_of("named/predictions_4.csv")) == 22
 
+    @pytest.mark.parametrize("samples", [PATTERN, "whole.npy", "whole.zarr"])
+    def test_samples_of_the_same_shape_that_were_made_anew(self, here, capsys, samples):
+        X = np.load("whole.npy")
+        write_zarr(here / "whole.zarr", X)
+        command = ["predict", "model.safetensors", samples, "-o", "named/", "--candidates", "unseen"]
+        run(*command)
+        for path in here.glob("features-*.npy"):
+            np.save(path, np.load(path) + 1)
+        np.save("whole.npy", X + 1)
+        shutil.rmtree("whole.zarr")
+        write_zarr(here / "whole.zarr", X + 1)
+        assert "held other values then" in fails(capsys, *command)
+
     def test_force_leaves_nothing_of_before(self, here):
         name_all("--rows-per-file", 5)
         here.joinpath("named/notes.txt").write_text("mine")

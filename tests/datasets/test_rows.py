@@ -153,6 +153,17 @@ def test_sequential_reads_decode_nothing_twice(tmp_path, kind, monkeypatch):
     assert bool(decoded) == (kind not in ("npy", "fortran"))
 
 
+def test_another_thread_takes_what_was_kept_meanwhile(tmp_path):
+    class SeemsFull(list):
+        def __bool__(self):
+            return True
+
+    write_shards(tmp_path, X, LENGTHS)
+    source = open_rows(tmp_path)
+    source._kept = SeemsFull()
+    assert_array_equal(source[:], X)
+
+
 class TestNames:
     def test_natural_order(self, tmp_path):
         write_shards(tmp_path, X, [1] * 11 + [12])
@@ -301,6 +312,24 @@ class TestHostile:
         assert_array_equal(source[5:15], X[5:15])
         assert source.labels().tolist() == Y
 
+    def test_a_column_of_vectors_in_one_file(self, tmp_path):
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({"label": Y, "embedding": pa.array(list(X))}), path)
+        assert_array_equal(load_features(path)[:], X)
+        data = load_arrays(path, class_vectors=VECTORS)
+        assert_array_equal(data.X[:], X)
+        assert data.y.tolist() == Y
+
+    def test_a_file_of_no_vectors_among_others(self, tmp_path):
+        for number, rows in enumerate((slice(0, 0), slice(0, 9), slice(9, 9), slice(9, 23))):
+            vectors = pa.array(list(X[rows]), pa.list_(pa.float32()))
+            pq.write_table(pa.table({"v": vectors}), tmp_path / f"t{number}.parquet")
+        source = open_rows(tmp_path)
+        assert_array_equal(source[:], X)
+        assert source.bounds() == [(0, 0), (0, 9), (9, 9), (9, 23)]
+        with pytest.raises(DatasetError, match=r"t0\.parquet must hold a row for each sample"):
+            open_rows(tmp_path / "t0.parquet")
+
     def test_a_column_of_vectors_of_other_lengths(self, tmp_path):
         def told(*rows, **others):
             pq.write_table(pa.table({"v": pa.array(rows, pa.list_(pa.float64())), **others}), tmp_path / "t.parquet")
@@ -310,6 +339,8 @@ class TestHostile:
 
         assert "t.parquet: row 2 has 1 numbers in the column 'v', but the first row has 2" in told([1, 2], [3, 4], [5])
         assert "row 1 has no value in the column 'v'" in told([1, 2], None)
+        assert "row 0 has no value in the column 'v'" in told(None, [1, 2])
+        assert "row 0 has no value in the column 'v'" in told([], [1, 2])
         assert "row 1 has a number missing in the column 'v'" in told([1, 2], [1, None])
         assert "the columns v, w all hold vectors: keep one" in told([1, 2], w=[[1.0]]).replace("'", "")
         assert "does not hold vectors of numbers" in told_of_words(tmp_path)

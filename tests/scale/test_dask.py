@@ -8,13 +8,16 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
+from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
+from jcmspl.models.conse import ConSE
 from support.animals import make_zoo
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
@@ -162,6 +165,12 @@ class TestFit:
         with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
             OfSamples().fit(cut(ZOO.X), ZOO.y, **FIT)
 
+    def test_files_without_rows(self, tmp_path):
+        np.save(tmp_path / "x.npy", ZOO.X[:0])
+        X = open_rows(tmp_path).to_dask()
+        assert X.shape == (0, 20)
+        assert X.compute().shape == (0, 20)
+
 
 class TestBadData:
     @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -200,6 +209,24 @@ class TestBadData:
     def test_nothing(self):
         with pytest.raises(ValueError, match="there are no samples"):
             JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, sample_weight=np.zeros(len(ZOO.X)), **FIT)
+
+    @here
+    def test_a_search_among_methods_that_read_samples(self):
+        search = ClassSearchCV(ConSE(), {"posterior": ["lda", "logistic"]}, cv=2)
+        with pytest.raises(TypeError, match=r"reads the samples themselves, .*: pass X\.compute\(\)"):
+            search.fit(cut(ZOO.X), ZOO.y, **FIT)
+
+    @here
+    def test_what_is_no_array(self, model):
+        with pytest.raises(TypeError, match=r"X is a Delayed .*from_delayed"):
+            model.predict(dask.delayed(ZOO.X))
+
+    @here
+    def test_the_command_names_file_and_rows(self, model):
+        X, asked = ZOO.X.copy(), SimpleNamespace(samples="x.npy", top=1, quiet=True)
+        X[123, 4] = np.nan
+        with pytest.raises(ValueError, match=r"x\.npy, rows 100 to 149: partition 0: sample 23 holds NaN"):
+            list(predict._named(model.recogniser(), cut(X), np.arange(100, 150), asked, None))
 
     def test_an_error_stops_the_rest(self, client, tmp_path):
         go_on = tmp_path / "go on"
@@ -276,6 +303,17 @@ class TestPredictions:
         assert model.score(cut(X), cut(y, 77), weights, average=average, seen_bias=0) == pytest.approx(there)
 
     @here
+    @pytest.mark.parametrize("rows", [50, 10_000])
+    def test_score_where_a_class_weighs_nothing(self, model, rows):
+        weights = np.where(ZOO.y == ZOO.y[0], 0.0, 1.0)
+        there = model.score(ZOO.X, ZOO.y, weights, seen_bias=0)
+        assert model.score(cut(ZOO.X, rows), ZOO.y, weights, seen_bias=0) == pytest.approx(there)
+        with pytest.raises(ValueError, match="nothing to score"):
+            model.score(cut(ZOO.X, rows), ZOO.y, 0 * weights)
+        with pytest.raises(ValueError, match="nothing to score"):
+            model.score(cut(ZOO.X, rows)[:0], [])
+
+    @here
     def test_score_of_unseen_classes(self, model):
         assert model.score(cut(ZOO.X_new), ZOO.y_new) == pytest.approx(model.score(ZOO.X_new, ZOO.y_new))
 
@@ -297,6 +335,13 @@ class TestReadingAgain:
         twin.calibrate(cut(ZOO.X), ZOO.y, n_splits=2)
         assert twin.calibration_.keys() == there.calibration_.keys()
         assert_allclose(list(twin.calibration_.values()), list(there.calibration_.values()), atol=1e-9)
+
+    @here
+    def test_a_class_that_weighs_nothing_is_not_taken_for_another(self):
+        made = JCMSPL(**MADE, class_weight={ZOO.y[0]: 0.0}).fit(ZOO.X, ZOO.y, **FIT)
+        for X in (ZOO.X, cut(ZOO.X)):
+            with pytest.raises(ValueError, match="was not trained"):
+                made.calibrate(X, ZOO.y, n_splits=2)
 
     def test_adapt(self):
         made = {**MADE, "adaptation_pull": 5.0}  # which takes few rounds

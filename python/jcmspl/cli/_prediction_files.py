@@ -20,6 +20,7 @@ FORMATS = ("csv", "npz", "parquet")
 # Of samples that are in one file.
 ROWS_PER_FILE = 100_000
 _FORMAT = 1  # of the manifest
+_END = 2**16  # bytes of a file that are looked at, at either end
 _OPTIONS = ("candidates", "adapt", "top", "scores", "exact_labels", "part", "header", "classes_header")
 
 
@@ -71,7 +72,9 @@ class PredictionFiles:
                 "--force to write into it"
             )
         try:
-            difference = _difference(json.loads((self.folder / MANIFEST).read_bytes()), json.loads(self._text))
+            old, new = json.loads((self.folder / MANIFEST).read_bytes()), json.loads(self._text)
+            self._pass_over_mended(old["samples"], new)
+            difference = _difference(old, new)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             difference = f"a {MANIFEST} that is damaged"
         if difference and any(map(_is_prediction, there)):  # else nothing is lost
@@ -79,6 +82,13 @@ class PredictionFiles:
                 f"{self.folder} has predictions that were begun with {difference}: choose another folder, or add "
                 "--force to start anew"
             )
+
+    def _pass_over_mended(self, old: list[list[Any]], new: dict[str, Any]) -> None:
+        """Let the values of a file of samples be others where nothing was made of them yet."""
+        if len(self.every) == len(new["samples"]) == len(old) and not new["options"]["--adapt"]:
+            for file, was, now in zip(self.every, old, new["samples"], strict=True):
+                if not file.path.exists():
+                    was[-1] = now[-1]
 
     def begin(self, force: bool) -> None:
         """Make the folder ready, and leave what is in it of the same predictions unless it is to be made anew."""
@@ -134,17 +144,37 @@ def _edges(X: Any, n_rows: int, arguments: argparse.Namespace) -> list[tuple[int
 
 
 def _samples(X: Any, arguments: argparse.Namespace) -> list[list[Any]]:
-    """Return the name, the number of rows and the size of each file of samples."""
+    """Return the name, the number of rows and the size of each file of samples, and a digest of its ends.
+
+    Features that were made anew have the same shape, but other values at the ends.
+    """
     if hasattr(X, "shards"):
-        return [[shard.path.name, shard.shape[0], shard.n_bytes] for shard in X.shards]
+        shards = zip(X.shards, X.bounds(), strict=True)
+        return [
+            [shard.path.name, shard.shape[0], shard.n_bytes, _digest(shard.path, shard.n_bytes, X, *bounds)]
+            for shard, bounds in shards
+        ]
     path = Path(arguments.samples)
-    return [[path.name, len(X), path.stat().st_size if path.is_file() else None]]
+    n_bytes = path.stat().st_size if path.is_file() else None
+    return [[path.name, len(X), n_bytes, _digest(path, n_bytes, X, 0, len(X))]]
+
+
+def _digest(path: Any, n_bytes: int | None, X: Any, first: int, last: int) -> str | None:
+    """Return the hash of the first and last bytes of a file; of what is not one file, of its first and last row."""
+    if n_bytes is not None:
+        with path.open("rb") as file:
+            start = file.read(_END)
+            file.seek(max(n_bytes - _END, 0))
+            return hashlib.sha256(start + file.read(_END)).hexdigest()
+    return hashlib.sha256(X[[first, last - 1]].tobytes()).hexdigest() if last > first else None
 
 
 def _first_difference(old: list[Any], new: list[Any]) -> str:
     if len(old) != len(new):
         return f"{len(old)} files then, {len(new)} now"
     was, now = next(pair for pair in zip(old, new, strict=True) if pair[0] != pair[1])
+    if was[:-1] == now[:-1]:
+        return f"{now[0]} held other values then"
     return f"{was[0]}: {was[1]} rows, {was[2]} bytes then; {now[0]}: {now[1]} rows, {now[2]} bytes now"
 
 

@@ -281,7 +281,11 @@ def _named(
     from jcmspl.data.on_dask import is_dask
 
     if is_dask(X):
-        indices, scores = recogniser.best(X[rows], arguments.top, progress=not arguments.quiet)
+        try:
+            indices, scores = recogniser.best(X[rows], arguments.top, progress=not arguments.quiet)
+        except ValueError as error:
+            where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
+            raise ValueError(f"{arguments.samples}{where}: {error}") from None
         for first in range(0, len(rows), _CHUNK):
             chunk = slice(first, first + _CHUNK)
             yield rows[chunk], recogniser.labels[indices[chunk]], scores[chunk]

@@ -100,6 +100,8 @@ class Parts:
     @classmethod
     def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Parts:
         """Cut labels and weights, in memory or of dask, as the samples are cut."""
+        if type(X).__module__ == "dask.delayed":  # which has any attribute that one asks for
+            raise TypeError("X is a Delayed of dask, of unknown shape: make an array of it (dask.array.from_delayed)")
         if is_frame(X):
             plain = cls(list(X.to_delayed()), X._meta, None)
         else:
@@ -169,7 +171,7 @@ class Parts:
 
     def label_counts(self) -> dict[Label, float]:
         """Return what the samples of each label weigh, by their own weights and those of their classes."""
-        counts: Counter[Label] = self.reduced(_counted, without_samples=True)
+        counts: Counter[Label] = self.reduced(_counted, merge=_with_zeros, without_samples=True)
         return dict(counts)
 
     def codes(self, classes: Sequence[Label]) -> IntArray:
@@ -373,6 +375,13 @@ def _counted(part: Part) -> Counter[Label]:
         for label, weight in zip(block.labels, weights.tolist(), strict=True):
             counts[label] += weight
     return counts
+
+
+def _with_zeros(one: Counter[Label], other: Counter[Label]) -> Counter[Label]:
+    """Return the sum, with the labels that weigh nothing, which + would leave out."""
+    total = one.copy()
+    total.update(other)
+    return total
 
 
 def _coded(part: Part, number: dict[Label, int]) -> IntArray:

@@ -27,7 +27,7 @@ class ParquetShard:
 
     path: Place
     columns: tuple[str, ...]
-    vector_length: int | None  #: of a column of vectors
+    vector_length: int | None  #: of a column of vectors; 0 if there are no rows to tell it
     label_column: str | None
     dtype: np.dtype[Any]
     group_ends: tuple[int, ...]  #: the number of rows up to the end of each row group
@@ -49,7 +49,8 @@ class ParquetShard:
             n_rows = rows_of_parquet(path, file.metadata)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         length = None if vectors is None else vectors[1]
-        require_features(path, (n_rows, len(columns) if length is None else length), dtype)
+        if n_rows or length != 0:
+            require_features(path, (n_rows, len(columns) if length is None else length), dtype)
         return cls(path, tuple(columns), length, label, dtype, tuple(accumulate(sizes)), _bytes_of(path))
 
     @property

@@ -153,7 +153,10 @@ def number_columns(path: Place, file: Any, label: str | None) -> tuple[list[str]
 
 
 def vector_column(path: Place, file: Any, label: str | None) -> tuple[str, int, np.dtype[Any]] | None:
-    """Return the column that has a vector in each row, their length and their type; None if there is no such column."""
+    """Return the column that has a vector in each row, their length and type; None if there is no such column.
+
+    The length is 0 where there are no rows to tell it.
+    """
     from pyarrow import types
 
     with decoding(path, PARQUET):
@@ -172,8 +175,18 @@ def vector_column(path: Place, file: Any, label: str | None) -> tuple[str, int, 
         if types.is_fixed_size_list(field.type):
             return field.name, int(field.type.list_size), dtype
         first = next(file.iter_batches(batch_size=1, columns=[field.name]), None)
-        length = 0 if first is None or not first.num_rows else first.column(0).value_lengths()[0].as_py()
-        return field.name, int(length or 0), dtype
+        if first is None or not first.num_rows:
+            return field.name, 0, dtype
+        length = first.column(0).value_lengths()[0].as_py()
+        if not length:
+            raise DatasetError(f"{path}: row 0 has no value in the column {quoted(field.name)}")
+        return field.name, int(length), dtype
+
+
+def holds_vectors(path: Path) -> bool:
+    """Whether a parquet file has a column with a vector in each row."""
+    with open_parquet(path) as file:
+        return vector_column(path, file, None) is not None
 
 
 def _is_other_list(types: Any, arrow_type: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
-from jcmspl.datasets._tables import read_csv, read_parquet, read_text_rows
+from jcmspl.datasets._tables import holds_vectors, read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.npz import NpzReader, open_npy
@@ -99,7 +99,7 @@ def load_arrays(
 
 def load_features(path: str | Path, header: str = "auto") -> RowSource:
     """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
-    if holds_rows(path):
+    if _are_read_on_demand(path):
         return open_rows(path)
     try:
         return _features_and_labels(path, None, header)[0]
@@ -135,6 +135,10 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, (str, Path))
 
 
+def _are_read_on_demand(features: str | Path) -> bool:
+    return holds_rows(features) or (Path(features).suffix == ".parquet" and holds_vectors(Path(features)))
+
+
 def _is_label_file(labels: str | Path) -> bool:
     path = place_of(labels)
     return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
@@ -146,7 +150,7 @@ def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSo
         return X, _read_labels(labels, "labels must come with features in memory")
     # a file of labels, or a column of the features?
     column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
-    if holds_rows(features):
+    if _are_read_on_demand(features):
         rows = open_rows(features, label_columns=column or LABEL_COLUMNS)
         return rows, rows.labels(column) if column is not None or labels is None else _read_labels(labels)
     path = Path(features)

@@ -60,7 +60,7 @@ def rows_on_dask(X: RowSource, n_workers: int = 1) -> Any:
     source = _files_of(X)
     file = None if source is None else delayed(Literal(source), pure=False, traverse=False)
     blocks = []
-    for first, end in _ranges(X, most):
+    for first, end in list(_ranges(X, most)) or [(0, 0)]:
         given = (file, first, end) if file is not None else (Literal(floats(np.asarray(X[first:end]))), 0, end - first)
         piece = delayed(_read, pure=False, traverse=False)(*given)
         blocks.append(da.from_delayed(piece, (end - first, m), dtype=dtype, meta=np.empty((0, 0), dtype=dtype)))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import LabelArray, label_array
-from jcmspl.datasets._shard import Shard
+from jcmspl.datasets._shard import Shard, require_features
 from jcmspl.datasets._shard_names import require_all
 from jcmspl.datasets._shard_npy import NpyFile, NpyShard
 from jcmspl.datasets._shard_parquet import ParquetShard
@@ -105,8 +105,9 @@ class ShardedRows(LazyRows):
     """
 
     def __init__(self, shards: Sequence[Shard]) -> None:
-        first = shards[0]
-        for shard in shards[1:]:
+        first = next((shard for shard in shards if shard.shape[1]), shards[0])
+        require_features(first.path, first.shape, first.dtype)
+        for shard in shards:
             _require_alike(first, shard)
         self.shards = tuple(shards)
         self.dtype = first.dtype
@@ -177,8 +178,7 @@ class ShardedRows(LazyRows):
         return blocks[-1] if len(blocks) < 3 else np.concatenate(blocks, dtype=self.dtype)
 
     def _read_shard(self, number: int, rows: IntArray) -> npt.NDArray[Any]:
-        # taken and put back, so that of two threads one finds nothing and starts anew
-        before, kept = self._kept.pop() if self._kept else (-1, None)
+        before, kept = self._taken()
         shard = self.shards[number]
         block, kept = shard.read(rows, kept if before == number else None)
         self._kept[:] = [(number, kept)]
@@ -187,6 +187,13 @@ class ShardedRows(LazyRows):
             row = int(rows[np.argmin(finite.all(axis=1))])
             raise DatasetError(f"{shard.path}: row {row} holds NaN or infinity: remove or replace such values")
         return block
+
+    def _taken(self) -> tuple[int, Any]:
+        """Take what the last read has left, so that of two threads one finds nothing and starts anew."""
+        try:
+            return self._kept.pop()
+        except IndexError:
+            return -1, None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_kept": []}
@@ -257,7 +264,7 @@ def _shard(file: Place, label_columns: Sequence[str]) -> Shard:
 
 def _require_alike(first: Shard, other: Shard) -> None:
     """Refuse files that do not belong together: what was meant cannot be known."""
-    if other.shape[1] != first.shape[1]:
+    if other.shape[1] != first.shape[1] and other.shape != (0, 0):  # which are vectors of any length
         raise DatasetError(f"{other.path} has {other.shape[1]} columns, but {first.path} has {first.shape[1]}")
     if other.dtype != first.dtype:
         raise DatasetError(

@@ -121,7 +121,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         require_known_classes(template.class_weight, table)
         samples: Any
         weights: Float64Array | None = None
-        if is_dask(X) and template._needs == "statistics":
+        if is_dask(X) and not self._may_read_samples(template):
             samples = template._parts_of(X, y, sample_weight, reset=True).weighed(template.class_weight)
             checked_samples(self, samples.header, reset=True, least=0)
             labels = [label for label, weight in samples.label_counts().items() if weight]
@@ -296,6 +296,11 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     def _any_model(self) -> Any:
         """Return a model of the kind that is looked for, fitted or not, to see what it has."""
         raise NotImplementedError
+
+    def _may_read_samples(self, template: ZeroShotClassifier) -> bool:
+        """Whether the model reads samples, with its own parameters or with one of those that are tried."""
+        tried = ({name: value} for name, values in self._axes().items() for value in as_values(values, name))
+        return any(clone(template).set_params(**one)._needs == "samples" for one in ({}, *tried))
 
     def _check_parameters(self) -> None:
         template = self._template()

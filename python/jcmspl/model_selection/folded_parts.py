@@ -62,6 +62,9 @@ class FoldedParts(FoldedData):
     def _is_without_negatives(self) -> bool:
         return without_negatives(self._samples)
 
+    def _rows_of(self, kept: IntArray) -> None:
+        """There are none: samples stay where they are."""
+
     def _collect(self, scalings: list[Scaling], progress: bool) -> dict[Scaling, list[Statistics]]:
         arguments = (self.classes, self.held_out, scalings)
         total = self._samples.reduced(_statistics_of_folds, *arguments, merge=_all_added, progress=progress)

@@ -176,7 +176,7 @@ class FoldedData:
         self._last[fold] = of_samples, training
         return training
 
-    def _rows_of(self, kept: IntArray) -> LabelledRows:
+    def _rows_of(self, kept: IntArray) -> LabelledRows | None:
         """Return the samples themselves, whether the model reads them or not: a parameter of the grid may decide."""
         rows = np.flatnonzero(np.isin(self.codes, kept))
         weights = None if self._weights is None else self._weights[rows]

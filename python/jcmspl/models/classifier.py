@@ -362,11 +362,13 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         """Return the score of samples that dask has: only sums of weights travel."""
         parts = self._parts_of(X, y, sample_weight)
         weights = parts.label_counts()
+        if not any(weights.values()):
+            raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
         recogniser = self._judge_of(weights, class_vectors, candidates, seen_bias)
         right = parts.reduced(_right, recogniser, what="recognising", progress=bool(self.progress))
         if average == "sample":
             return float(sum(right.values()) / sum(weights.values()))
-        return float(np.mean([right[label] / weight for label, weight in weights.items()]))
+        return float(np.mean([right[label] / weight for label, weight in weights.items() if weight]))
 
     @changes
     def calibrate(

@@ -1,8 +1,11 @@
 """One cluster for all tests of this folder: two workers, each a process of its own, of this machine alone."""
 
 import logging
+import signal
 
 import pytest
+
+SECONDS = 900  # for a test, on however busy a machine: one that waits for a lost cluster would wait for ever
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +25,20 @@ def client():
     with cluster, distributed.Client(cluster, timeout=120) as client:
         client.wait_for_workers(2, timeout=120)
         yield client
+
+
+@pytest.fixture(autouse=True)
+def bounded():
+    """End a test that hangs."""
+
+    def give_up(*_):
+        raise TimeoutError(f"the test took more than {SECONDS} seconds")
+
+    if not hasattr(signal, "setitimer"):  # Windows
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

@@ -333,7 +333,7 @@ class TestCompletion:
         [
             (["co"], "compare convert completion"),
             (["fit", "--calib"], "--calibrate"),
-            (["fit", "digits", "--model", "S"], "SAE"),
+            (["fit", "digits", "--model", "SA"], "SAE"),
             (["tune", "digits", "--space", "visual", "c"], "concept"),
             (["compare", "digits", "--methods", "JCMSPL1", "IP"], "IPL"),
             (["predict", "own-mod"], "own-model.safetensors"),

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-SECONDS = 900  # for a test, on however busy a machine: one that waits for a lost cluster would wait for ever
+SECONDS = 300  # for a test, on however busy a machine: one that waits for a lost cluster would wait for ever
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,16 @@
 
 import logging
 import signal
+from contextlib import contextmanager
 
 import pytest
 
 SECONDS = 300  # for a test, on however busy a machine: one that waits for a lost cluster would wait for ever
 
 
-@pytest.fixture(scope="session")
-def client():
+@contextmanager
+def two_workers():
+    """Start a cluster and give its client."""
     distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # workers are killed on purpose
     cluster = distributed.LocalCluster(
@@ -24,6 +26,19 @@ def client():
     )
     with cluster, distributed.Client(cluster, timeout=120) as client:
         client.wait_for_workers(2, timeout=120)
+        yield client
+
+
+@pytest.fixture(scope="session")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def client_to_lose():
+    """A cluster for a test that kills its workers."""
+    with two_workers() as client, client.as_current():
         yield client
 
 

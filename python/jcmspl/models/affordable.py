@@ -6,16 +6,19 @@ from jcmspl.support.memory import memory_at_hand
 
 #: Two cores of today take about a day for so many.
 _MOST_OPERATIONS = 5e15
+#: A larger max_iter is a bound that is not meant to be reached.
+_ITERATIONS = 100
 _WAY_OUT = "set class_match=inf, which pins the codes to those of the classes and takes no iterations"
 
 
 def require_affordable(n_concepts: int, n_classes: int, n_features: int, n_attributes: int, max_iter: int) -> None:
     """Refuse a descent that takes days, or more memory than there is."""
-    operations = max_iter * operations_of_iteration(n_concepts, n_classes, n_features, n_attributes)
+    n_iter = min(max_iter, _ITERATIONS)
+    operations = n_iter * operations_of_iteration(n_concepts, n_classes, n_features, n_attributes)
     fit = f"a fit with {n_concepts:,} concepts and finite class_match"
     if operations > _MOST_OPERATIONS:
         raise ValueError(
-            f"{fit} takes {operations:.0e} operations in max_iter={max_iter} iterations, which is days: {_WAY_OUT}; or "
+            f"{fit} takes {operations:.0e} operations in {n_iter} iterations, which is days: {_WAY_OUT}; or "
             "lower max_iter. Classes of equal counts, as class_weight='balanced' makes them, take less"
         )
     needed, there = bytes_of_descent(n_concepts, n_classes, n_features), memory_at_hand()

@@ -92,13 +92,20 @@ class Descent(ZeroShotClassifier):
         values: list[float] = []
         first = float(np.abs(gradient).max(initial=0))
 
-        def tell(intermediate_result: Any) -> None:
-            values.append(float(intermediate_result.fun))
+        last: list[float] = []
+
+        def watched(point: Float64Array) -> tuple[float, Float64Array]:
+            found = objective(point)
+            last[:] = [float(found[0])]
+            return found
+
+        def tell(_: Float64Array) -> None:  # the step that is taken is the one that was tried last
+            values.append(last[0])
             if monitor.on_iteration is not None:
                 monitor.on_iteration(len(values), values[-1])
 
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": 0.0, "gtol": self.tol * first}
-        found = minimize(objective, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
+        found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
         if not np.isfinite(found.fun):
             raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
         converged = float(np.abs(found.jac).max(initial=0) <= self.tol * first)

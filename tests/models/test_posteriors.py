@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ConSE, load
-from jcmspl.models import logistic
+from jcmspl.models import weighted
 from jcmspl.models.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
 
@@ -80,7 +80,7 @@ class TestLogisticRegression:
         np.save(tmp_path / "X.npy", ZOO.X)
         X = np.load(tmp_path / "X.npy", mmap_mode="r")
         kept = ConSE(posterior="logistic").fit(X, ZOO.y, class_vectors=ZOO.table)
-        monkeypatch.setattr(logistic, "_KEPT", 100)
+        monkeypatch.setattr(weighted, "_KEPT", 100)
         again = ConSE(posterior="logistic").fit(X, ZOO.y, class_vectors=ZOO.table)
         assert_allclose(again.arrays_["weights"], kept.arrays_["weights"], rtol=1e-10)
 

@@ -125,7 +125,7 @@ def test_scores_by_vectors_and_by_codewords():
 
 def test_samples_are_read_again_where_they_are_many(monkeypatch):
     kept = fit(SCoRe())
-    monkeypatch.setattr("jcmspl.models.lbfgs._KEPT", 0)
+    monkeypatch.setattr("jcmspl.models.weighted._KEPT", 0)
     reads = []
     read = TrainingData.samples
     monkeypatch.setattr(TrainingData, "samples", lambda self, *given: reads.append(1) or read(self, *given))

@@ -21,11 +21,11 @@ from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.left_out import LeftOut
-from jcmspl.models.logistic import Blocks
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import FLAG, SHARE, check_parameters, checked_by
 from jcmspl.models.posteriors import Affine, ClassGaussians, training_numbers
 from jcmspl.models.scorers import FunctionScorer
+from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
 
 # Temperatures that are tried, in units of the spread of scores.
@@ -106,7 +106,7 @@ class COSMO(ZeroShotClassifier):
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         expert = self._expert_of(prepared, monitor)
         seen = ClassGaussians(prepared).log_posterior(self.shrinkage)
-        blocks = Blocks(prepared)
+        blocks = WeightedBlocks(prepared)
         trials = self._trials(prepared, blocks, monitor)
         units = np.array([_spread(seen.of(prepared.class_means)), _spread(expert.seen.of(prepared.class_means))])
         gate, temperatures = np.zeros(3), units
@@ -121,7 +121,7 @@ class COSMO(ZeroShotClassifier):
         A, B = arrays["visual_projection"], arrays["semantic_projection"]
         return Expert(A, B, model.space, model.metric, training.class_vectors)
 
-    def _trials(self, training: TrainingData, blocks: Blocks, monitor: Monitor) -> list[Trial]:
+    def _trials(self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor) -> list[Trial]:
         """Return models that some of the training classes had no part in."""
         c = len(training.class_vectors)
         if c < _FEWEST_CLASSES:
@@ -205,7 +205,7 @@ class Mixture(NamedTuple):
     smoothing: bool
 
 
-def _statistics_of(training: TrainingData, blocks: Blocks, folds: list[IntArray]) -> list[Statistics]:
+def _statistics_of(training: TrainingData, blocks: WeightedBlocks, folds: list[IntArray]) -> list[Statistics]:
     """Return the statistics of the classes of each fold."""
     n_classes = len(training.class_vectors)
     parts = [Statistics(training.statistics.n_features, n_classes) for _ in folds]
@@ -219,7 +219,7 @@ def _statistics_of(training: TrainingData, blocks: Blocks, folds: list[IntArray]
     return parts
 
 
-def _learnt(blocks: Blocks, trials: list[Trial], units: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _learnt(blocks: WeightedBlocks, trials: list[Trial], units: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return the gate, weights and an offset, and the temperatures of both experts."""
     losses = np.zeros((2, len(_TEMPERATURES)))
     sureness, is_seen, weights = [], [], []

@@ -1,8 +1,9 @@
-"""Descent on a smooth objective of many variables, watched by a monitor."""
+"""Descent on a smooth objective of many variables by L-BFGS, watched by a monitor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -10,9 +11,43 @@ from scipy.optimize import minimize
 from jcmspl.models.monitor import Monitor
 from jcmspl.support.arguments import Float64Array
 
+#: Returns the value and the gradient of an objective.
+Objective = Callable[[Float64Array], tuple[float, Float64Array]]
+
+
+class Minimum(NamedTuple):
+    """Where a descent has ended."""
+
+    point: Float64Array
+    value: float
+    gradient: Float64Array
+    values: list[float]  #: after each iteration
+    converged: bool
+
+
+def minimised(
+    objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None] | None, **options: Any
+) -> Minimum:
+    """Return where L-BFGS ends; what on_iteration raises stops it. The options are those of SciPy."""
+    last = [0.0]  # the value where the objective was asked for last: at the end of an iteration that is its result
+    values: list[float] = []
+
+    def watched(point: Float64Array) -> tuple[float, Float64Array]:
+        last[0], gradient = objective(point)
+        return last[0], gradient
+
+    def tell(_: Float64Array) -> None:
+        values.append(last[0])
+        if on_iteration is not None:
+            on_iteration(len(values), last[0])
+
+    found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
+    point = np.asarray(found.x, dtype=np.float64)
+    return Minimum(point, float(found.fun), np.asarray(found.jac), values, bool(found.success))
+
 
 def descend(
-    objective: Callable[[Float64Array], tuple[float, Float64Array]],
+    objective: Objective,
     start: Float64Array,
     *,
     max_iter: int,
@@ -32,20 +67,7 @@ def descend(
     monitor : Monitor
         Is told of each iteration, and may stop the descent.
     """
-    last = [0.0]  # the value where the objective was asked for last: at the end of an iteration that is its result
-    values: list[float] = []
-
-    def watched(x: Float64Array) -> tuple[float, Float64Array]:
-        last[0], gradient = objective(x)
-        if not values:
-            values.append(last[0])
-        return last[0], gradient
-
-    def tell(x: Float64Array) -> None:
-        values.append(last[0])
-        if monitor.on_iteration is not None:
-            monitor.on_iteration(len(values) - 1, last[0])
-
+    first, _ = objective(start)
     options = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
-    found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
-    return np.asarray(found.x, dtype=np.float64), np.array(values)
+    found = minimised(objective, start, monitor.on_iteration, **options)
+    return found.point, np.array([first, *found.values])

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.training import TrainingData
 from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.descent import Objective, minimised
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE
+from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.warn import warn_user
 
-# Samples of a block, and bytes up to which normalised samples are kept and not made anew in every iteration.
-_BLOCK, _KEPT = 2048, 2**30
-
-#: Returns the value and the gradient of an objective.
-Objective = Callable[[Float64Array], tuple[float, Float64Array]]
+_BLOCK = 2048  # samples
 
 
 class Block(NamedTuple):
@@ -37,23 +34,14 @@ class SampleBlocks:
     """Normalised samples, block by block, as often as an iterative method asks for them."""
 
     def __init__(self, training: TrainingData) -> None:
-        self._training = training
         self.class_vectors, self.classes = training.class_vectors, training.classes
         self.n_features = training.statistics.n_features
         self.total_weight = training.n_samples
         self.mean_square = training.sample_length**2 / self.n_features  # of a feature
-        small = 8 * len(training.numbers) * self.n_features <= _KEPT
-        self._kept = list(self._read()) if small else None
+        self._blocks = WeightedBlocks(training, _BLOCK)
 
     def __iter__(self) -> Iterator[Block]:
-        return iter(self._kept) if self._kept is not None else self._read()
-
-    def _read(self) -> Iterator[Block]:
-        first, weights = 0, self._training.sample_weights
-        for Z, numbers in self._training.samples(_BLOCK):
-            counts = np.ones(len(Z)) if weights is None else weights[first : first + len(Z)]
-            first += len(Z)
-            yield Block(Z, numbers, counts[:, None])
+        return (Block(Z, numbers, weights[:, None]) for Z, numbers, weights in self._blocks)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -89,27 +77,13 @@ class Descent(ZeroShotClassifier):
     ) -> tuple[Float64Array, dict[str, Float64Array]]:
         """Return where the objective is least, and the arrays objective and converged."""
         value, gradient = objective(start)
-        values: list[float] = []
         first = float(np.abs(gradient).max(initial=0))
-
-        last: list[float] = []
-
-        def watched(point: Float64Array) -> tuple[float, Float64Array]:
-            found = objective(point)
-            last[:] = [float(found[0])]
-            return found
-
-        def tell(_: Float64Array) -> None:  # the step that is taken is the one that was tried last
-            values.append(last[0])
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(len(values), values[-1])
-
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": 0.0, "gtol": self.tol * first}
-        found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
-        if not np.isfinite(found.fun):
+        found = minimised(objective, start, monitor.on_iteration, **options)
+        if not np.isfinite(found.value):
             raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
-        converged = float(np.abs(found.jac).max(initial=0) <= self.tol * first)
-        return found.x, {"objective": np.array(values or [value]), "converged": np.array(converged)}
+        converged = float(np.abs(found.gradient).max(initial=0) <= self.tol * first)
+        return found.point, {"objective": np.array(found.values or [value]), "converged": np.array(converged)}
 
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:

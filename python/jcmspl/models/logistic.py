@@ -6,22 +6,19 @@ What a sample is to be depends on its class alone: a row of ``targets`` for each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from jcmspl.data.training import TrainingData
-from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.models.descent import minimised
+from jcmspl.models.weighted import WeightedBlocks
+from jcmspl.support.arguments import Float64Array
 
-# Normalised samples of up to so many values (256 MB) are kept in memory; more are normalised anew in each pass.
-_KEPT = 2**25
 # L-BFGS ends where a step lowers the objective by no more than rounding.
 _ROUNDING = 64 * np.finfo(np.float64).eps
-
-Block = tuple[Float64Array, IntArray, Float64Array]
 
 
 class LogisticFit(NamedTuple):
@@ -59,10 +56,9 @@ def fit_logistic(
     on_iteration : function of the number and the objective of an iteration, optional
         What it raises stops the fit.
     """
-    blocks = Blocks(training)
+    blocks = WeightedBlocks(training)
     n_answers, n_features = targets.shape[1], training.statistics.n_features
     losses = _softmax_losses if link == "softmax" else _sigmoid_losses
-    last = [0.0]
 
     def objective(flat: Float64Array) -> tuple[float, Float64Array]:
         theta = flat.reshape(n_answers, n_features + 1)  # the last column holds the offsets
@@ -75,52 +71,14 @@ def fit_logistic(
             residuals *= counts[:, None]
             gradient[:, :-1] += residuals.T @ Z
             gradient[:, -1] += residuals.sum(axis=0)
-        last[0] = total / training.n_samples
-        return last[0], gradient.ravel() / training.n_samples
+        return total / training.n_samples, gradient.ravel() / training.n_samples
 
-    done = [0]
-
-    def tell(_: Float64Array) -> None:
-        done[0] += 1
-        if on_iteration is not None:
-            on_iteration(done[0], last[0])
-
-    found = minimize(
-        objective,
-        np.zeros(n_answers * (n_features + 1)),
-        jac=True,
-        method="L-BFGS-B",
-        callback=tell,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50},
-    )
-    theta = found.x.reshape(n_answers, n_features + 1)
+    start = np.zeros(n_answers * (n_features + 1))
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50}
+    found = minimised(objective, start, on_iteration, **options)
+    theta = found.point.reshape(n_answers, n_features + 1)
     weights, offsets = np.ascontiguousarray(theta[:, :-1]), np.ascontiguousarray(theta[:, -1])
-    return LogisticFit(weights, offsets, max(done[0], 1), bool(found.success))
-
-
-class Blocks(Iterable[Block]):
-    """Normalised samples, their class numbers and what they weigh, again and again."""
-
-    def __init__(self, training: TrainingData) -> None:
-        self._training = training
-        self._kept: list[Block] | None = []
-        n_values = 0
-        for block in self._read():
-            n_values += block[0].size
-            if n_values > _KEPT:
-                self._kept = None
-                break
-            self._kept.append(block)
-
-    def __iter__(self) -> Iterator[Block]:
-        return self._read() if self._kept is None else iter(self._kept)
-
-    def _read(self) -> Iterator[Block]:
-        weights, done = self._training.sample_weights, 0
-        for Z, numbers in self._training.samples():
-            counts = np.ones(len(Z)) if weights is None else weights[done : done + len(Z)]
-            done += len(Z)
-            yield Z, numbers, counts
+    return LogisticFit(weights, offsets, max(len(found.values), 1), found.converged)
 
 
 def _softmax_losses(logits: Float64Array, targets: Float64Array) -> tuple[Float64Array, Float64Array]:

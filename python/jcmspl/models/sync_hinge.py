@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.descent import minimised
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, one_of_names
 from jcmspl.models.sync import classifiers_by_least_squares
 from jcmspl.models.synthesis import Synthesised, learnt
+from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.warn import warn_user
 
 LOSSES = ("one_versus_other", "crammer_singer", "structured")
-# Normalised samples are kept in memory up to this number of values; beyond it they are read for each evaluation.
-_KEPT_VALUES = 2**25
 # The largest violation is smooth within this part of a margin; a coarser one first leads there sooner.
 _SMOOTHNESS = (0.3, 0.03)
 
@@ -125,26 +124,17 @@ class SynCHinge(Synthesised):
     ) -> tuple[Float64Array, list[float]]:
         """Return classifiers, and the objective after each iteration, or where it started if there was none."""
         basis, shape = prepared.uncorrelated(self.penalty), (len(start), -1)
-        last, values = np.inf, list[float]()
 
         def objective(flat: Float64Array) -> tuple[float, Float64Array]:
-            nonlocal last
             W = flat.reshape(shape) @ basis.T
             value, gradient = prepared.mean_loss(loss, W)
-            last = value + self.penalty / 2 * float(np.vdot(W, W))
-            return last, np.ravel((gradient + self.penalty * W) @ basis)
+            value += self.penalty / 2 * float(np.vdot(W, W))
+            return value, np.ravel((gradient + self.penalty * W) @ basis)
 
-        def after_iteration(_: Float64Array) -> None:
-            values.append(last)
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(len(values), last)
-
-        coordinates = np.linalg.lstsq(basis, start.T, rcond=None)[0].T
+        coordinates: Float64Array = np.asarray(np.linalg.lstsq(basis, start.T, rcond=None)[0].T, dtype=np.float64)
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 20}
-        found = minimize(
-            objective, coordinates.ravel(), jac=True, method="L-BFGS-B", callback=after_iteration, options=options
-        )
-        return found.x.reshape(shape) @ basis.T, values or [float(found.fun)]
+        found = minimised(objective, coordinates.ravel(), monitor.on_iteration, **options)
+        return found.point.reshape(shape) @ basis.T, found.values or [found.value]
 
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:
@@ -160,11 +150,7 @@ class _Prepared(Moments):
 
     def __init__(self, training: TrainingData) -> None:
         super().__init__(training)
-        self._weights = training.sample_weights
-        self._read: Callable[[], Iterable[tuple[Float64Array, IntArray]]] = training.samples
-        if training.statistics.n_features * len(training.numbers) <= _KEPT_VALUES:
-            kept = list(training.samples())
-            self._read = lambda: kept
+        self._blocks = WeightedBlocks(training)
 
     def uncorrelated(self, penalty: float) -> Float64Array:
         """Return the coordinates, as columns, in which the curvature of the objective is about the same everywhere."""
@@ -173,15 +159,11 @@ class _Prepared(Moments):
 
     def mean_loss(self, loss: Loss, W: Float64Array) -> tuple[float, Float64Array]:
         """Return the mean loss over samples, and its gradient by W."""
-        value, gradient, first = 0.0, np.zeros_like(W), 0
-        for Z, numbers in self._read():
+        value, gradient = 0.0, np.zeros_like(W)
+        for Z, numbers, weights in self._blocks:
             losses, slopes = loss(Z @ W.T, numbers)
-            if self._weights is not None:
-                weights = self._weights[first : first + len(Z)]
-                losses, slopes = losses * weights, slopes * weights[:, None]
-            value += float(losses.sum())
-            gradient += slopes.T @ Z
-            first += len(Z)
+            value += float(losses @ weights)
+            gradient += (slopes * weights[:, None]).T @ Z
         n = float(self.counts.sum())
         return value / n, gradient / n
 

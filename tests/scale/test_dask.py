@@ -423,7 +423,12 @@ class TestWorkers:
         assert_array_equal(disturbed.statistics_.counts, np.full(8, 30))
 
     def test_blas_has_one_thread_in_each_task(self):
-        model = JCMSPL(**MADE, metric=_threads_as_distance).fit(ZOO.X, ZOO.y, **FIT)
+        def threads_as_distance(Z, P):  # in here it travels by value: workers cannot import the tests
+            from jcmspl.support.threads import blas_threads
+
+            return np.full((len(Z), len(P)), float(blas_threads()))
+
+        model = JCMSPL(**MADE, metric=threads_as_distance).fit(ZOO.X, ZOO.y, **FIT)
         assert_array_equal(-model.decision_function(cut(ZOO.X), candidates="unseen", seen_bias=0).compute(), 1)
 
     def test_nothing_is_kept_afterwards(self, client):
@@ -437,12 +442,6 @@ class TestWorkers:
         while not kept() <= before and time.monotonic() < deadline:
             time.sleep(0.05)
         assert kept() <= before
-
-
-def _threads_as_distance(Z, P):
-    from jcmspl.support.threads import blas_threads
-
-    return np.full((len(Z), len(P)), float(blas_threads()))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")

@@ -26,8 +26,9 @@ from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import Scaling, is_without_negatives, unit_length
 
-# Rows that are read at a time, and values of scores that are in memory at a time.
+# Rows that are read at a time, those of them that stay in cache, and values of scores that are in memory at a time.
 _ROWS = 8192
+_CACHED_ROWS = 256
 _SCORES = 4_000_000
 
 
@@ -211,9 +212,11 @@ def add_to_folds(
 
 def places_of(X: npt.NDArray[Any], codes: IntArray, direction: Float64Array) -> Float64Array:
     """Return where samples, of length one, lie in a direction; 0 for those of no class."""
-    wanted = codes >= 0
     places: Float64Array = np.zeros(len(X))
-    places[wanted] = unit_length(np.asarray(X[wanted], dtype=np.float64)) @ direction
+    wanted = np.flatnonzero(codes >= 0)
+    for block in _blocks(len(wanted), _CACHED_ROWS):
+        rows = wanted[block]
+        places[rows] = unit_length(np.asarray(X[rows], dtype=np.float64)) @ direction
     return places
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,8 @@ class Search:
         self._round = 0
         self._model, self._data, self._options = model, data, options
         # of one normalisation at a time: eigenbases take memory
-        self._prepared: list[PreparedFold] = []
-        self._prepared_for: tuple[Any, ...] | None = None
-        self._starts: list[dict[str, Any]] = []
+        self._folds: list[_Once] = []
+        self._folds_for: tuple[Any, ...] | None = None
 
     def run(self) -> None:
         """Try settings. KeyboardInterrupt passes only if none of them was finished."""
@@ -284,8 +284,9 @@ class Search:
         n_folds = self._data.n_folds
         fitted: list[list[Recogniser] | None] = []
         try:
-            self._prepare(keys[0], pool)
+            self._prepare(keys[0])
             variants = self.variants_of(keys[0])
+            # folds take turns, so that fits to those that are prepared fill the time until the last of them is
             settings = ((key, variants, fold) for key in keys for fold in range(n_folds))
             jobs = ((self._recognisers, *setting, iterations, pool.stop) for setting in settings)
             for recognisers in pool.results(jobs):
@@ -306,7 +307,7 @@ class Search:
         key, variant = choice
         ways = [self.variants_of(key)[variant] | other for other in variants]
         with workers(self._options.n_jobs or usable_cores()) as pool:
-            self._prepare(key, pool)
+            self._prepare(key)
             jobs = ((self._recognisers, key, ways, fold, None, pool.stop) for fold in range(self._data.n_folds))
             fitted = list(pool.results(jobs))
             scored = self._accuracies([[own] for own in fitted], len(ways), pool)
@@ -316,8 +317,8 @@ class Search:
         """Give each fold, the model that a choice is there, the vectors of held-out classes, and the length of z."""
         key, variant = choice
         with workers(self._options.n_jobs or usable_cores()) as pool:
-            self._prepare(key, pool)
-            for number, fold in enumerate(self._prepared):
+            self._prepare(key)
+            for number, (fold, _) in enumerate(pool.results((once.get,) for once in self._folds)):
                 model = clone(self._model).set_params(**self.grid.setting(key), **self.variants_of(key)[variant])
                 yield number, fold.fitted(model, Monitor()), fold.candidates.vectors, fold.training.sample_length
 
@@ -326,17 +327,20 @@ class Search:
         """How samples and classes are compared."""
         return getattr(self._model, "metric", None)
 
-    def _prepare(self, key: Key, pool: Pool) -> None:
+    def _prepare(self, key: Key) -> None:
+        """Forget the folds of another normalisation; those of this one are prepared when they are asked for."""
         normalisation = self._normalisation_of(key)
-        if normalisation == self._prepared_for:
+        if normalisation == self._folds_for:
             return
-        self._prepared, self._prepared_for = [], None
         model = clone(self._model).set_params(**self.grid.setting(key))
-        self._prepared = list(pool.results((self._data.prepared, fold, model) for fold in range(self._data.n_folds)))
-        self._starts = [{}] * self._data.n_folds
-        if self._options.warm_start and self.ITERATES:
-            self._starts = list(pool.results((fold.warm_start, clone(self._model)) for fold in self._prepared))
-        self._prepared_for = normalisation
+        self._folds = [_Once(self._prepared, fold, model) for fold in range(self._data.n_folds)]
+        self._folds_for = normalisation
+
+    def _prepared(self, number: int, model: ZeroShotClassifier) -> tuple[PreparedFold, dict[str, Any]]:
+        """Return a fold and the parameters that fits to it start with."""
+        fold = self._data.prepared(number, model)
+        warm = self._options.warm_start and self.ITERATES
+        return fold, fold.warm_start(clone(self._model)) if warm else {}
 
     def _recognisers(
         self, key: Key, variants: list[dict[str, Any]], fold: int, iterations: int | None, stop: threading.Event
@@ -349,13 +353,15 @@ class Search:
 
         if stop.is_set():
             raise _Stopped
+        prepared: PreparedFold
+        prepared, start = self._folds[fold].get()
         model = clone(self._model).set_params(**self.grid.setting(key))
         if iterations is not None:
             model.set_params(max_iter=iterations)
         if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
-            model.set_params(**self._starts[fold])
+            model.set_params(**start)
         try:
-            return self._prepared[fold].recognisers(model, variants, Monitor(watch))
+            return prepared.recognisers(model, variants, Monitor(watch))
         except DivergenceError:
             return None
 
@@ -371,6 +377,22 @@ class Search:
             scores[converged] = found.reshape(len(converged), n_variants)
             columns.append(scores)
         return columns
+
+
+class _Once:
+    """What a function returns; called by the first thread that asks, while others that ask wait."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._call: Callable[[], Any] | None = partial(function, *arguments)
+        self._lock = threading.Lock()
+
+    def get(self) -> Any:
+        """Return it."""
+        with self._lock:
+            if self._call is not None:
+                self._result = self._call()
+                self._call = None
+            return self._result
 
 
 class Pool:

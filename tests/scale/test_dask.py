@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
+from jcmspl.datasets.on_dask import rows_on_dask
 from jcmspl.models.conse import ConSE
 from support.animals import make_zoo
 
@@ -144,6 +145,13 @@ class TestFit:
         same_model(JCMSPL(**MADE).fit(X, ZOO.y, **FIT), model)
         monkeypatch.chdir("/")
         assert_array_equal(X.compute(), ZOO.X)
+
+    @here
+    def test_changes_of_a_map_that_are_in_memory_alone_count(self, tmp_path):
+        np.save(tmp_path / "x.npy", ZOO.X)
+        X = np.load(tmp_path / "x.npy", mmap_mode="c")
+        X[:, 0] = 7
+        assert_array_equal(rows_on_dask(X).compute(), X)
 
     def test_a_file_that_is_gone_is_named(self, tmp_path):
         for number, piece in enumerate(np.array_split(ZOO.X, 3)):

@@ -74,7 +74,8 @@ def dataset_on_dask(dataset: Dataset, n_workers: int) -> Dataset:
 
 def _files_of(X: RowSource) -> Any:
     """Return what a worker can read rows from: rows [first:end]; None if they are in the memory of this process."""
-    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap):
+    # what was changed in a map of mode "c" is in memory alone
+    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.mode != "c":
         return MappedFile(X)
     return X if isinstance(X, LazyRows) else None
 

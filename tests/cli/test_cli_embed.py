@@ -128,6 +128,7 @@ def test_damaged_pictures(here, capsys):
     assert not (here / "features.npz").exists()
     shown = run(capsys, "embed pictures --model vision.onnx -o features.npz --skip-damaged")
     assert "note: red/<script>.png was left out: is empty, or no picture" in shown.err
+    assert "note: 80 of them had been embedded before" in shown.err
     assert "wrote 80 samples" in shown.out
     assert sorted(path.name for path in here.glob("features*")) == ["features.npz"]
 

@@ -254,6 +254,7 @@ class TestGoingOn:
         read = Counted(monkeypatch)
         found = begun()
         assert sorted(read.paths) == ["1.png", "2.png"]
+        assert found.reused == 4
         fresh = images(birds, birds.parent / "m.onnx")
         np.testing.assert_allclose(found.features, fresh.features, rtol=1e-6)
         assert found.labels.tolist() == fresh.labels.tolist()

@@ -232,9 +232,10 @@ class TestTokens:
             encoder(["a red bird"])
 
 
-def test_pictures_and_texts_in_one_model(tmp_path, tokenizer):
+@pytest.mark.parametrize("batches", [("image_batch_size", "text_batch_size"), ("batch", "batch")])
+def test_pictures_and_texts_in_one_model(tmp_path, tokenizer, batches):
     """As CLIP is exported: the other half gets something to read, and nobody sees it."""
-    model = write_pair(tmp_path / "model.onnx")
+    model = write_pair(tmp_path / "model.onnx", batches=batches)
     write_pictures(tmp_path / "in", size=(4, 4))
     write_vision(tmp_path / "v.onnx")
     np.testing.assert_allclose(

@@ -89,8 +89,9 @@ def write_text(path, vectors=None, mask=True, length="length", batch="batch", po
     return write_model(path, nodes, inputs, outputs, constants)
 
 
-def write_pair(path, side=4):
+def write_pair(path, side=4, batches=("image_batch_size", "text_batch_size")):
     """Write pictures' and texts' encoders in one model, as CLIP is exported."""
+    of_pictures, of_texts = batches
     nodes = [
         helper.make_node("Conv", ["pixel_values", "kernels"], ["maps"], strides=[2, 2]),
         helper.make_node("GlobalAveragePool", ["maps"], ["pooled"]),
@@ -100,13 +101,13 @@ def write_pair(path, side=4):
         helper.make_node("Gemm", ["image_embeds", "text_embeds"], ["logits_per_image"], transB=1),
     ]
     inputs = [
-        ("input_ids", TensorProto.INT64, ["text_batch_size", "sequence_length"]),
-        ("pixel_values", TensorProto.FLOAT, ["image_batch_size", "num_channels", "height", "width"]),
+        ("input_ids", TensorProto.INT64, [of_texts, "sequence_length"]),
+        ("pixel_values", TensorProto.FLOAT, [of_pictures, "num_channels", "height", "width"]),
     ]
     outputs = [
-        ("logits_per_image", TensorProto.FLOAT, ["image_batch_size", "text_batch_size"]),
-        ("text_embeds", TensorProto.FLOAT, ["text_batch_size", 6]),
-        ("image_embeds", TensorProto.FLOAT, ["image_batch_size", 6]),
+        ("logits_per_image", TensorProto.FLOAT, [of_pictures, of_texts]),
+        ("text_embeds", TensorProto.FLOAT, [of_texts, 6]),
+        ("image_embeds", TensorProto.FLOAT, [of_pictures, 6]),
     ]
     write_config(path.parent, size={"shortest_edge": side}, do_center_crop=True, crop_size=side)
     return write_model(path, nodes, inputs, outputs, {"kernels": kernels(), "vectors": words()})

@@ -127,6 +127,8 @@ def _embed_pictures(arguments: argparse.Namespace, output: Path) -> None:
     found.save(output, overwrite=arguments.force)
     with contextlib.suppress(OSError):
         keep.unlink()
+    if found.reused:
+        say(arguments, f"note: {found.reused:,} of them had been embedded before, and were not again")
     for path, why in found.damaged.items():
         say(arguments, f"note: {shown(path, 200)} was left out: {why}")
     if found.left_out:

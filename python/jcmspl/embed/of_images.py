@@ -48,6 +48,8 @@ class ImageEmbeddings:
         Files that are no pictures by their names, or that the file of labels does not name.
     source : str
         The folder.
+    reused : int
+        How many of them had been embedded before, by a call that was interrupted.
     """
 
     features: Rows
@@ -56,6 +58,7 @@ class ImageEmbeddings:
     damaged: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     source: str = ""
+    reused: int = 0
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write an .npz file of features, labels and paths that ``load_arrays`` and ``jcmspl fit`` read."""
@@ -138,6 +141,7 @@ def images(
         if keep is not None:
             kept = KeptInFile(Path(keep), model.identity(), restart=restart)  # type: ignore[union-attr]
             stack.callback(kept.close)
+        reused = sum(key in kept for key in keys)
         damaged = _embed_missing(pictures, keys, model, kept, batch_size, threads, progress)
         if damaged and not skip_damaged:
             raise DatasetError(_told(damaged, pictures, keep))
@@ -147,7 +151,7 @@ def images(
         features = kept.rows([keys[i] for i in whole])
     found = None if pictures.labels is None else label_array([pictures.labels[i] for i in whole])
     paths = label_array([pictures.paths[i] for i in whole])
-    return ImageEmbeddings(features, paths, found, damaged, pictures.left_out, str(folder))
+    return ImageEmbeddings(features, paths, found, damaged, pictures.left_out, str(folder), reused)
 
 
 def _embed_missing(

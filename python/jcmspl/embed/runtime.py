@@ -152,7 +152,7 @@ def pooling_of(model: OnnxModel, kind: str, pooling: str, output: str | None) ->
         return Pooling(output, _pooled_as(kind, len(slots[output].shape)) if pooling == "auto" else pooling)
     named = [slots[name] for name in _EMBEDDINGS[kind] if name in slots]
     candidates = [*named, *(slot for slot in model.outputs if slot not in named)]
-    ranks = {"pooled": (2,), "cls": (3,), "mean": (3, 4), "auto": (2, 3, 4)}[pooling]
+    ranks = {"pooled": (2,), "cls": (3,), "mean": (3, 4), "auto": (0, 2, 3, 4)}[pooling]  # 0: it does not say
     fitting = [slot for slot in candidates if len(slot.shape) in ranks]
     if not fitting:
         shapes = ", ".join(f"{shown(slot.name)} {list(slot.shape)}" for slot in model.outputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.embed.image_encoder import beside_model
-from jcmspl.embed.preparation import CONFIG, read_config, sizes_of_config
+from jcmspl.embed.preparation import CONFIG, channels_are_last, read_config, sizes_of_config
 from jcmspl.embed.runtime import OnnxModel, Slot, inputs_named, pooling_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import as_count
@@ -137,7 +137,7 @@ class TextEncoder:
         lengths = dict(zip(self._ids.shape, shape, strict=True))
         for slot in self.model.inputs:
             if len(slot.shape) == 4:  # the picture of a model for both kinds
-                given[slot.name] = np.zeros(_picture_shape(slot, self._side), slot.dtype)
+                given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
         return self.pooling(result, mask)[:count]
 
@@ -208,8 +208,7 @@ def _side(path: Path) -> int:
     return max(crop or exact or (_SIDE, _SIDE))
 
 
-def _picture_shape(slot: Slot, side: int) -> list[int]:
-    sizes = [1, 3, side, side]
-    if slot.shape[3] in (1, 3):
-        sizes = [1, side, side, 3]
+def _picture_shape(slot: Slot, side: int, lengths: Mapping[Any, int]) -> list[int]:
+    count = lengths.get(slot.shape[0], 1)  # as many as texts, if both are counted under one name
+    sizes = [count, side, side, 3] if channels_are_last(slot.shape, None) else [count, 3, side, side]
     return [slot.fixed(axis) or size for axis, size in enumerate(sizes)]

@@ -52,7 +52,7 @@ def test_tensors():
         ([], lambda batch: batch, "no items"),
         ([1, 2], lambda batch: np.ones((1, 3)), r"each of the 2 items .* shape of its result is \(1, 3\)"),
         ([1, 2], lambda batch: np.ones((2, 0)), "each of the 2 items"),
-        ([1, 2], lambda batch: [[1, np.inf], [0, 0]], "the embedding of item 0"),
+        ([1, 2], lambda batch: [[1, np.inf], [0, 0]], "the embedding of item 0 has"),
         (range(4), lambda batch: np.ones((2, 1 + batch[0])), "of 1 values first and of 3 from item 2"),
     ],
 )

@@ -97,7 +97,10 @@ class TestFeatures:
         [
             (lambda pictures: np.ones((len(pictures) + 1, 3)), "a vector for each of the 6 items"),
             (lambda pictures: np.ones(len(pictures)), "a vector for each"),
-            (lambda pictures: np.full((len(pictures), 3), np.nan), "NaN or infinite"),
+            (
+                lambda pictures: np.full((len(pictures), 3), np.nan),
+                "the embedding of cat/0.png has values that are NaN or infinite",
+            ),
             (lambda pictures: [["a"]] * len(pictures), "must return numbers"),
         ],
     )

@@ -142,8 +142,22 @@ class TestFolders:
         write_pictures(tmp_path / "elsewhere", ("cat",), each=1)
         (tmp_path / "birds").mkdir()
         (tmp_path / "birds" / "owl").symlink_to(tmp_path / "elsewhere" / "cat")
+        (tmp_path / "birds" / "eule").symlink_to(tmp_path / "elsewhere" / "cat")
         (tmp_path / "birds" / "back").symlink_to(tmp_path / "birds")
-        assert find_pictures(tmp_path / "birds").paths == ["owl/0.png"]
+        assert find_pictures(tmp_path / "birds").paths == ["eule/0.png", "owl/0.png"]
+
+    def test_a_folder_that_cannot_be_read(self, tmp_path, monkeypatch):
+        write_pictures(tmp_path)
+        scan = os.scandir
+
+        def refused(path):
+            if str(path).endswith("dog"):
+                raise PermissionError(13, "Permission denied", str(path))
+            return scan(path)
+
+        monkeypatch.setattr(os, "scandir", refused)
+        with pytest.raises(PermissionError, match="dog"):
+            find_pictures(tmp_path)
 
     @pytest.mark.parametrize(
         ("make", "sentence"),

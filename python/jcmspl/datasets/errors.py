@@ -82,7 +82,8 @@ def refuse_pictures(path: str | Path) -> None:
     """Refuse a picture, or a folder of pictures, and say what to do with it."""
     place = Path(path)
     names = itertools.chain.from_iterable(files for _, _, files in itertools.islice(os.walk(place), _FEW_FOLDERS))
-    if place.suffix.lower() in PICTURES or any(Path(name).suffix.lower() in PICTURES for name in names):
+    is_picture = place.is_file() and place.suffix.lower() in PICTURES
+    if is_picture or any(Path(name).suffix.lower() in PICTURES for name in names):
         folder = place if place.is_dir() else "FOLDER"
         raise DatasetError(
             f"{path} holds pictures, but features are wanted: make them first, with an encoder that you have, by "

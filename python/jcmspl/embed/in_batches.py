@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from jcmspl.support.arguments import FloatArray, as_count
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted
 
 
 def batches(
@@ -55,7 +56,7 @@ def batches(
     done = 0
     with Progress(what, total, unit, enabled=progress) as bar:
         for batch in _sliced(items, size):
-            rows = vectors_of(function(batch), len(batch))
+            rows = vectors_of(function(batch), [_named(item, done + i) for i, item in enumerate(batch)])
             if found and rows.shape[1] != found[0].shape[1]:
                 raise ValueError(
                     f"the function gave vectors of {found[0].shape[1]} values first and of {rows.shape[1]} from item "
@@ -69,8 +70,9 @@ def batches(
     return np.concatenate(found)
 
 
-def vectors_of(result: Any, count: int) -> FloatArray:
-    """Return what a function gave for so many items as an array of floats, a finite row for each item."""
+def vectors_of(result: Any, names: Sequence[str]) -> FloatArray:
+    """Return what a function gave for items of these names as an array of floats, a finite row for each."""
+    count = len(names)
     if hasattr(result, "detach"):  # a tensor of torch, perhaps on another device
         result = result.detach().cpu().float().numpy()
     rows: npt.NDArray[Any] = np.asarray(result)
@@ -84,9 +86,15 @@ def vectors_of(result: Any, count: int) -> FloatArray:
     small = rows.dtype.kind == "f" and rows.dtype.itemsize <= 4
     floats: FloatArray = np.array(rows, dtype=np.float32 if small else np.float64)
     if not np.isfinite(floats).all():
-        bad = int(np.argmin(np.isfinite(floats).all(axis=1)))
-        raise ValueError(f"the embedding of item {bad} of a batch of {count} has values that are NaN or infinite")
+        bad = names[int(np.argmin(np.isfinite(floats).all(axis=1)))]
+        raise ValueError(
+            f"the embedding of {bad} has values that are NaN or infinite: leave it out, or use another model"
+        )
     return floats
+
+
+def _named(item: Any, number: int) -> str:
+    return quoted(item) if isinstance(item, str) else f"item {number}"
 
 
 def _sliced(items: Any, size: int) -> Iterator[Any]:

@@ -171,7 +171,7 @@ def _embed_missing(
         with (
             without_remarks(),
             Progress("embedding", len(missing), "pictures", enabled=progress) as bar,
-            contextlib.closing(_embedded(parts, decode, model, threads)) as embedded,
+            contextlib.closing(_embedded(parts, decode, pictures.paths, model, threads)) as embedded,
         ):
             for part, failed, rows in embedded:
                 damaged |= {pictures.paths[i]: shown(reason(error), 200) for i, error in failed.items()}
@@ -191,7 +191,7 @@ def _embed_missing(
 
 
 def _embedded(
-    parts: Sequence[list[int]], decode: Callable[[int], Any], model: Any, threads: int
+    parts: Sequence[list[int]], decode: Callable[[int], Any], paths: Sequence[str], model: Any, threads: int
 ) -> Generator[tuple[list[int], dict[int, Exception], Rows | None], None, None]:
     """Give batches, what could not be read of them, and the rows of the rest: decoded ahead while the model runs."""
     is_encoder = isinstance(model, ImageEncoder)
@@ -208,7 +208,8 @@ def _embedded(
                 part, futures = ahead.popleft()
                 pictures, failed = _collected(part, futures)
                 run = runner.submit if is_encoder else _at_once
-                now = (part, failed, run(_rows, model, pictures) if pictures else None)
+                names = [shown(paths[i], 200) for i in part if i not in failed]
+                now = (part, failed, run(_rows, model, pictures, names) if pictures else None)
             if running is not None:
                 part, failed, future = running
                 yield part, failed, None if future is None else future.result()
@@ -241,8 +242,8 @@ def _at_once(function: Callable[..., Rows], *arguments: Any) -> Future[Rows]:
     return future
 
 
-def _rows(model: Any, pictures: list[Any]) -> Rows:
-    return vectors_of(model(pictures), len(pictures)).astype(np.float32, copy=False)
+def _rows(model: Any, pictures: list[Any], names: list[str]) -> Rows:
+    return vectors_of(model(pictures), names).astype(np.float32, copy=False)
 
 
 def _key(pictures: Pictures, path: str) -> bytes:

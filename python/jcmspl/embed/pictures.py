@@ -109,18 +109,21 @@ def import_pillow() -> Any:
 
 
 def _files_below(root: Path) -> list[str]:
-    """Return all files but hidden ones, links followed, no folder twice."""
-    found, been = [], set()
-    for place, folders, files in os.walk(root, followlinks=True):
-        about = os.stat(place)
-        if (about.st_dev, about.st_ino) in been:  # a link that leads back
+    """Return all files but hidden ones; links are followed, but not back to where they are."""
+    found = []
+    for place, folders, files in os.walk(root, followlinks=True, onerror=_raise):
+        below = Path(place).relative_to(root)
+        if any(os.path.samefile(place, root / parent) for parent in below.parents if below != parent):
             folders.clear()
             continue
-        been.add((about.st_dev, about.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        below = Path(place).relative_to(root)
         found += [(below / name).as_posix() for name in files if not name.startswith(".")]
     return sorted(found)
+
+
+def _raise(error: OSError) -> None:
+    """Refuse a folder that cannot be read: its pictures would be missing and nobody would know."""
+    raise error
 
 
 def _is_text(path: str) -> bool:

@@ -94,6 +94,26 @@ def test_of_a_comparison():
     assert on_terminal(COMPARISON.format(progress=False)) == ""
 
 
+EMBEDDING = """
+import tempfile
+from PIL import Image
+from jcmspl import embed
+from jcmspl.support import progress as _progress
+_progress._DELAY = _progress._INTERVAL = 0.0
+with tempfile.TemporaryDirectory() as folder:
+    for number in range(4):
+        Image.new("L", (2, 2)).save(f"{{folder}}/{{number}}.png")
+    embed.images(folder, lambda pictures: [[1.0]] * len(pictures), batch_size=2, progress={progress})
+"""
+
+
+def test_of_embedding():
+    pytest.importorskip("PIL")
+    shown = on_terminal(EMBEDDING.format(progress=True))
+    assert re.search(r"embedding: +50%\|.*\| 2/4 \[\d+:\d+<\d+:\d+, .* pictures/s\]", shown)
+    assert on_terminal(EMBEDDING.format(progress=False)) == ""
+
+
 def test_silenced():
     assert on_terminal(SCRIPT.format(progress=False)) == ""
 

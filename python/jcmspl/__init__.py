@@ -12,6 +12,7 @@
 :func:`load`               reads a model that was saved
 :func:`evaluate`           tests a model on a data set
 :mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
+:mod:`jcmspl.embed`        features of pictures and vectors of descriptions, by encoders of your own
 :mod:`jcmspl.metrics`      accuracies per class and per sample, seen and unseen
 :mod:`jcmspl.plots`        charts in the manner of scikit-learn
 =========================  =====================================================================
@@ -35,6 +36,7 @@ from jcmspl.support.version import __version__
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
 if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter
     from jcmspl import datasets as datasets
+    from jcmspl import embed as embed
     from jcmspl import metrics as metrics
     from jcmspl import plots as plots
     from jcmspl.core.search import AffineScorer, nearest
@@ -115,7 +117,7 @@ else:  # hidden from type checkers, which would take any name to be there
         ),
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-    _MODULES = ("datasets", "metrics", "plots")
+    _MODULES = ("datasets", "embed", "metrics", "plots")
     _LAYERS = ("support", "core", "io", "report", "data", "models", "model_selection", "evaluation", "cli")
 
     # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this

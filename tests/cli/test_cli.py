@@ -338,12 +338,16 @@ class TestCompletion:
             (["compare", "digits", "--methods", "JCMSPL1", "IP"], "IPL"),
             (["predict", "own-mod"], "own-model.safetensors"),
             (["fit", "digits", "-o", "own-mod"], "own-model.safetensors"),
+            (["embed", "own-fol"], "own-folder"),
+            (["embed", "--model", "own-mod"], "own-model.safetensors"),
+            (["embed", "pictures", "--normalise", "im"], "imagenet"),
         ],
     )
     def test_bash(self, words, expected, tmp_path):
         if shutil.which("bash") is None:
             pytest.skip("there is no bash")
         (tmp_path / "own-model.safetensors").touch()
+        (tmp_path / "own-folder").mkdir()
         line = " ".join(f"'{word}'" for word in ["jcmspl", *words])
         check = f"""
         {jcmspl("completion", "bash").stdout}

@@ -15,6 +15,7 @@ LAYERS = (
     "report",
     "data",
     "datasets",
+    "embed",
     "models",
     "model_selection",
     "evaluation",

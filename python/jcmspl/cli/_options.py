@@ -46,6 +46,7 @@ def add_headers(parser: Any) -> None:
 def dataset_of(arguments: argparse.Namespace) -> Dataset:
     """Read the data set that the options name."""
     from jcmspl.datasets import load_arrays, load_dataset
+    from jcmspl.datasets.errors import refuse_pictures
     from jcmspl.datasets.loading import is_data_set
     from jcmspl.datasets.rows import holds_rows
 
@@ -57,6 +58,7 @@ def dataset_of(arguments: argparse.Namespace) -> Dataset:
     if classes is not None and (path.is_file() or many) and layout in (None, "arrays"):
         dataset = load_arrays(arguments.data, random_state=arguments.seed, **headers, **given)
     elif given and not (path.is_dir() and layout == "arrays"):
+        refuse_pictures(path)
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
             f"--labels, --classes, --split and --unseen are for own data, where DATA has the features alone{hint}"

@@ -17,6 +17,7 @@ from jcmspl.support.version import __version__
 #: run(arguments); it imports nothing that takes long before it runs.
 COMMANDS = {
     "demo": "see it work: handwritten digits that were never seen in training",
+    "embed": "make features of pictures, or class vectors of descriptions, with an ONNX model",
     "fit": "learn from a data set and write the model",
     "predict": "name samples",
     "evaluate": "test a model on a data set",

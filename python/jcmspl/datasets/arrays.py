@@ -12,7 +12,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.datasets._tables import holds_vectors, read_csv, read_parquet, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, require_keys
+from jcmspl.datasets.errors import DatasetError, about, refuse_pictures, require_keys
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.rows import LABEL_COLUMNS, holds_rows, open_rows, read_labels
@@ -154,6 +154,7 @@ def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSo
         rows = open_rows(features, label_columns=column or LABEL_COLUMNS)
         return rows, rows.labels(column) if column is not None or labels is None else _read_labels(labels)
     path = Path(features)
+    refuse_pictures(path)
     require_file(path)
     columns = LABEL_COLUMNS if column is None else (column,)
     apart = labels is not None and column is None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from jcmspl.io.places import Place
 from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, printable, shown
 
 # Deflate, the compression of all these files, makes no more bytes than this of one.
 _DEFLATED = 1032
+_FEW_FOLDERS = 20  # that are looked into for pictures
 _SMALL = 2**20  # a claim that does no harm, true or not
 
 
@@ -71,6 +76,20 @@ def require_keys(path: Place, wanted: Iterable[str], found: Iterable[str]) -> No
     missing = [name for name in wanted if name not in there]
     if missing:
         raise DatasetError(f"{path} lacks {', '.join(missing)}: it holds {listed(sorted(there)) or 'nothing'}")
+
+
+def refuse_pictures(path: str | Path) -> None:
+    """Refuse a picture, or a folder of pictures, and say what to do with it."""
+    place = Path(path)
+    names = itertools.chain.from_iterable(files for _, _, files in itertools.islice(os.walk(place), _FEW_FOLDERS))
+    is_picture = place.is_file() and place.suffix.lower() in PICTURES
+    if is_picture or any(Path(name).suffix.lower() in PICTURES for name in names):
+        folder = place if place.is_dir() else "FOLDER"
+        raise DatasetError(
+            f"{path} holds pictures, but features are wanted: make them first, with an encoder that you have, by "
+            f"`jcmspl embed {folder} --model encoder.onnx -o features.npz`, and give features.npz in its place; "
+            "class vectors come from `jcmspl embed --text descriptions.csv` (docs/embeddings.md)"
+        )
 
 
 def _bytes(number: float) -> str:

@@ -10,7 +10,7 @@ from jcmspl.datasets._matlab import open_mat
 from jcmspl.datasets.arrays import SUFFIXES, load_arrays
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
-from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.errors import DatasetError, refuse_pictures
 from jcmspl.datasets.npz import load_npz
 from jcmspl.datasets.rows import EMBEDDINGS
 from jcmspl.datasets.sae import load_sae
@@ -91,11 +91,13 @@ def _layout_of(place: Path) -> str:
             return "xlsa17"
         if _find_features(place) and _find(place, "classes", SUFFIXES["classes"]):
             return "arrays"
+        refuse_pictures(place)
         found = listed(sorted(item.name for item in place.iterdir()))
         raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}, but wanted is {_ACCEPTED}")
     if place.suffix == ".npz":
         return "npz"
     if place.suffix != ".mat":
+        refuse_pictures(place)
         raise DatasetError(f"{place} has no known layout: wanted is {_ACCEPTED}")
     variables = open_mat(place).names()
     if "X_tr" in variables:

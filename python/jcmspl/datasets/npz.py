@@ -83,7 +83,7 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     rows = max(1, _CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
     with open_atomically(Path(path), overwrite=overwrite) as file:
         chunks = (floats(dataset.X[first : first + rows]) for first in range(0, dataset.n_samples, rows))
-        _write(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
+        write_arrays(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
 
 
 def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
@@ -103,6 +103,10 @@ def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
     """
     reader = NpzReader(Path(path))
     there = reader.names()
+    if "features" in there and "class_vectors" not in there:
+        raise DatasetError(
+            f"{path} holds features alone: give the class vectors as well, with --classes FILE (in Python: load_arrays)"
+        )
     require_keys(reader.path, _WANTED, there)
     with about(reader.path):
         shape = reader.shape("features")
@@ -244,7 +248,7 @@ def read_header(file: IO[bytes], path: Place, name: str, size: int) -> Header:
     return header
 
 
-def _write(
+def write_arrays(
     file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: Iterable[npt.NDArray[Any]], **arrays: Any
 ) -> None:
     """Write "features", which come in chunks of rows, and other arrays; nothing but a chunk is held in memory."""

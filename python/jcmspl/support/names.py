@@ -44,3 +44,21 @@ HEADERS = ("auto", "yes", "no")
 
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")
+
+#: Files that are pictures, by their names.
+PICTURES = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".avif"),
+    *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".tga"),
+)
+
+#: How one vector is made of what a model gives for a picture or a text.
+POOLINGS = ("auto", "mean", "cls", "pooled")
+
+#: How pictures are resized, in the order in which Pillow and Hugging Face count.
+RESAMPLES = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
+
+#: What is done to the values of pictures: scale, mean and standard deviation, by the encoders that were trained so.
+PICTURE_NORMALISATIONS = ("clip", "imagenet", "half", "none", "raw")
+
+#: Where the channels of a picture are.
+PICTURE_LAYOUTS = ("nchw", "nhwc")

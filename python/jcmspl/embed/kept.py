@@ -1,0 +1,191 @@
+"""Rows that are done: in memory, or in a file beside the output, with which a second run goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.support.shown import listed
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+KEY_BYTES = 16
+_FORMAT = "jcmspl embed 1"
+_MOST_HEADER = 2**16  # bytes
+
+Rows = npt.NDArray[np.float32]
+
+
+class Kept(Protocol):
+    """Rows of features under keys that say what they are of."""
+
+    def __contains__(self, key: bytes) -> bool: ...
+
+    def add(self, keys: Sequence[bytes], rows: Rows) -> None:
+        """Keep some rows."""
+        ...
+
+    def rows(self, keys: Sequence[bytes]) -> Rows:
+        """Return rows that were kept."""
+        ...
+
+
+class KeptInMemory:
+    """Rows that are there as long as the process is."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, Rows] = {}
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._rows
+
+    def add(self, keys: Sequence[bytes], rows: Rows) -> None:
+        """Keep some rows."""
+        self._rows |= zip(keys, rows, strict=True)
+
+    def rows(self, keys: Sequence[bytes]) -> Rows:
+        """Return rows that were kept."""
+        return np.stack([self._rows[key] for key in keys])
+
+
+class KeptInFile:
+    """Rows in a file that only grows: a line that says how they were made, then records of one size.
+
+    A record is a key, a row and a checksum of both. What a crash has left at the end is cut off.
+
+    Parameters
+    ----------
+    path : Path
+    made_of : mapping of str to what JSON has
+        The model and how it was used: rows that were made otherwise are refused.
+    restart : bool
+        Whether such rows may be thrown away.
+    """
+
+    def __init__(self, path: Path, made_of: Mapping[str, Any], *, restart: bool = False) -> None:
+        self.path = path
+        self._made_of = json.loads(json.dumps(made_of))
+        self._positions: dict[bytes, int] = {}
+        self._start, self._record = 0, np.dtype([])
+        existed = path.exists()
+        self._is_ours = not existed  # to be removed if nothing is in it
+        if existed and not path.is_file():
+            raise OSError(f"{path} is in the way: what is done would be kept in a file of this name")
+        self._file: BinaryIO = path.open("r+b" if existed else "x+b")
+        try:
+            self._lock()
+            if existed:
+                self._read(restart)
+                self._is_ours = True
+        except BaseException:
+            self.close()
+            raise
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def add(self, keys: Sequence[bytes], rows: Rows) -> None:
+        """Append some rows, so that they are there whatever happens next."""
+        if not self._start:
+            self._begin(rows.shape[1])
+        width = self._record["row"].shape[0]
+        if rows.shape[1] != width:
+            raise ValueError(f"{self.path} holds rows of {width} features, but the model gives {rows.shape[1]} now")
+        records = np.zeros(len(rows), self._record)
+        records["row"] = rows
+        for record, key in zip(records, keys, strict=True):
+            record["key"] = key
+            record["checksum"] = _checksum(record)
+        first = (self._file.seek(0, os.SEEK_END) - self._start) // self._record.itemsize
+        self._file.write(records.tobytes())
+        self._file.flush()
+        self._positions |= {key: first + i for i, key in enumerate(keys)}
+
+    def rows(self, keys: Sequence[bytes]) -> Rows:
+        """Read rows that were kept."""
+        return np.ascontiguousarray(self._mapped()["row"][[self._positions[key] for key in keys]])
+
+    def close(self) -> None:
+        """Close the file; where nothing is in it, it goes."""
+        self._file.close()
+        if self._is_ours and not self._positions:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+
+    def _lock(self) -> None:
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(
+                    f"another process is writing {self.path}: wait for it, or choose another output"
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+
+    def _begin(self, width: int) -> None:
+        header = json.dumps({"format": _FORMAT, "width": width, "made_of": self._made_of}).encode() + b"\n"
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(header)
+        self._start, self._record = len(header), _record(width)
+
+    def _read(self, restart: bool) -> None:
+        """Find what is there already, as far as it is whole."""
+        line = self._file.readline(_MOST_HEADER)
+        try:
+            header = json.loads(line)
+            made_of, record, known = dict(header["made_of"]), _record(header["width"]), header["format"] == _FORMAT
+        except (ValueError, KeyError, TypeError):
+            if line and not restart:
+                raise ValueError(
+                    f"{self.path} is in the way: it is no file of embeddings that were begun; remove it, or choose "
+                    "another output"
+                ) from None
+            return
+        if not known or made_of != self._made_of:
+            if restart:
+                return
+            names = sorted(name for name in {*made_of, *self._made_of} if made_of.get(name) != self._made_of.get(name))
+            raise ValueError(
+                f"{self.path} holds embeddings that were begun with another {listed(names) or 'version'}: choose "
+                "another output, or start anew with --force (restart=True)"
+            )
+        self._start, self._record = len(line), record
+        records = self._mapped()
+        for position, record in enumerate(records):
+            if record["checksum"] != _checksum(record):
+                break
+            self._positions[record["key"].tobytes()] = position
+        else:
+            position = len(records)
+        del records  # else Windows would not cut the file
+        self._file.truncate(self._start + position * self._record.itemsize)
+
+    def _mapped(self) -> npt.NDArray[Any]:
+        count = (self._file.seek(0, os.SEEK_END) - self._start) // self._record.itemsize
+        if not count:
+            return np.zeros(0, self._record)
+        return np.memmap(self.path, self._record, "r", self._start, (count,))
+
+
+def _record(width: int) -> np.dtype[Any]:
+    return np.dtype([("key", "V", KEY_BYTES), ("row", "<f4", (width,)), ("checksum", "<u4")])
+
+
+def _checksum(record: Any) -> int:
+    return zlib.crc32(record["row"].tobytes(), zlib.crc32(record["key"].tobytes()))

@@ -1,0 +1,213 @@
+"""Pictures in a folder: which there are, of which class each is, and what is seen on them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jcmspl.datasets._tables import read_text_rows
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.rows import LABEL_COLUMNS
+from jcmspl.support.names import PICTURES
+from jcmspl.support.shown import listed, quoted
+
+_PATH_COLUMNS = ("path", "paths", "file", "filename", "image", "picture")
+# What Pillow may decode. Not all that it can: EPS, for one, would run another program.
+_FORMATS = ("JPEG", "MPO", "PNG", "GIF", "BMP", "TIFF", "WEBP", "AVIF", "PPM", "JPEG2000", "TGA")
+
+
+class Pictures(NamedTuple):
+    """Pictures by their paths below a folder, with "/" between, and the class of each if they have classes."""
+
+    folder: Path
+    paths: list[str]
+    labels: list[str] | None
+    left_out: list[str]  # other files, and pictures that the file of labels does not name
+
+
+def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictures:
+    """Return the pictures below a folder, in the order of their paths; the class of each is the folder it lies in.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Pictures that all lie in it and not in folders below have no class: they are there to be named.
+    labels : str or Path, optional
+        A CSV file with the path of each picture, below the folder, and its class: only these are taken.
+    """
+    root = Path(folder)
+    if not root.exists():
+        raise FileNotFoundError(f"{root} does not exist")
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is a file: give the folder that holds the pictures")
+    files = _files_below(root)
+    found = [path for path in files if PurePosixPath(path).suffix.lower() in PICTURES]
+    others = [path for path in files if PurePosixPath(path).suffix.lower() not in PICTURES]
+    for path in found:
+        if not _is_text(path):
+            raise DatasetError(f"{root}: the name {path!r} is not text in the encoding of this system: rename the file")
+    if not found:
+        raise DatasetError(
+            f"{root} holds no pictures: there are {len(others)} other files below it, and pictures are known by their "
+            f"names, {', '.join(PICTURES)}"
+        )
+    if labels is not None:
+        named = _read_labels(Path(labels), root)
+        return Pictures(root, list(named), list(named.values()), [path for path in found if path not in named])
+    classes = [PurePosixPath(path).parent.name for path in found]
+    if not any(classes):
+        return Pictures(root, found, None, others)
+    if not all(classes):
+        loose = [path for path, name in zip(found, classes, strict=True) if not name]
+        raise DatasetError(
+            f"{root} has {len(loose)} pictures that lie in no folder of a class, beside others that do "
+            f"({listed(loose, 3)}): move them, or name the class of each picture with labels (--labels FILE)"
+        )
+    return Pictures(root, found, classes, others)
+
+
+def read_picture(path: Path) -> Any:
+    """Read a picture as Pillow's RGB image, the right way up; what is transparent is white."""
+    from PIL import Image
+
+    with Image.open(path, formats=_formats()) as opened:
+        opened.load()
+        return _as_rgb(_upright(opened))
+
+
+@contextlib.contextmanager
+def without_remarks() -> Iterator[None]:
+    """Let Pillow say nothing of what is odd in pictures that it can read: for all threads, so not in one of many."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        yield
+
+
+def reason(error: Exception) -> str:
+    """Return why a picture cannot be read, in a few words."""
+    if type(error).__name__ == "UnidentifiedImageError":
+        return "is empty, or no picture of a known kind"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def import_pillow() -> Any:
+    """Return the module of Pillow that opens pictures."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError("pictures are read by the package pillow: pip install 'jcmspl[embed]'") from None
+    return Image
+
+
+def _files_below(root: Path) -> list[str]:
+    """Return all files but hidden ones; links are followed, but not back to where they are."""
+    found = []
+    for place, folders, files in os.walk(root, followlinks=True, onerror=_raise):
+        below = Path(place).relative_to(root)
+        if any(os.path.samefile(place, root / parent) for parent in below.parents if below != parent):
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [(below / name).as_posix() for name in files if not name.startswith(".")]
+    return sorted(found)
+
+
+def _raise(error: OSError) -> None:
+    """Refuse a folder that cannot be read: its pictures would be missing and nobody would know."""
+    raise error
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read_labels(path: Path, root: Path) -> dict[str, str]:
+    """Read the class of each picture from a CSV file."""
+    rows = read_text_rows(path)
+    header = [cell.lower() for cell in rows[0]] if rows else []
+    there = [[header.index(name) for name in names if name in header] for names in (_PATH_COLUMNS, LABEL_COLUMNS)]
+    columns = [positions[0] for positions in there] if all(there) else [0, 1]
+    if all(there):
+        rows = rows[1:]
+    if not rows:
+        raise DatasetError(f"{path} names no pictures")
+    found: dict[str, str] = {}
+    for number, cells in enumerate(rows, start=1):
+        if len(cells) <= max(columns) or (header and len(cells) != len(header)):
+            raise DatasetError(
+                f"{path}: entry {number} has {len(cells)} cells, but the path of a picture and its class are expected; "
+                "a name with commas stands in quotes"
+            )
+        name, label = (cells[column] for column in columns)
+        picture = _below(name, root)
+        if not label:
+            raise DatasetError(f"{path}: entry {number} has no class for {quoted(name)}")
+        if picture in found:
+            raise DatasetError(f"{path} names {quoted(name)} twice")
+        if not (root / picture).is_file():
+            raise DatasetError(f"{path} names {quoted(name)}, but there is no such file below {root}")
+        found[picture] = label
+    return found
+
+
+def _below(name: str, root: Path) -> str:
+    """Return the path of a picture below the folder, however it is written."""
+    path = Path(os.path.normpath(name))
+    for place in (root, root.resolve()):
+        if path.is_absolute() and path.is_relative_to(place.absolute()):
+            return path.relative_to(place.absolute()).as_posix()
+    return path.as_posix()
+
+
+@cache
+def _formats() -> list[str]:
+    """Return those formats that this Pillow knows."""
+    from PIL import Image
+
+    Image.init()
+    return [name for name in _FORMATS if name in Image.OPEN]
+
+
+def _upright(image: Any) -> Any:
+    """Turn a picture as its camera says that it was held; a damaged note of that is none."""
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:
+        return image
+
+
+def _as_rgb(image: Any) -> Any:
+    from PIL import Image
+
+    if image.mode.startswith("I") or image.mode == "F":
+        return Image.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
+    if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
+        if image.mode == "La":
+            image = image.convert("LA")
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    return image.convert("RGB")
+
+
+def _eight_bits(values: Any) -> Any:
+    """Return grey values of 16 bits, or fractions from 0 to 1, in 8 bits; Pillow would take all of them for white."""
+    lowest, highest = values.min(), values.max()
+    most = 1 if values.dtype.kind == "f" else 65535
+    if not (lowest >= 0 and highest <= most):
+        raise ValueError(f"has values from {lowest:g} to {highest:g}: convert it to 8 bits first")
+    return np.round(values * (255 / most)).astype(np.uint8)

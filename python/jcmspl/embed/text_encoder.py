@@ -1,0 +1,214 @@
+"""An ONNX model that embeds texts, and its tokenizer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.embed.image_encoder import beside_model
+from jcmspl.embed.preparation import CONFIG, channels_are_last, read_config, sizes_of_config
+from jcmspl.embed.runtime import OnnxModel, Slot, inputs_named, pooling_of
+from jcmspl.io.regular import require_file
+from jcmspl.support.arguments import as_count
+from jcmspl.support.shown import shown
+from jcmspl.support.threads import usable_cores
+from jcmspl.support.warn import warn_user
+
+TOKENIZER = "tokenizer.json"
+_NO_LIMIT = 100_000  # tokens: larger numbers in tokenizer_config.json mean that there is none
+_PADDING = ("[PAD]", "<pad>", "<|endoftext|>", "</s>")
+_SIDE = 224  # pixels of the picture that a model for both kinds gets with texts, if nothing else is known
+
+
+class TextEncoder:
+    """An ONNX model of texts with its tokenizer.
+
+    Parameters
+    ----------
+    model : str or Path
+        An ONNX file. A model for pictures and texts, such as CLIP in one file, is asked for its texts alone.
+    tokenizer : str or Path, optional
+        A ``tokenizer.json``; by default the one beside the model, or in the folder above if the model is in a folder
+        ``onnx``.
+    pooling : {"auto", "mean", "cls", "pooled"}, default "auto"
+        How one vector is made of those of the tokens: their mean as the attention mask has it, the first, or not at
+        all: an output with one vector is wanted. "auto" takes an output that is named like an embedding if there is
+        one, and else the mean of tokens.
+    output : str, optional
+        The name of the output to take.
+    max_length : int, optional
+        The most tokens, after which a text is cut off; by default as the tokenizer or the model says.
+    pad_to : int, optional
+        Each text is filled up to so many tokens, for models that were trained so, such as SigLIP (64).
+    threads : int, optional
+        By default as many as there are cores.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        tokenizer: str | Path | None = None,
+        *,
+        pooling: str = "auto",
+        output: str | None = None,
+        max_length: int | None = None,
+        pad_to: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.model = OnnxModel(model, usable_cores() if threads is None else as_count(threads, "threads"))
+        path = self.model.path
+        file = Path(tokenizer) if tokenizer is not None else beside_model(path, TOKENIZER)
+        if file is None:
+            raise ValueError(
+                f"{path} has no {TOKENIZER} beside it: name its tokenizer with --tokenizer FILE (tokenizer)"
+            )
+        self._inputs = [slot for slot in self.model.inputs if len(slot.shape) == 2 and _kind(slot) != "other"]
+        self._ids = next((slot for slot in self._inputs if _kind(slot) == "ids"), None)
+        if self._ids is None:
+            raise ValueError(
+                f"{path} takes no texts, which are rows of whole numbers: its inputs are "
+                f"{inputs_named(self.model.inputs)}"
+            )
+        self._length = self._ids.fixed(1) or (None if pad_to is None else as_count(pad_to, "pad_to"))
+        self._tokenizer = _read_tokenizer(file)
+        self._padding = _padding_id(self._tokenizer, file)
+        limits = [max_length, self._length, _limit(self._tokenizer, file) if max_length is None else None]
+        self.max_length = min((as_count(limit, "max_length") for limit in limits if limit is not None), default=None)
+        self._tokenizer.no_padding()
+        if self.max_length is None:
+            self._tokenizer.no_truncation()
+        else:
+            self._tokenizer.enable_truncation(self.max_length)
+        self.pooling = pooling_of(self.model, "texts", pooling, output)
+        self._has_mask = any(_kind(slot) == "mask" for slot in self._inputs)
+        self._side = _side(path)
+
+    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the embeddings of texts."""
+        encodings = self._tokenizer.encode_batch(list(texts))
+        cut = [text for text, encoding in zip(texts, encodings, strict=True) if encoding.overflowing]
+        if cut:
+            warn_user(
+                f"{len(cut)} texts are longer than the {self.max_length} tokens that are read of each, so their ends "
+                f"are left out: {shown(cut[0])}",
+                UserWarning,
+            )
+        empty = [text for text, encoding in zip(texts, encodings, strict=True) if not encoding.ids]
+        if empty:
+            raise ValueError(f"the tokenizer makes nothing of the text {empty[0]!r}: describe the class in other words")
+        rows: list[Any] = [None] * len(encodings)
+        for group in self._groups([len(encoding.ids) for encoding in encodings]):
+            for i, row in zip(group, self._run([encodings[i] for i in group]), strict=True):
+                rows[i] = row
+        return np.stack(rows)
+
+    def _groups(self, lengths: list[int]) -> list[list[int]]:
+        """Return which texts go together: a model without a mask would read what fills up the shorter ones."""
+        if self._has_mask or self._length is not None:
+            groups = [list(range(len(lengths)))]
+        else:
+            groups = [[i for i, length in enumerate(lengths) if length == one] for one in sorted(set(lengths))]
+        size = self._ids.fixed(0) if self._ids is not None else None
+        if size is None:
+            return groups
+        return [group[first : first + size] for group in groups for first in range(0, len(group), size)]
+
+    def _run(self, encodings: Sequence[Any]) -> npt.NDArray[np.float32]:
+        assert self._ids is not None
+        count, length = len(encodings), self._length or max(len(encoding.ids) for encoding in encodings)
+        shape = (self._ids.fixed(0) or count, length)
+        ids, mask, kinds = (
+            np.full(shape, self._padding),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(shape, dtype=np.int64),
+        )
+        for i, encoding in enumerate(encodings):
+            n = len(encoding.ids)
+            ids[i, :n], mask[i, :n], kinds[i, :n] = encoding.ids, encoding.attention_mask, encoding.type_ids
+        mask[count:, 0] = 1  # of rows that only fill up a batch
+        values = {"ids": ids, "mask": mask, "kinds": kinds, "positions": np.broadcast_to(np.arange(length), shape)}
+        given = {slot.name: np.ascontiguousarray(values[_kind(slot)], dtype=slot.dtype) for slot in self._inputs}
+        lengths = dict(zip(self._ids.shape, shape, strict=True))
+        for slot in self.model.inputs:
+            if len(slot.shape) == 4:  # the picture of a model for both kinds
+                given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
+        result = self.model.run(self.pooling.output, given, lengths)
+        return self.pooling(result, mask)[:count]
+
+    def stop(self) -> None:
+        """Let a run in another thread end soon."""
+        self.model.stop()
+
+    def __repr__(self) -> str:
+        limit = "" if self.max_length is None else f", at most {self.max_length} tokens"
+        return f"TextEncoder({str(self.model.path)!r}): {self.pooling}{limit}"
+
+
+def _kind(slot: Slot) -> str:
+    name = slot.name.lower()
+    if "mask" in name:
+        return "mask"
+    if "type" in name or "segment" in name:
+        return "kinds"
+    if "position" in name:
+        return "positions"
+    return "ids" if slot.dtype in ("int64", "int32") else "other"
+
+
+def _read_tokenizer(path: Path) -> Any:
+    require_file(path)
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise ImportError("texts are cut into tokens by the package tokenizers: pip install 'jcmspl[embed]'") from None
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise ValueError(f"{path} is no {TOKENIZER} of Hugging Face, or it is damaged ({shown(error, 200)})") from None
+
+
+def _settings_beside(path: Path) -> dict[str, Any]:
+    """Return what tokenizer_config.json says, if it is there and says anything."""
+    with contextlib.suppress(OSError, ValueError):
+        settings = json.loads((path.parent / "tokenizer_config.json").read_text("utf-8"))
+        if isinstance(settings, dict):
+            return settings
+    return {}
+
+
+def _padding_id(tokenizer: Any, path: Path) -> int:
+    if tokenizer.padding is not None:
+        return int(tokenizer.padding["pad_id"])
+    token = _settings_beside(path).get("pad_token")
+    if isinstance(token, dict):
+        token = token.get("content")
+    known = (tokenizer.token_to_id(name) for name in (token, *_PADDING) if isinstance(name, str))
+    return next((number for number in known if number is not None), 0)
+
+
+def _limit(tokenizer: Any, path: Path) -> int | None:
+    if tokenizer.truncation is not None:
+        return int(tokenizer.truncation["max_length"])
+    limit = _settings_beside(path).get("model_max_length")
+    return int(limit) if isinstance(limit, (int, float)) and 0 < limit < _NO_LIMIT else None
+
+
+def _side(path: Path) -> int:
+    """Return how large pictures of a model for both kinds are."""
+    config = beside_model(path, CONFIG)
+    if config is None:
+        return _SIDE
+    _, exact, crop = sizes_of_config(read_config(config))
+    return max(crop or exact or (_SIDE, _SIDE))
+
+
+def _picture_shape(slot: Slot, side: int, lengths: Mapping[Any, int]) -> list[int]:
+    count = lengths.get(slot.shape[0], 1)  # as many as texts, if both are counted under one name
+    sizes = [count, side, side, 3] if channels_are_last(slot.shape, None) else [count, 3, side, side]
+    return [slot.fixed(axis) or size for axis, size in enumerate(sizes)]

@@ -21,7 +21,8 @@ FORMATS = ("csv", "npz", "parquet")
 ROWS_PER_FILE = 100_000
 _FORMAT = 1  # of the manifest
 _END = 2**16  # bytes of a file that are looked at, at either end
-_OPTIONS = ("candidates", "adapt", "top", "scores", "exact_labels", "part", "header", "classes_header")
+_OF_TABLES = ("header", "classes_header", "delimiter", "classes_delimiter", "id_column", "ignore", "ignore_text")
+_OPTIONS = ("candidates", "adapt", "top", "scores", "exact_labels", "part", *_OF_TABLES)
 
 
 class PredictionFile(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from jcmspl.cli._options import add_data, add_output, dataset_of, show
 from jcmspl.support.shown import shown
 
-_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
+_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # any other file is taken for a model
 _LINE = 100  # characters
 _NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # attributes without names are told of by their number
 EXAMPLES = """\
@@ -74,6 +74,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_bias": model.seen_bias_,
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
+        "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
     if hasattr(model, "visual_projection_"):
         about["n_concepts"] = len(model.visual_projection_)
@@ -94,4 +95,5 @@ def _about_data(dataset: Any) -> dict[str, Any]:
         "seen_classes": list(dataset.seen),
         "unseen_classes": list(dataset.unseen),
         "samples": {part: len(rows) for part, rows in dataset.parts.items()},
+        "ids": "none" if dataset.ids is None else dataset.id_name,
     }

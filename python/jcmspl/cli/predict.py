@@ -15,7 +15,15 @@ from typing import Any
 
 from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
+from jcmspl.cli._options import (
+    add_headers,
+    add_output,
+    refuse_existing,
+    say,
+    say_what_is_replaced,
+    show,
+    table_options,
+)
 from jcmspl.cli._parser import suggestion
 from jcmspl.cli._prediction_files import FORMATS, ROWS_PER_FILE, PredictionFiles, is_folder
 from jcmspl.report.text import without_formula
@@ -90,14 +98,15 @@ def run(arguments: argparse.Namespace) -> None:
     force = arguments.force
     suffix = _suffix(arguments)
     model = loaded(arguments)
-    X, rows = _samples(arguments, model.n_features_in_)
+    samples, rows = _samples(arguments, model)
+    X = samples.X
     files = PredictionFiles(arguments, X, len(rows)) if is_folder(arguments) else None
     if files is not None and not force:
         files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
-        table = load_classes(arguments.classes, arguments.classes_header)
+        table = load_classes(arguments.classes, arguments.classes_header, arguments.classes_delimiter)
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
@@ -113,6 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 
             X = rows_on_dask(X, n_workers)
         _write(arguments, model, options, X, rows, files, suffix)
+    say_what_is_replaced(arguments, samples.X)
 
 
 def _write(
@@ -217,28 +227,34 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
     return [by_text[name] for name in names]
 
 
-def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
-    """Return samples, and the numbers of the rows that are to be named."""
+def _samples(arguments: argparse.Namespace, model: Any) -> tuple[Any, Any]:
+    """Return samples, with their ids if they have any, and the numbers of the rows that are to be named."""
     import numpy as np
 
-    from jcmspl.datasets import load_dataset
-    from jcmspl.datasets.arrays import load_features
+    from jcmspl.datasets import Features, load_dataset, load_features
     from jcmspl.datasets.loading import is_data_set
 
+    values = getattr(model, "imputed_values_", None)
     if arguments.part is not None:
         dataset = load_dataset(arguments.samples)
-        X, rows = dataset.X, dataset.rows(arguments.part)
+        rows = dataset.rows(arguments.part)
+        if values is not None:
+            dataset = dataset.imputed(values)
+        found = Features(dataset.X, dataset.ids, dataset.id_name)
     elif is_data_set(arguments.samples):
         raise ValueError(
             f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
             "example --part test_unseen"
         )
     else:
-        X = load_features(arguments.samples, arguments.header)
-        rows = np.arange(len(X))
-    if len(X.shape) != 2 or X.shape[1] != n_features:
-        raise ValueError(f"{arguments.samples} has the shape {X.shape}, but the model expects {n_features} features")
-    return X, rows
+        found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
+        rows = np.arange(len(found.X))
+    n_features = model.n_features_in_
+    if len(found.X.shape) != 2 or found.X.shape[1] != n_features:
+        raise ValueError(
+            f"{arguments.samples} has the shape {found.X.shape}, but the model expects {n_features} features"
+        )
+    return found, rows
 
 
 def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options: dict[str, Any]) -> None:

@@ -58,6 +58,7 @@ class Fitted:
     calibration_: dict[tuple[str, Any], float]
     adaptation_constants_: tuple[float, float]
     adapted_: Adaptation
+    imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -160,6 +161,7 @@ class Learner(Fitted, BaseEstimator):
         else:
             collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
         self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
+        self.__dict__.pop("imputed_values_", None)  # of the samples before
         return self
 
     @changes

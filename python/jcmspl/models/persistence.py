@@ -51,6 +51,7 @@ _COMMON: dict[str, Shape] = {
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 _COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
+_IMPUTED = "imputed_values"  # (m,), where the samples had values missing
 _KERNEL = "kernel."
 _KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
 _ADAPTED = "adapted."
@@ -116,6 +117,10 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
         arrays |= {name: getattr(kernel, name.removeprefix(_KERNEL)) for name in _KERNEL_ARRAYS}
+    imputed = getattr(model, "imputed_values_", None)
+    if imputed is not None:
+        arrays[_IMPUTED] = np.asarray(imputed, dtype=np.float64)
+        check_arrays({_IMPUTED: arrays[_IMPUTED]}, {_IMPUTED: ("m",)}, {"m": model.n_features_in_})
     adapted: Adaptation | None = getattr(model, "adapted_", None)
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(_ADAPTED)) for name in _ADAPTED_ARRAYS}
@@ -196,7 +201,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, *_KERNEL_ARRAYS, *_ADAPTED_ARRAYS]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, _IMPUTED, *_KERNEL_ARRAYS, *_ADAPTED_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -253,6 +258,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     model._competition = OneWarning()
     model._remembered = Remembered()
     model.n_features_in_ = sizes["m"]
+    if _IMPUTED in arrays:
+        check_arrays({_IMPUTED: arrays[_IMPUTED]}, {_IMPUTED: ("m",)}, sizes)
+        model.imputed_values_ = arrays[_IMPUTED]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
         if len(model.feature_names_in_) != sizes["m"]:

@@ -44,3 +44,9 @@ HEADERS = ("auto", "yes", "no")
 
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")
+
+#: What takes the place of values that are missing.
+IMPUTATIONS = ("mean", "zero")
+
+#: What stands between the cells of a CSV file, by name.
+DELIMITERS = ("comma", "semicolon", "tab", "pipe", "space")

@@ -215,10 +215,14 @@ def test_class_vectors_whose_first_line_counts(tmp_path, first, has_header):
 def test_numbers_that_are_not_plain(tmp_path, number):
     path = tmp_path / "x.csv"
     path.write_text(f'1,2\n3,"{number}"\n', encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"x.csv: line 2 holds '.*' in the column number 2 where a plain number is expected$"):
+    with pytest.raises(
+        DatasetError, match=r"line 2 holds '.*' in the column number 2 where a plain number is expected$"
+    ):
         load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
     path.write_text(f'"{number}",2\n3,4\n', encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"x.csv: line 1 holds '.*' in the column number 1 where a plain number is expected \(if it"):
+    with pytest.raises(
+        DatasetError, match=r"line 1 holds '.*' in the column number 1 where a plain number is expected \(if it"
+    ):
         load_arrays(path, ["zebra", "horse"], class_vectors=VECTORS)
 
 
@@ -386,7 +390,9 @@ def test_bad_files_of_other_kinds(tmp_path):
         with pytest.raises(DatasetError, match=rf"{name} is not a .* file, or it is damaged"):
             load_arrays(tmp_path / name, Y, class_vectors=VECTORS)
     (tmp_path / "x.xls").write_text("")
-    with pytest.raises(DatasetError, match=r"unknown kind: features are in .npy, .npz, .csv, .tsv, .txt, .parquet files"):
+    with pytest.raises(
+        DatasetError, match=r"unknown kind: features are in .npy, .npz, .csv, .tsv, .txt, .parquet files"
+    ):
         load_arrays(tmp_path / "x.xls", Y, class_vectors=VECTORS)
     with pytest.raises(DatasetError, match=r"unknown kind: class vectors are in .csv, .tsv, .txt, .npy, .npz files"):
         load_arrays(X, Y, class_vectors=tmp_path / "x.xls")

@@ -47,7 +47,7 @@ class TableForm:
         What is between the cells of a CSV file; None: it is found out.
     id_column : name or number, optional
         What tells samples apart; by default a column with one of the usual names.
-    ignore : tuple of names or numbers
+    ignore : sequence of names or numbers
         Columns that are left out.
     ignore_text : bool
         Whether all other columns of texts are left out; they are refused otherwise.
@@ -58,13 +58,14 @@ class TableForm:
     header: str = "auto"
     delimiter: str | None = None
     id_column: Column | None = None
-    ignore: tuple[Column, ...] = ()
+    ignore: Sequence[Column] = ()
     ignore_text: bool = False
     missing: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.ignore, (str, int)):
             raise TypeError(f"ignore must be a list of columns, but is {self.ignore!r}")
+        object.__setattr__(self, "ignore", tuple(self.ignore))
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def load_arrays(
     """
     if impute is not None:
         one_of(impute, "impute", IMPUTATIONS)
-    form = TableForm(header, delimiter, id_column, tuple(ignore), ignore_text, missing or impute is not None)
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing or impute is not None)
     found, y = _features_and_labels(features, labels, form)
     X = found.X
     if found.left_out:
@@ -200,7 +200,7 @@ def load_features(
     >>> found.ids, found.X[:].tolist()
     (['zebra.jpg', 'lynx.jpg'], [[1.5, 2.0], [1.0, 0.5]])
     """
-    form = TableForm(header, delimiter, id_column, tuple(ignore), ignore_text, missing=imputed_values is not None)
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing=imputed_values is not None)
     found, _ = _features_and_labels(path, _NO_LABELS, form)
     with about(place_of(path)):
         return found if imputed_values is None else replace(found, X=imputed(found.X, imputed_values))

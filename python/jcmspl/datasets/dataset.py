@@ -187,8 +187,8 @@ class Dataset:
         >>> data = load_arrays(X, ["a", "b", "a"], class_vectors={"a": [0], "b": [1]}).imputed("mean")
         >>> data.X[:].tolist()
         [[1.0, 2.0], [2.0, 4.0], [3.0, 3.0]]
-        >>> print(data.imputation)
-        2 missing values, in 2 of the training samples and 2 features, are replaced by the means of the training samples
+        >>> data.imputation.values.tolist(), data.imputation.n_values
+        ([2.0, 3.0], 2)
         """
         if isinstance(how, str):
             found = Imputation.of(self.X, self.rows(part), how)

@@ -61,10 +61,10 @@ class Imputation:
         return cls(how, values, int(absent.sum()), int((absent > 0).sum()), n_samples)
 
     def __str__(self) -> str:
-        by = {"mean": "by the means of the training samples", "zero": "by zero"}.get(self.how, "by those of the model")
+        by = {"mean": "by means of the training samples", "zero": "by zero"}.get(self.how, "by those of the model")
         return (
             f"{self.n_values:,} missing values, in {self.n_samples:,} of the training samples and {self.n_features:,} "
-            f"features, are replaced {by}"
+            f"of the features, are replaced {by}"
         )
 
 

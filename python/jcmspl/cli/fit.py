@@ -6,7 +6,7 @@ import argparse
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_model, show
+from jcmspl.cli._options import add_calibrate_rejection, add_data, add_output, dataset_of, refuse_model, show
 from jcmspl.models import registry
 
 EXAMPLES = """\
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrate", action="store_true", help="choose the bias on seen classes by cross-validation over them"
     )
+    add_calibrate_rejection(parser)
     parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
@@ -46,6 +47,10 @@ def run(arguments: argparse.Namespace) -> None:
         model.fit(*samples, class_vectors=dataset.classes)
         if arguments.calibrate:
             model.calibrate(*dataset.part(part), random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            model.calibrate_rejection(
+                *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
+            )
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
         "output": arguments.output,

@@ -13,7 +13,16 @@ from typing import Any
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_model, say, show
+from jcmspl.cli._options import (
+    add_calibrate_rejection,
+    add_data,
+    add_output,
+    dataset_of,
+    refuse_existing,
+    refuse_model,
+    say,
+    show,
+)
 from jcmspl.models import registry
 from jcmspl.report.text import percent_with_error
 
@@ -51,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
+    add_calibrate_rejection(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
@@ -69,6 +79,8 @@ def run(arguments: argparse.Namespace) -> None:
         search.fit(X, y, class_vectors=dataset.classes)
         if arguments.calibrate:
             search.calibrate(X, y, random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
     if arguments.results is not None:
         from jcmspl.io.atomic import write_atomically
 

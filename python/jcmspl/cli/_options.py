@@ -101,8 +101,8 @@ def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=float,
         const=0.05,
-        help="choose, likewise, when `predict --reject auto` names nothing: so that it loses no more than this share of "
-        "samples of candidates (0.05 if none is given)",
+        help="choose, likewise, when `predict --reject auto` names nothing: so that no more than this share of samples "
+        "of candidates is lost (0.05 if none is given)",
     )
 
 

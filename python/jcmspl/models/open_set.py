@@ -66,8 +66,8 @@ class Threshold:
 
     def __str__(self) -> str:
         return (
-            f"below {self.value:.4g} ({100 * self.lost:.1f} % of known samples, {100 * self.rejected:.1f} % of "
-            f"strangers; AUROC {self.auroc:.3f})"
+            f"below {self.value:.4g} (rejects {100 * self.lost:.1f} % of known samples and {100 * self.rejected:.1f} % "
+            f"of strangers; AUROC {self.auroc:.3f})"
         )
 
 

@@ -204,6 +204,19 @@ def add_output(
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
 
 
+def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of thresholds for samples that are of no candidate."""
+    parser.add_argument(
+        "--calibrate-rejection",
+        metavar="LOST",
+        nargs="?",
+        type=float,
+        const=0.05,
+        help="choose, likewise, when `predict --reject auto` names nothing: so that no more than this share of samples "
+        "of candidates is lost (0.05 if none is given)",
+    )
+
+
 def say(arguments: argparse.Namespace, text: str) -> None:
     """Print a message for the user to stderr, unless told not to."""
     if not arguments.quiet:

@@ -25,6 +25,7 @@ EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/ -o report.html      a page with plots (or .md, .json, .txt)
   jcmspl evaluate cub.safetensors cub/ --set metric=euclidean --space visual
   jcmspl evaluate cub.safetensors cub/ --adapt             also adapted to the test samples, without their labels
+  jcmspl evaluate cub.safetensors cub/ --open-set          also whether strangers are told from known classes
   jcmspl evaluate cub.safetensors cub/ --json | jq .results
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hits", metavar="K", type=int, nargs="+", default=[1, 2, 5], help="the k of hit@k")
     parser.add_argument(
         "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
+    )
+    parser.add_argument(
+        "--open-set", action="store_true", help="also how well samples are told from those of no candidate"
     )
     add_dask(parser)
     add_output(parser, "also write a report: .html, .md, .json or .txt")
@@ -63,6 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
             spaces=arguments.space,
             hits=arguments.hits,
             adapt=arguments.adapt,
+            open_set=arguments.open_set,
             progress=not arguments.quiet,
         )
     say_what_is_replaced(arguments, dataset.X)

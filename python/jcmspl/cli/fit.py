@@ -10,6 +10,7 @@ import argparse
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
 from jcmspl.cli._options import (
+    add_calibrate_rejection,
     add_data,
     add_output,
     dataset_of,
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrate", action="store_true", help="choose the bias on seen classes by cross-validation over them"
     )
+    add_calibrate_rejection(parser)
     parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
@@ -63,6 +65,10 @@ def run(arguments: argparse.Namespace) -> None:
         model.fit(*samples, class_vectors=dataset.classes)
         if arguments.calibrate:
             model.calibrate(*dataset.part(part), random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            model.calibrate_rejection(
+                *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
+            )
     if imputation is not None:
         model.imputed_values_ = imputation.values
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)

@@ -72,6 +72,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_bias_,
+        "rejection": _thresholds(model) or "not calibrated",
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
         "imputes_missing_values": hasattr(model, "imputed_values_"),
@@ -81,6 +82,12 @@ def _about_model(model: Any) -> dict[str, Any]:
     if hasattr(model, "n_iter_"):  # not all methods iterate
         about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
+
+
+def _thresholds(model: Any) -> dict[str, Any]:
+    """Return the thresholds of open sets where the model compares, for each group of candidates."""
+    own = model.own_space, model._own_metric
+    return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
 
 
 def _about_data(dataset: Any) -> dict[str, Any]:

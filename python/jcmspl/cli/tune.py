@@ -14,6 +14,7 @@ from typing import Any
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
 from jcmspl.cli._options import (
+    add_calibrate_rejection,
     add_data,
     add_output,
     dataset_of,
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
+    add_calibrate_rejection(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
@@ -80,6 +82,8 @@ def run(arguments: argparse.Namespace) -> None:
         search.fit(X, y, class_vectors=dataset.classes)
         if arguments.calibrate:
             search.calibrate(X, y, random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
     if dataset.imputation is not None:
         search.best_estimator_.imputed_values_ = dataset.imputation.values
     if arguments.results is not None:

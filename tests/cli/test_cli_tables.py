@@ -1,5 +1,6 @@
 """Own data on the command line: every sample is trained on unless some are held out, ids, and missing values."""
 
+import io
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from jcmspl import load
 from jcmspl.cli import main
-from jcmspl.datasets import load_arrays, make_zsl
+from jcmspl.datasets import load_arrays, load_dataset, make_zsl
 
 HOLES = [(7, 2), (57, 0), (107, 2)]
 
@@ -105,6 +106,39 @@ def test_predictions_use_the_values_of_the_training_samples(table, capsys):
     run(capsys, "fit", "whole.csv", *OWN[1:], "-o", "plain")
     _, err = run(capsys, "predict", "plain", "t.csv", "--ignore-text", code=1)
     assert "t.csv: line 9 has no value in the column 'c' ('NA'): fill it in, or train a model with" in err
+
+
+def test_ids_stand_in_predictions(table, capsys):
+    run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m")
+    samples = ["predict", "m", "t.csv", "--ignore-text"]
+    out, _ = run(capsys, *samples)
+    assert out.splitlines()[0] == "path,row,label"
+    assert out.splitlines()[9].startswith("img/8.jpg,8,")
+    out, _ = run(capsys, *samples, "--id", "caption")
+    assert out.splitlines()[1].startswith('"a nice, thing",0,')
+    run(capsys, *samples, "-o", "named.npz")
+    with np.load("named.npz") as file:
+        assert file["path"].tolist() == [f"img/{i}.jpg" for i in range(275)]
+    # from the field's own layout, too
+    run(capsys, "convert", *OWN, "--impute", "mean", "--unseen", "0.2", "-o", "mat", "--to", "xlsa17")
+    out, _ = run(capsys, "predict", "m", "mat", "--part", "test_unseen")
+    first = next(iter(load_dataset("mat").rows("test_unseen")))
+    assert out.splitlines()[0] == "image_file,row,label"
+    assert out.splitlines()[1].startswith(f"img/{first}.jpg,{first},")
+
+
+def test_missing_values_in_a_stream(table, capsys, monkeypatch):
+    run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m")
+    values = load("m").imputed_values_
+    whole, holes = ",".join(map(str, values)), ",".join(["", *map(str, values[1:])])
+    Path("s.jsonl").write_text(json.dumps(values.tolist()) + "\n" + json.dumps([None, *values[1:].tolist()]) + "\n")
+    named = [run(capsys, "predict", "m", "s.jsonl")[0].splitlines()]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{whole}\n{holes}\n".encode())))
+    named.append(run(capsys, "predict", "m", "-")[0].splitlines())
+    assert named[0] == named[1]
+    assert named[0][1].partition(",")[2] == named[0][2].partition(",")[2]
+    _, err = run(capsys, "predict", "m", "-", "--id", "path", code=1)
+    assert "--id is not to be had for samples that are read once" in err
 
 
 def test_missing_values_are_refused_unless_something_takes_their_place(table, capsys):

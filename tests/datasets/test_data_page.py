@@ -20,7 +20,7 @@ def test_examples(tmp_path, monkeypatch):
     Path("classes.csv").write_text("class,stripes,hooves\n" + vectors)
     names = {"folder": tmp_path}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         exec(block, names)
     assert sorted(file.name for file in Path("my_data").iterdir()) == ["att_splits.mat", "features.mat"]

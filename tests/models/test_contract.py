@@ -181,6 +181,33 @@ class TestRecognition:
         X, y = np.vstack([zoo.X, zoo.X_new]), np.concatenate([zoo.y, zoo.y_new])
         assert 0 < fitted.generalized_curve(X, y).area() <= 1
 
+    def test_open_sets(self, model):
+        zoo = zoo_of(model)
+        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, lost=0.2, n_splits=2)
+        assert {(space, group) for space, _, group in fitted.rejection_} == {
+            (space, group) for space in model.SPACES for group in ("seen", "unseen", "all")
+        }
+        for threshold in fitted.rejection_.values():
+            assert threshold.lost <= 0.2
+            assert 0 <= threshold.auroc <= 1
+        chosen = fitted.rejection_[fitted.own_space, getattr(model, "metric", None), "unseen"]
+        assert chosen.auroc >= 0.5  # without its class no sample scores higher
+        best = fitted.predict_topk(zoo.X_new, 1, candidates="unseen", return_scores=True)[1][:, 0]
+        found = fitted.predict(zoo.X_new, candidates="unseen", reject="auto")
+        assert [label is None for label in found] == (best < chosen.value).tolist()
+        named = fitted.predict(zoo.X_new, candidates="unseen")
+        assert_array_equal(found[best >= chosen.value], named[best >= chosen.value])
+
+    def test_a_class_is_forgotten(self, model):
+        zoo = zoo_of(model)
+        gone, *rest = zoo.unseen
+        fitted = fit(model)
+        before = fitted.decision_function(zoo.X_new, candidates=rest)
+        assert fitted.remove_classes([gone]).unseen_classes_.tolist() == rest
+        assert_allclose(fitted.decision_function(zoo.X_new, candidates="unseen"), before, rtol=1e-12)
+        with pytest.raises(ValueError, match="was trained on"):
+            fitted.remove_classes(zoo.seen[:1])
+
     def test_every_space(self, model):
         zoo = zoo_of(model)
         fitted = fit(model)

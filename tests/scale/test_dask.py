@@ -266,6 +266,7 @@ class TestPredictions:
             model.decision_function,
             model.predict_proba,
             lambda X, candidates: model.predict_topk(X, 2, return_scores=True, candidates=candidates)[1],
+            partial(model.predict, reject=0.0, reject_label=""),
         ]
         cases = [partial(call, candidates="unseen") for call in calls] + [model.transform]
         expected, lazy = [call(X) for call in cases], [call(cut(X, 50, 7)) for call in cases]
@@ -323,6 +324,24 @@ class TestPredictions:
     @here
     def test_score_of_unseen_classes(self, model):
         assert model.score(cut(ZOO.X_new), ZOO.y_new) == pytest.approx(model.score(ZOO.X_new, ZOO.y_new))
+
+
+@here
+def test_open_sets():
+    there = JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT)
+    twin = pickle.loads(pickle.dumps(there))
+    there.calibrate_rejection(ZOO.X, ZOO.y)
+    twin.calibrate_rejection(cut(ZOO.X), ZOO.y)
+    for key, threshold in there.rejection_.items():
+        assert_allclose(tuple(vars(twin.rejection_[key]).values()), tuple(vars(threshold).values()), rtol=1e-6)
+    lazy = there.predict(cut(ZOO.X_new), candidates="unseen", reject="auto")
+    assert isinstance(lazy, da.Array)
+    assert lazy.compute().tolist() == there.predict(ZOO.X_new, candidates="unseen", reject="auto").tolist()
+    namer = there._namer(2, proba=True, reject="auto", candidates="unseen")
+    for one, other in zip(namer.best(cut(ZOO.X_new)), namer(ZOO.X_new), strict=True):
+        assert_allclose(one, other)
+    empty = namer.best(cut(ZOO.X_new[:0]))
+    assert [len(part) for part in empty] == [0] * 4
 
 
 class TestReadingAgain:

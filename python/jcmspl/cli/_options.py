@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jcmspl.support.names import HEADERS, LAYOUTS
+from jcmspl.support.names import DELIMITERS, HEADERS, IMPUTATIONS, LAYOUTS
+from jcmspl.support.shown import shown
 
 if TYPE_CHECKING:
     from jcmspl.datasets import Dataset
 
+_SHARE = 0.2  # of classes, and of samples of the others, that are held out where nobody says which
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the data set and how to read it."""
+
+def add_data(parser: argparse.ArgumentParser, *, impute: bool = True) -> None:
+    """Add the data set and how to read it; what takes the place of missing values, where no model says it."""
     parser.add_argument("data", metavar="DATA", help="a file or folder in a known layout, or `digits`")
     group = parser.add_argument_group("data")
     group.add_argument("--layout", choices=LAYOUTS, help="the layout of DATA, if it is not to be found out")
@@ -24,64 +27,172 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--labels",
         metavar="FILE",
-        help="own data: the label of each sample (DATA has the features); or a column of DATA or of its metadata",
+        help="own data: the label of each sample (DATA has the features); or a column of DATA (name, or number from 1 "
+        "on) or of its metadata",
     )
     group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
     group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
     add_headers(group)
-    group.add_argument("--unseen", metavar="SHARE", type=float, help="own data without a split: share of classes")
     group.add_argument(
-        "--hold-out", metavar="SHARE", type=float, help="keep this share of the samples of seen classes for testing"
+        "--unseen",
+        metavar="SHARE",
+        type=float,
+        help="own data without a split: hold out all samples of this share of the classes (default: none)",
     )
+    group.add_argument(
+        "--hold-out",
+        metavar="SHARE",
+        type=float,
+        help="hold out this share of the samples of seen classes for testing (default: none)",
+    )
+    if impute:
+        group.add_argument(
+            "--impute",
+            choices=IMPUTATIONS,
+            help="replace missing values (empty, NA, NaN, null, ?) by the mean of the training samples or by zero; the "
+            "model remembers them (default: they are refused)",
+        )
     group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
 
 
 def add_headers(parser: Any) -> None:
-    """Add whether CSV files of features and of class vectors have a header."""
-    for option, what in (("--header", "features"), ("--classes-header", "class vectors")):
+    """Add how CSV files of features and of class vectors are written, and which columns are no features."""
+    for prefix, what in (("--", "features"), ("--classes-", "class vectors")):
         text = f"whether a CSV of {what} has a header (default: auto, it is found out)"
-        parser.add_argument(option, choices=HEADERS, default="auto", help=text)
+        parser.add_argument(f"{prefix}header", choices=HEADERS, default="auto", help=text)
+        text = f"what is between the cells of a CSV of {what}: a sign, or {', '.join(DELIMITERS)} (default: found out)"
+        parser.add_argument(f"{prefix}delimiter", metavar="SIGN", help=text)
+    parser.add_argument(
+        "--id",
+        metavar="COLUMN",
+        dest="id_column",
+        help="the column that tells samples apart, by name or number from 1 on; predictions have it, too (default: one "
+        "named id, path, file, url or the like)",
+    )
+    parser.add_argument(
+        "--ignore", metavar="COLUMN", action="append", default=[], help="a column to leave out (may be repeated)"
+    )
+    parser.add_argument("--ignore-text", action="store_true", help="leave all columns out that hold no numbers")
 
 
-def dataset_of(arguments: argparse.Namespace) -> Dataset:
-    """Read the data set that the options name."""
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the table of features is to be read, as the options say."""
+    return {name: getattr(arguments, name) for name in ("header", "delimiter", "id_column", "ignore", "ignore_text")}
+
+
+def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tested: bool = False) -> Dataset:
+    """Read the data set that the options name.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    imputed_values : ndarray, optional
+        What takes the place of missing values, if a model says it and not an option.
+    tested : bool
+        Whether classes must be held out, which are drawn if nobody says which.
+    """
+    dataset, is_own = _read_dataset(arguments, missing=imputed_values is not None)
+    if tested and is_own and not dataset.unseen:
+        dataset = _with_held_out_classes(dataset, arguments)
+    if arguments.hold_out is not None:
+        dataset = dataset.held_out(arguments.hold_out, arguments.seed)
+    if imputed_values is not None:
+        return dataset.imputed(imputed_values)
+    how = getattr(arguments, "impute", None)
+    return dataset if how is None else dataset.imputed(how, getattr(arguments, "part", None) or "trainval")
+
+
+def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:
+    """Return the data set, and whether it is made of files of the user's own."""
     from jcmspl.datasets import load_arrays, load_dataset
     from jcmspl.datasets.errors import refuse_pictures
-    from jcmspl.datasets.loading import is_data_set
+    from jcmspl.datasets.loading import is_data_set, is_folder_of_arrays
     from jcmspl.datasets.rows import holds_rows
 
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
-    headers = {"header": arguments.header, "classes_header": arguments.classes_header}
+    table = table_options(arguments)
+    table |= {name: getattr(arguments, name) for name in ("classes_header", "classes_delimiter")}
+    # what takes their place is known when there is a split
+    table["missing"] = missing or getattr(arguments, "impute", None) is not None
     many = holds_rows(arguments.data) and not is_data_set(arguments.data)
     if classes is not None and (path.is_file() or many) and layout in (None, "arrays"):
-        dataset = load_arrays(arguments.data, random_state=arguments.seed, **headers, **given)
-    elif given and not (path.is_dir() and layout == "arrays"):
+        return load_arrays(arguments.data, random_state=arguments.seed, **table, **given), True
+    if path.is_dir() and (layout == "arrays" or (layout is None and is_folder_of_arrays(path))):
+        return load_dataset(arguments.data, "arrays", random_state=arguments.seed, **table, **given), True
+    if given:
         refuse_pictures(path)
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
             f"--labels, --classes, --split and --unseen are for own data, where DATA has the features alone{hint}"
         )
-    elif many or (path.is_file() and path.suffix in (".npy", ".csv", ".parquet")):
+    if many or (path.is_file() and path.suffix in (".npy", ".csv", ".tsv", ".txt", ".parquet")):
         raise ValueError(
             f"{arguments.data} holds features alone: give the class vectors with --classes FILE (see --help)"
         )
+    named = [name for name, value in table.items() if name != "missing" and value not in ("auto", None, [], False)]
+    if named:
+        listed = ", ".join(f"--{name.removesuffix('_column').replace('_', '-')}" for name in named)
+        raise ValueError(f"{listed}: these are for CSV and parquet files of own data, which {path} has none of")
+    options: dict[str, Any] = {} if arguments.attributes is None else {"attributes": arguments.attributes}
+    if getattr(arguments, "verify", False):
+        options["verify"] = True
+    try:
+        return load_dataset(arguments.data, layout, **options), False
+    except TypeError as error:
+        if "attributes" in str(error):
+            raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+        raise
+
+
+def _with_held_out_classes(dataset: Dataset, arguments: argparse.Namespace) -> Dataset:
+    """Return own data, of which nobody has said what is to be tested with, with a split that is drawn and told of."""
+    from dataclasses import replace
+
+    from jcmspl.datasets import make_split
+
+    seen = 0.0 if arguments.hold_out is not None else _SHARE
+    parts = make_split(dataset.y, unseen=_SHARE, test_seen=seen, val=0.0, random_state=arguments.seed)
+    say(
+        arguments,
+        f"note: nothing says what to test with, so {_SHARE:.0%} of the classes are held out (--unseen, --split)"
+        + f", and {seen:.0%} of the samples of the others (--hold-out)" * bool(seen),
+    )
+    return replace(dataset, parts=parts)
+
+
+def samples_used(dataset: Dataset, part: str = "trainval") -> dict[str, int]:
+    """Return how many samples a command trains on, holds out, or does not use, for JSON."""
+    counts = {"all": dataset.n_samples, "trained_on": len(dataset.rows(part))}
+    parts = ("test_seen", "test_unseen") if part == "trainval" else ("val", "test_seen", "test_unseen")
+    counts |= {name: len(dataset.rows(name)) for name in parts}
+    return {**counts, "unused": 2 * dataset.n_samples - sum(counts.values())}
+
+
+def say_what_is_used(arguments: argparse.Namespace, dataset: Dataset, part: str = "trainval") -> None:
+    """Tell which samples are trained on and which are held out, and what takes the place of missing values."""
+    used = samples_used(dataset, part)
+    if used["trained_on"] == used["all"]:
+        text = "all of them to train on, none held out to test with (--unseen, --hold-out, --split)"
     else:
-        if arguments.attributes is not None:
-            given["attributes"] = arguments.attributes
-        given |= {name: value for name, value in headers.items() if value != "auto"}
-        if getattr(arguments, "verify", False):
-            given["verify"] = True
-        try:
-            dataset = load_dataset(arguments.data, layout, **given)
-        except TypeError as error:
-            if "attributes" in str(error):
-                raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
-            if "header" in str(error):
-                raise ValueError(f"--header and --classes-header are for CSV files, which {path} has none of") from None
-            raise
-    return dataset if arguments.hold_out is None else dataset.held_out(arguments.hold_out, arguments.seed)
+        told = {
+            "trained_on": "to train on",
+            "val": "for validation",
+            "test_seen": "held out of the same classes (test_seen)",
+            "test_unseen": f"of {len(dataset.unseen)} unseen classes (test_unseen)",
+            "unused": "not used",
+        }
+        text = ", ".join(f"{used[name]:,} {what}" for name, what in told.items() if used.get(name))
+    say(arguments, f"{shown(dataset.name)}: {dataset.n_samples:,} samples: {text}")
+    if dataset.imputation is not None and dataset.imputation.how != "given":
+        say(arguments, f"{shown(dataset.name)}: {dataset.imputation}")
+
+
+def say_what_is_replaced(arguments: argparse.Namespace, X: Any) -> None:
+    """Tell how many missing values of samples that were read were replaced by those of the model."""
+    if getattr(X, "n_imputed", 0):
+        say(arguments, f"{X.n_imputed:,} missing values were replaced by those that the model was trained with")
 
 
 def add_output(
@@ -93,6 +204,19 @@ def add_output(
         parser.add_argument("--force", action="store_true", help="write over what is there")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
+
+
+def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of thresholds for samples that are of no candidate."""
+    parser.add_argument(
+        "--calibrate-rejection",
+        metavar="LOST",
+        nargs="?",
+        type=float,
+        const=0.05,
+        help="choose, likewise, when `predict --reject auto` names nothing: so that no more than this share of samples "
+        "of candidates is lost (0.05 if none is given)",
+    )
 
 
 def say(arguments: argparse.Namespace, text: str) -> None:

@@ -32,6 +32,10 @@ COMMANDS = {
 }
 
 
+#: How much is told of what goes on, from much to little.
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
 def suggestion(given: str, known: Iterable[str]) -> str:
     """Return which of the known words may have been meant, as the end of a sentence; nothing if none is like it."""
     close = difflib.get_close_matches(given, list(known), 1)
@@ -63,6 +67,10 @@ class CommandParser(HelpfulParser):
         self.epilog = f"examples:\n{module.EXAMPLES}"
         module.add_arguments(self)
         self.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        self.add_argument(
+            "-v", "--verbose", action="count", default=0, help="tell on stderr what starts and ends; -vv: every step"
+        )
+        self.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, help="the same, by name: debug, info")
         self.set_defaults(run=module.run, loads=module.LOADS)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jcmspl.cli._prediction_writers import FORMATS
 from jcmspl.support.shown import shown
 
 MANIFEST = "manifest.json"
-FORMATS = ("csv", "npz", "parquet")
+STANDARD = "-"  # standard input or output in the place of a file
 # Of samples that are in one file.
 ROWS_PER_FILE = 100_000
 _FORMAT = 1  # of the manifest
 _END = 2**16  # bytes of a file that are looked at, at either end
-_OPTIONS = ("candidates", "adapt", "top", "scores", "exact_labels", "part", "header", "classes_header")
+_OF_TABLES = ("header", "classes_header", "delimiter", "classes_delimiter", "id_column", "ignore", "ignore_text")
+_OPTIONS = ("candidates", "adapt", "top", "scores", "proba", "reject", "exact_labels", "part", *_OF_TABLES)
 
 
 class PredictionFile(NamedTuple):
@@ -35,7 +37,7 @@ class PredictionFile(NamedTuple):
 def is_folder(arguments: argparse.Namespace) -> bool:
     """Whether the output is a folder and not a file."""
     output = arguments.output
-    if output is None:
+    if output in (None, STANDARD):
         return False
     return output.endswith("/") or Path(output).is_dir() or not (arguments.format is None or Path(output).suffix)
 

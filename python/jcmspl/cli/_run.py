@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None) -> int:
         whole.print_help()
         return USAGE
     warnings.showwarning = _shown_by(arguments)
+    _log_to_stderr(arguments)
     try:
         with _ending_at_once(own_process):
             for name in arguments.loads:
@@ -56,6 +57,20 @@ def main(argv: Sequence[str] | None) -> int:
         print(f"jcmspl {arguments.command}: {shown(_sentence(error, arguments), _LONGEST)}", file=sys.stderr)
         return FAILED
     return OK
+
+
+def _log_to_stderr(arguments: argparse.Namespace) -> None:
+    """Show what the package logs, as far as it is asked for."""
+    level = arguments.log_level or ("", "info", "debug")[min(arguments.verbose, 2)]
+    if not level:
+        return
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("jcmspl")
+    logger.handlers[:] = [handler]  # a second command in the same process does not tell everything twice
+    logger.setLevel(level.upper())
 
 
 def _ending_at_once(own_process: bool) -> contextlib.AbstractContextManager[None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, say_what_is_used
 from jcmspl.models import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
@@ -61,8 +61,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.repeats < 0:
         raise ValueError(f"--repeats must be at least 0, but is {arguments.repeats}")
     methods = arguments.methods and [name for names in arguments.methods for name in names.split(",")]
+    dataset = dataset_of(arguments, tested=True)
+    say_what_is_used(arguments, dataset)
     result = compare(
-        dataset_of(arguments),
+        dataset,
         methods,
         repeats=arguments.repeats,
         random_state=arguments.seed,

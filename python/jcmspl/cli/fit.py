@@ -1,4 +1,7 @@
-"""Learn from the training part of a data set and write the model to a file."""
+"""Learn from the training part of a data set and write the model to a file.
+
+Of own data without a split that is all of it, unless some is held out with --unseen or --hold-out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,16 @@ import argparse
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_model, show
+from jcmspl.cli._options import (
+    add_calibrate_rejection,
+    add_data,
+    add_output,
+    dataset_of,
+    refuse_model,
+    samples_used,
+    say_what_is_used,
+    show,
+)
 from jcmspl.models import registry
 
 EXAMPLES = """\
@@ -14,7 +26,11 @@ EXAMPLES = """\
   jcmspl fit cub/ -o cub.safetensors --calibrate           for generalized recognition as well
   jcmspl fit cub/ -o cub.safetensors --model SAE --set weight=0.2 --set space=visual
                                                            another method (see `jcmspl methods`)
+  jcmspl fit features.csv --labels animal --classes attributes.csv -o model.safetensors
+                                                           own data: all samples are trained on
   jcmspl fit features.npy --labels labels.txt --classes attributes.csv --unseen 0.2 -o model.safetensors
+                                                           with a fifth of the classes held out, for `jcmspl evaluate`
+  jcmspl fit features.csv --id path --ignore-text --impute mean --classes attributes.csv -o model.safetensors
   jcmspl fit cub/ -o cub.safetensors --dask                a process for each core, or the workers of a cluster
 """
 LOADS = ("jcmspl.datasets", "jcmspl.models.classifier")
@@ -28,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrate", action="store_true", help="choose the bias on seen classes by cross-validation over them"
     )
+    add_calibrate_rejection(parser)
     parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
@@ -39,6 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = dataset_of(arguments)
+    say_what_is_used(arguments, dataset, part)
+    imputation = dataset.imputation
     at_once = model._needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     with workers_of(arguments) as n_workers:
         dataset = on_workers(dataset, n_workers)
@@ -46,11 +65,19 @@ def run(arguments: argparse.Namespace) -> None:
         model.fit(*samples, class_vectors=dataset.classes)
         if arguments.calibrate:
             model.calibrate(*dataset.part(part), random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            model.calibrate_rejection(
+                *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
+            )
+    if imputation is not None:
+        model.imputed_values_ = imputation.values
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
         "output": arguments.output,
         "model": arguments.method,
         "n_samples": len(dataset.rows(part)),
+        "samples": samples_used(dataset, part),
+        "n_imputed": 0 if imputation is None else imputation.n_values,
         "n_seen_classes": len(model.classes_),
         "n_unseen_classes": len(model.unseen_classes_),
         "seen_bias": model.seen_bias_,

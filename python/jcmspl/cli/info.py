@@ -10,7 +10,7 @@ from typing import Any
 from jcmspl.cli._options import add_data, add_output, dataset_of, show
 from jcmspl.support.shown import shown
 
-_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".parquet")  # any other file is taken for a model
+_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # any other file is taken for a model
 _LINE = 100  # characters
 _NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # attributes without names are told of by their number
 EXAMPLES = """\
@@ -72,14 +72,22 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_bias_,
+        "rejection": _thresholds(model) or "not calibrated",
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
+        "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
     if hasattr(model, "visual_projection_"):
         about["n_concepts"] = len(model.visual_projection_)
     if hasattr(model, "n_iter_"):  # not all methods iterate
         about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
+
+
+def _thresholds(model: Any) -> dict[str, Any]:
+    """Return the thresholds of open sets where the model compares, for each group of candidates."""
+    own = model.own_space, model._own_metric
+    return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
 
 
 def _about_data(dataset: Any) -> dict[str, Any]:
@@ -94,4 +102,5 @@ def _about_data(dataset: Any) -> dict[str, Any]:
         "seen_classes": list(dataset.seen),
         "unseen_classes": list(dataset.unseen),
         "samples": {part: len(rows) for part, rows in dataset.parts.items()},
+        "ids": "none" if dataset.ids is None else dataset.id_name,
     }

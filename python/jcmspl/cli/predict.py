@@ -1,5 +1,6 @@
-"""Name the class of each sample, a chunk at a time, and write labels (and scores) as CSV, npz or parquet.
+"""Name the class of each sample, a chunk at a time, and write labels as CSV, JSON lines, npz or parquet.
 
+Scores and probabilities, too, if you like; samples that are of none of the candidates can be left without a name.
 Samples in many files are named file by file, into a folder; a second run names what is missing.
 """
 
@@ -7,21 +8,29 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, show
+from jcmspl.cli._options import (
+    add_headers,
+    add_output,
+    refuse_existing,
+    say,
+    say_what_is_replaced,
+    show,
+    table_options,
+)
 from jcmspl.cli._parser import suggestion
-from jcmspl.cli._prediction_files import FORMATS, ROWS_PER_FILE, PredictionFiles, is_folder
+from jcmspl.cli._prediction_files import ROWS_PER_FILE, STANDARD, PredictionFiles, is_folder
+from jcmspl.cli._prediction_writers import FORMATS, Form, Predictions, StandardOutput, Writer, writer_of
 from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import printable, quoted
+from jcmspl.support.shown import quoted
 
 _CHUNK = 8192
 EXAMPLES = """\
@@ -31,6 +40,10 @@ EXAMPLES = """\
   jcmspl predict model.safetensors features.npy --set space=visual      compared in another space
   jcmspl predict model.safetensors features.npy --candidates unseen --adapt -o named.csv
                                                                         adapted to these samples first
+  jcmspl predict model.safetensors features.npy --top 3 --proba --reject auto
+                                                                        with probabilities; no name where none fits
+  embed photographs/ | jcmspl predict model.safetensors - -o - --format jsonl
+                                                                        from standard input to standard output
   jcmspl predict model.safetensors cub/ --part test_unseen --candidates unseen -o named.npz
   jcmspl predict model.safetensors 'features-*.npy' -o predictions/ --format parquet
                                                                         a file for each, and the rest if run again
@@ -44,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples",
         metavar="SAMPLES",
-        help="features (.npy, .npz, .csv, .parquet, .zarr; a folder or 'pattern-*' of them), or a data set",
+        help="features (.npy, .npz, .csv, .parquet, .zarr; a folder or 'pattern-*' of them; .jsonl), a data set, or - "
+        "for standard input (CSV, the bytes of a .npy file, or JSON lines)",
     )
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
     parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
@@ -62,6 +76,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")
     parser.add_argument(
+        "--proba",
+        action="store_true",
+        help="write the probabilities of these labels among all candidates as well: the softmax of the scores at the "
+        "model's temperature",
+    )
+    parser.add_argument(
+        "--reject",
+        metavar="THRESHOLD",
+        type=_threshold,
+        help="give no label to samples whose best score is below this number, or below the one that was chosen by "
+        "`jcmspl fit --calibrate-rejection` (auto)",
+    )
+    parser.add_argument(
         "--exact-labels",
         action="store_true",
         help="CSV: write labels that start like a formula (= + - @) as they are; otherwise they get a ' in front, so "
@@ -71,7 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
     )
     add_dask(parser)
-    parser.add_argument("--format", choices=FORMATS, help="FILE is a folder: the kind of its files (default: csv)")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="FILE is a folder or standard output: what is written there (default: csv)",
+    )
     parser.add_argument(
         "--rows-per-file",
         metavar="N",
@@ -79,7 +110,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="FILE is a folder: rows in each of its files (default: as SAMPLES has them, or "
         f"{ROWS_PER_FILE:,} if that is one file)",
     )
-    add_output(parser, ".csv, .npz, .parquet, or a folder/ to go on with if interrupted; default: CSV to stdout")
+    kinds = ", ".join(f".{kind}" for kind in FORMATS)
+    add_output(parser, f"{kinds}, or a folder/ to go on with if interrupted; default, or -: standard output")
+
+
+class Samples(NamedTuple):
+    """Samples that are to be named: rows of X, and the texts that are their names, one for each row of X, if any."""
+
+    X: Any
+    rows: Any
+    ids: Any = None
+    id_name: str = "id"
+
+
+class Chunk(NamedTuple):
+    """Some samples, with their row numbers and, if they have any, names."""
+
+    rows: Any
+    X: Any
+    ids: Any
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -87,17 +136,21 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.data.class_table import ClassTable
     from jcmspl.datasets.arrays import load_classes
 
-    force = arguments.force
     suffix = _suffix(arguments)
+    streamed = _is_stream(arguments.samples)
+    if streamed:
+        _refuse_with_stream(arguments)
     model = loaded(arguments)
-    X, rows = _samples(arguments, model.n_features_in_)
-    files = PredictionFiles(arguments, X, len(rows)) if is_folder(arguments) else None
-    if files is not None and not force:
-        files.refuse_others()
+    samples = None if streamed else _samples(arguments, model)
+    files = None
+    if samples is not None and is_folder(arguments):
+        files = PredictionFiles(arguments, samples.X, len(samples.rows))
+        if not arguments.force:
+            files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}
     given = None
     if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
-        table = load_classes(arguments.classes, arguments.classes_header)
+        table = load_classes(arguments.classes, arguments.classes_header, arguments.classes_delimiter)
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
@@ -108,77 +161,88 @@ def run(arguments: argparse.Namespace) -> None:
         "seen_bias": model.seen_bias if is_named else None,
     }
     with workers_of(arguments) as n_workers:
-        if n_workers:
+        if n_workers and samples is not None:
             from jcmspl.datasets.on_dask import rows_on_dask
 
-            X = rows_on_dask(X, n_workers)
-        _write(arguments, model, options, X, rows, files, suffix)
+            samples = samples._replace(X=rows_on_dask(samples.X, n_workers))
+        if arguments.adapt and samples is not None:
+            _adapt(model, samples, arguments, options)
+        namer = _namer(model, options, arguments, suffix)
+        if files is not None and samples is not None:
+            files.begin(arguments.force)
+            _write_folder(files, namer, samples, arguments, suffix)
+        else:
+            _write(namer, samples, arguments, suffix, model)
+    if samples is not None:
+        say_what_is_replaced(arguments, samples.X)
 
 
-def _write(
-    arguments: argparse.Namespace,
-    model: Any,
-    options: dict[str, Any],
-    X: Any,
-    rows: Any,
-    files: PredictionFiles | None,
-    suffix: str,
-) -> None:
-    """Name samples and write what they are taken for."""
+def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, suffix: str) -> Any:
+    """Return what names samples, after a look at what was asked of it."""
     from jcmspl.data.labels import some
 
-    output, force = arguments.output, arguments.force
-    if arguments.adapt:
-        _adapt(model, X, rows, arguments, options)
-    recogniser = model.recogniser(**options)
-    if not 1 <= arguments.top <= len(recogniser.labels):
-        raise ValueError(f"--top must be from 1 to the number of candidates, {len(recogniser.labels)}")
-    if suffix == ".csv" and not (arguments.exact_labels or (output is None and arguments.json)):
-        changed = [label for label in recogniser.labels.tolist() if without_formula(label) != label]
+    namer = model._namer(arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
+    labels = namer.recogniser.labels
+    if not 1 <= arguments.top <= len(labels):
+        raise ValueError(f"--top must be from 1 to the number of candidates, {len(labels)}")
+    if suffix == ".csv" and not arguments.exact_labels:
+        changed = [label for label in labels.tolist() if without_formula(label) != label]
         if changed:
             say(
                 arguments,
                 f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
             )
-    if files is not None:
-        files.begin(force)
-        _write_folder(files, recogniser, X, rows, arguments)
-        return
-    with _naming(len(rows), arguments) as progress:
-        named = _named(recogniser, X, rows, arguments, progress)
-        if output is None:
-            (_write_json if arguments.json else _write_csv)(named, sys.stdout, arguments)
+    return namer
+
+
+def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, suffix: str, model: Any) -> None:
+    """Name samples, or without any those of the stream, and write what they are taken for into one file."""
+    form, output = _form(arguments, samples), arguments.output
+    with _naming(None if samples is None else len(samples.rows), arguments) as progress:
+        if samples is None:
+            named = _named_chunks(namer, _streamed(arguments, model), progress)
+        else:
+            named = _named(namer, samples, samples.rows, arguments, progress)
+        if output in (None, STANDARD):
+            with StandardOutput(suffix, form, _nothing(namer)) as writer:
+                _written(named, writer)
             return
-        _write_file(Path(output), named, recogniser, arguments, overwrite=force)
+        count = _write_file(Path(output), named, namer, form, suffix, overwrite=arguments.force)
     if arguments.json:
-        show(arguments, {"output": output, "samples": len(rows)}, "")
+        show(arguments, {"output": output, "samples": count}, "")
     else:
         say(arguments, f"wrote {output}")
 
 
 def _suffix(arguments: argparse.Namespace) -> str:
-    """Return the kind of file that is written, after seeing that it can be."""
-    output = arguments.output
+    """Return the form in which predictions are written, as the ending of a file, after seeing that it can be."""
+    output, form = arguments.output, arguments.format
     if is_folder(arguments):
-        suffix = f".{arguments.format or FORMATS[0]}"
+        suffix = f".{form or FORMATS[0]}"
+    elif arguments.rows_per_file is not None:
+        raise ValueError("--rows-per-file is for a folder of predictions: -o FOLDER/")
+    elif output in (None, STANDARD):
+        suffix = f".{form or ('jsonl' if arguments.json else FORMATS[0])}"
     else:
-        if arguments.format is not None or arguments.rows_per_file is not None:
-            raise ValueError("--format and --rows-per-file are for a folder of predictions: -o FOLDER/")
+        if form is not None:
+            raise ValueError("--format is for a folder of predictions, -o FOLDER/, or for standard output, -o -")
         refuse_existing(output, arguments.force)
-        suffix = Path(output).suffix.lower() if output else ".csv"
+        suffix = Path(output).suffix.lower()
         if suffix.removeprefix(".") not in FORMATS:
-            raise ValueError(
-                f"predictions are written as .csv, .npz or .parquet, but the output is {output}: for a folder add a /"
-            )
+            kinds = ", ".join(f".{kind}" for kind in FORMATS)
+            raise ValueError(f"predictions are written as {kinds}, but the output is {output}: for a folder add a /")
     if suffix == ".parquet":
         from jcmspl.datasets._tables import import_parquet
 
-        import_parquet(Path(output))
+        import_parquet(Path(output or STANDARD))
     return suffix
 
 
-def _write_folder(files: PredictionFiles, recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace) -> None:
+def _write_folder(
+    files: PredictionFiles, namer: Any, samples: Samples, arguments: argparse.Namespace, suffix: str
+) -> None:
     """Write the files that are missing, each whole or not at all."""
+    rows, form = samples.rows, _form(arguments, samples)
     missing = list(files.missing())
     written, done = 0, len(rows) - sum(file.last - file.first for file in missing)
     n_files = len(files.every)
@@ -186,8 +250,8 @@ def _write_folder(files: PredictionFiles, recogniser: Any, X: Any, rows: Any, ar
         with _naming(len(rows), arguments) as progress:
             for file in missing:
                 own = rows[file.first : file.last]
-                named = _named(recogniser, X, own, arguments, progress, done)
-                _write_file(file.path, named, recogniser, arguments, overwrite=False)
+                named = _named(namer, samples, own, arguments, progress, done)
+                _write_file(file.path, named, namer, form, suffix, overwrite=False)
                 written, done = written + 1, done + len(own)
     except KeyboardInterrupt:
         ready = n_files - len(missing) + written
@@ -200,6 +264,16 @@ def _write_folder(files: PredictionFiles, recogniser: Any, X: Any, rows: Any, ar
     else:
         before = f" ({n_files - written} were there)" if written < n_files else ""
         say(arguments, f"wrote {written} of {n_files} files in {files.folder}{before}")
+
+
+def _threshold(text: str) -> float | str:
+    """Return what --reject takes."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"it takes auto or a number, but is {text!r}") from None
 
 
 def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
@@ -217,31 +291,76 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
     return [by_text[name] for name in names]
 
 
-def _samples(arguments: argparse.Namespace, n_features: int) -> tuple[Any, Any]:
-    """Return samples, and the numbers of the rows that are to be named."""
+def _is_stream(samples: str) -> bool:
+    return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
+
+
+def _refuse_with_stream(arguments: argparse.Namespace) -> None:
+    """Refuse what takes more than one look at the samples, or their number."""
+    wanted = {
+        "--adapt": arguments.adapt,
+        "--part": arguments.part is not None,
+        "--dask": arguments.dask is not None,
+        "a folder of predictions": is_folder(arguments),
+        "--id": arguments.id_column is not None,
+        "--delimiter": arguments.delimiter is not None,
+        "--ignore": bool(arguments.ignore or arguments.ignore_text),
+    }
+    for what, is_wanted in wanted.items():
+        if is_wanted:
+            raise ValueError(
+                f"{what} is not to be had for samples that are read once, as they come: write them to a file first, "
+                ".npy or .csv"
+            )
+
+
+def _streamed(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk]:
+    """Give the samples of a stream, a chunk at a time."""
+    import contextlib
+
+    from jcmspl.datasets.imputation import filled
+    from jcmspl.datasets.sample_stream import read_stream
+
+    is_standard = arguments.samples == STANDARD
+    name = Path("standard input" if is_standard else arguments.samples)
+    opened: Any = contextlib.nullcontext(sys.stdin.buffer) if is_standard else name.open("rb")
+    values = getattr(model, "imputed_values_", None)
+    options = {"size": _CHUNK, "header": arguments.header, "missing": values is not None}
+    with opened as file:
+        for rows, X, ids in read_stream(file, name, model.n_features_in_, **options):
+            if values is not None:
+                X = filled(X, values)
+            yield Chunk(rows, _finite(X, rows, str(name)), ids)
+
+
+def _samples(arguments: argparse.Namespace, model: Any) -> Samples:
+    """Return samples, the numbers of the rows that are to be named, and what these are called."""
     import numpy as np
 
-    from jcmspl.datasets import load_dataset
-    from jcmspl.datasets.arrays import load_features
+    from jcmspl.datasets import load_dataset, load_features
     from jcmspl.datasets.loading import is_data_set
 
+    values = getattr(model, "imputed_values_", None)
     if arguments.part is not None:
         dataset = load_dataset(arguments.samples)
-        X, rows = dataset.X, dataset.rows(arguments.part)
+        if values is not None:
+            dataset = dataset.imputed(values)
+        samples = Samples(dataset.X, dataset.rows(arguments.part), dataset.ids, dataset.id_name)
     elif is_data_set(arguments.samples):
         raise ValueError(
             f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
             "example --part test_unseen"
         )
     else:
-        X = load_features(arguments.samples, arguments.header)
-        rows = np.arange(len(X))
-    if len(X.shape) != 2 or X.shape[1] != n_features:
-        raise ValueError(f"{arguments.samples} has the shape {X.shape}, but the model expects {n_features} features")
-    return X, rows
+        found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
+        samples = Samples(found.X, np.arange(len(found.X)), found.ids, found.id_name)
+    shape, n_features = samples.X.shape, model.n_features_in_
+    if len(shape) != 2 or shape[1] != n_features:
+        raise ValueError(f"{arguments.samples} has the shape {shape}, but the model expects {n_features} features")
+    return samples
 
 
-def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options: dict[str, Any]) -> None:
+def _adapt(model: Any, samples: Samples, arguments: argparse.Namespace, options: dict[str, Any]) -> None:
     """Adapt the model to the samples that are to be named, and tell what has moved."""
     import warnings
 
@@ -252,130 +371,97 @@ def _adapt(model: Any, X: Any, rows: Any, arguments: argparse.Namespace, options
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
-        samples = X[rows] if is_dask(X) else (samples for _, samples in _chunks(X, rows, arguments))
-        model.adapt(samples, **options)
+        chunks = (chunk.X for chunk in _chunks(samples, samples.rows, arguments))
+        model.adapt(samples.X[samples.rows] if is_dask(samples.X) else chunks, **options)
     say(arguments, str(model.adapted_))
 
 
-def _chunks(X: Any, rows: Any, arguments: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
-    """Give row numbers and their samples, a chunk at a time."""
+def _chunks(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Iterator[Chunk]:
+    """Give some of the samples, a chunk at a time."""
     import numpy as np
 
     for first in range(0, len(rows), _CHUNK):
         chunk = rows[first : first + _CHUNK]
-        samples = np.asarray(X[chunk])
-        bad = chunk[~np.isfinite(samples).all(axis=1)]
-        if len(bad):
-            raise ValueError(f"{arguments.samples}: row {bad[0]} holds NaN or infinity: remove or replace such values")
-        yield chunk, samples
+        X = _finite(np.asarray(samples.X[chunk]), chunk, arguments.samples)
+        yield Chunk(chunk, X, _ids_at(samples, chunk))
 
 
-def _naming(n_rows: int, arguments: argparse.Namespace) -> Progress:
+def _ids_at(samples: Samples, rows: Any) -> list[str] | None:
+    return None if samples.ids is None else [samples.ids[row] for row in rows]
+
+
+def _finite(X: Any, rows: Any, name: str) -> Any:
+    """Return samples, none of which holds NaN or infinity."""
+    import numpy as np
+
+    bad = rows[~np.isfinite(X).all(axis=1)]
+    if len(bad):
+        raise ValueError(f"{name}: row {bad[0]} holds NaN or infinity: remove or replace such values")
+    return X
+
+
+def _naming(n_rows: int | None, arguments: argparse.Namespace) -> Progress:
     return Progress("naming", n_rows, "samples", enabled=not arguments.quiet)
 
 
 def _named(
-    recogniser: Any, X: Any, rows: Any, arguments: argparse.Namespace, progress: Any, done: int = 0
-) -> Iterator[tuple[Any, Any, Any]]:
-    """Give row numbers, labels and scores, a chunk at a time."""
+    namer: Any, samples: Samples, rows: Any, arguments: argparse.Namespace, progress: Any, done: int = 0
+) -> Iterator[Predictions]:
+    """Give what some of the samples are taken for, a chunk at a time."""
     from jcmspl.data.on_dask import is_dask
 
-    if is_dask(X):
-        try:
-            indices, scores = recogniser.best(X[rows], arguments.top, progress=not arguments.quiet)
-        except ValueError as error:
-            where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
-            raise ValueError(f"{arguments.samples}{where}: {error}") from None
-        for first in range(0, len(rows), _CHUNK):
-            chunk = slice(first, first + _CHUNK)
-            yield rows[chunk], recogniser.labels[indices[chunk]], scores[chunk]
+    if not is_dask(samples.X):
+        yield from _named_chunks(namer, _chunks(samples, rows, arguments), progress, done)
         return
-    for chunk, samples in _chunks(X, rows, arguments):
-        indices, scores = recogniser.top_k(samples, arguments.top)
-        yield chunk, recogniser.labels[indices], scores
-        done += len(chunk)
+    try:
+        found = namer.best(samples.X[rows], progress=not arguments.quiet)
+    except ValueError as error:
+        where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
+        raise ValueError(f"{arguments.samples}{where}: {error}") from None
+    for first in range(0, len(rows), _CHUNK):
+        chunk = slice(first, first + _CHUNK)
+        own = type(found)(*(None if part is None else part[chunk] for part in found))
+        yield _predictions(namer, rows[chunk], _ids_at(samples, rows[chunk]), own)
+
+
+def _named_chunks(namer: Any, chunks: Iterator[Chunk], progress: Any, done: int = 0) -> Iterator[Predictions]:
+    for rows, X, ids in chunks:
+        yield _predictions(namer, rows, ids, namer(X))
+        done += len(rows)
         progress.update(done)
 
 
-def _each(named: Iterator[tuple[Any, Any, Any]]) -> Iterator[tuple[int, list[Any], list[float]]]:
-    """Give the row number, the labels and the scores of each sample."""
-    for chunk in named:
-        yield from zip(*(part.tolist() for part in chunk), strict=True)
+def _predictions(namer: Any, rows: Any, ids: Any, found: Any) -> Predictions:
+    return Predictions(rows, ids, namer.recogniser.labels[found.indices], found.scores, found.shares, found.rejected)
 
 
-def _columns(arguments: argparse.Namespace) -> list[str]:
-    ranks = [""] if arguments.top == 1 else [f"_{rank}" for rank in range(1, arguments.top + 1)]
-    return ["row", *(name + rank for name in ("label", "score")[: 1 + arguments.scores] for rank in ranks)]
+def _nothing(namer: Any) -> Predictions:
+    """Return what is told of no samples at all, with the types that it would have."""
+    import numpy as np
+
+    none = np.empty((0, namer.k))
+    labels = none.astype(namer.recogniser.labels.dtype)
+    return Predictions(np.empty(0, dtype=np.int64), None, labels, none, none, np.empty(0, dtype=bool))
 
 
-def _write_csv(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
-    is_terminal = file.isatty()
-    plain = csv.writer(file, lineterminator="\n")
-    in_quotes = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(_columns(arguments))
-    for row, labels, scores in _each(named):
-        cells = [_cell(label, is_terminal, arguments) for label in labels]
-        # a \r ends a line for those who read it, though not for the module csv where lines end with \n
-        writer = in_quotes if any("\r" in str(cell) for cell in cells) else plain
-        writer.writerow([row, *cells, *(f"{score:.9g}" for score in scores if arguments.scores)])
-
-
-def _cell(label: Any, is_terminal: bool, arguments: argparse.Namespace) -> Any:
-    cell = label if arguments.exact_labels else without_formula(label)
-    return printable(cell) if is_terminal and isinstance(cell, str) else cell
-
-
-def _write_json(named: Iterator[tuple[Any, Any, Any]], file: Any, arguments: argparse.Namespace) -> None:
-    """Write an object on each line."""
-    from jcmspl.io.json_text import dumps
-
-    for row, labels, scores in _each(named):
-        print(dumps({"row": row, "labels": labels, **({"scores": scores} if arguments.scores else {})}), file=file)
+def _form(arguments: argparse.Namespace, samples: Samples | None) -> Form:
+    options = arguments.top, arguments.scores, arguments.proba, arguments.reject is not None, arguments.exact_labels
+    return Form(*options) if samples is None else Form(*options, samples.id_name)
 
 
 def _write_file(
-    path: Path,
-    named: Iterator[tuple[Any, Any, Any]],
-    recogniser: Any,
-    arguments: argparse.Namespace,
-    *,
-    overwrite: bool,
-) -> None:
-    """Write a file of the kind that its name says, whole or not at all."""
+    path: Path, named: Iterator[Predictions], namer: Any, form: Form, suffix: str, *, overwrite: bool
+) -> int:
+    """Write a file, whole or not at all, and return the number of samples in it."""
     from jcmspl.io.atomic import open_atomically
 
-    with open_atomically(path, overwrite=overwrite) as file:
-        if path.suffix.lower() == ".csv":
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            _write_csv(named, text, arguments)
-            text.detach()  # which flushes it
-        else:
-            write = _write_npz if path.suffix.lower() == ".npz" else _write_parquet
-            write(_joined(named, recogniser.labels, arguments.top), file, arguments)
+    with open_atomically(path, overwrite=overwrite) as file, writer_of(suffix, file, form, _nothing(namer)) as writer:
+        return _written(named, writer)
 
 
-def _joined(named: Iterator[tuple[Any, Any, Any]], labels: Any, top: int) -> tuple[Any, Any, Any]:
-    """Return row numbers, labels and scores of all samples; labels of several types as texts."""
-    import numpy as np
-
-    nothing = np.empty((0, top))
-    parts = list(named) or [(np.empty(0, dtype=np.int64), nothing.astype(labels.dtype), nothing)]
-    rows, found, scores = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return rows, found.astype(str) if found.dtype == object else found, scores
-
-
-def _write_npz(named: tuple[Any, Any, Any], file: Any, arguments: argparse.Namespace) -> None:
-    import numpy as np
-
-    rows, labels, scores = named
-    arrays = {"row": rows, "labels": labels, **({"scores": scores} if arguments.scores else {})}
-    np.savez_compressed(file, **arrays)
-
-
-def _write_parquet(named: tuple[Any, Any, Any], file: Any, arguments: argparse.Namespace) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    rows, *found = named
-    columns = [rows, *(column for part in found[: 1 + arguments.scores] for column in part.T)]
-    parquet.write_table(pyarrow.table(dict(zip(_columns(arguments), columns, strict=True))), file)
+def _written(named: Iterator[Predictions], writer: Writer) -> int:
+    count = 0
+    for chunk in named:
+        writer.write(chunk)
+        count += len(chunk.rows)
+    return count

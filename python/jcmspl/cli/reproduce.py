@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full, say
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full, say, say_what_is_used
 
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
@@ -32,7 +32,9 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.output)
     refuse_full(folder, arguments.force)
     require_matplotlib()
-    results = reproduce(dataset_of(arguments), random_state=arguments.seed, progress=not arguments.quiet)
+    dataset = dataset_of(arguments, tested=True)
+    say_what_is_used(arguments, dataset)
+    results = reproduce(dataset, random_state=arguments.seed, progress=not arguments.quiet)
     files = results.save(folder, plots=True, overwrite=arguments.force)
     if results.literature.none:
         say(arguments, f"note: {results.literature.none}")

@@ -13,7 +13,18 @@ from typing import Any
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_model, say, show
+from jcmspl.cli._options import (
+    add_calibrate_rejection,
+    add_data,
+    add_output,
+    dataset_of,
+    refuse_existing,
+    refuse_model,
+    samples_used,
+    say,
+    say_what_is_used,
+    show,
+)
 from jcmspl.models import registry
 from jcmspl.report.text import percent_with_error
 
@@ -51,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
     parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
+    add_calibrate_rejection(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
@@ -64,11 +76,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
     search = _search(arguments)
     dataset = dataset_of(arguments)
+    say_what_is_used(arguments, dataset)
     with workers_of(arguments) as n_workers:
         X, y = on_workers(dataset, n_workers).part("trainval")
         search.fit(X, y, class_vectors=dataset.classes)
         if arguments.calibrate:
             search.calibrate(X, y, random_state=arguments.seed)
+        if arguments.calibrate_rejection is not None:
+            search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
+    if dataset.imputation is not None:
+        search.best_estimator_.imputed_values_ = dataset.imputation.values
     if arguments.results is not None:
         from jcmspl.io.atomic import write_atomically
 
@@ -79,6 +96,8 @@ def run(arguments: argparse.Namespace) -> None:
         say(arguments, f"wrote {arguments.output}")
     data = {
         "model": arguments.method,
+        "samples": samples_used(dataset),
+        "n_imputed": 0 if dataset.imputation is None else dataset.imputation.n_values,
         "best_params": search.best_params_,
         "best_score": search.best_score_,
         "best_score_stderr": search.best_score_stderr_,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +45,11 @@ class LabelledSums:
         total.sums[where] += other.sums
         total.counts[where] += other.counts
         return total
+
+    def without(self, labels: Container[Label]) -> LabelledSums:
+        """Return the sums of the other classes."""
+        kept = [i for i, label in enumerate(self.labels) if label not in labels]
+        return LabelledSums([self.labels[i] for i in kept], self.sums[kept], self.counts[kept])
 
     def positions(self, labels: list[Label]) -> IntArray:
         """Return the row of each label."""

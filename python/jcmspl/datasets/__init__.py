@@ -6,6 +6,7 @@
 :func:`load_xlsa17`        the layout of the "xlsa17" benchmark files
 :func:`load_sae`           the layout of the SAE demonstration files
 :func:`load_arrays`        your own features, labels and class vectors
+:func:`load_features`      samples that are to be named, without labels
 :func:`load_npz`           the project's own file
 :func:`open_rows`          features in many files, in zarr arrays or behind addresses, read when they are needed
 :func:`read_labels`        the labels of such features
@@ -17,7 +18,7 @@
 =========================  =====================================================================
 """
 
-from jcmspl.datasets.arrays import load_arrays
+from jcmspl.datasets.arrays import Features, load_arrays, load_features
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError
@@ -34,10 +35,12 @@ __all__ = [
     "PARTS",
     "Dataset",
     "DatasetError",
+    "Features",
     "ShardedRows",
     "load_arrays",
     "load_dataset",
     "load_digits",
+    "load_features",
     "load_npz",
     "load_sae",
     "load_xlsa17",

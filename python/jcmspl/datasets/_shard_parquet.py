@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.datasets._columns import ID_COLUMNS, TableForm, position_of
 from jcmspl.datasets._shard import require_features, require_unchanged
-from jcmspl.datasets._tables import PARQUET, number_columns, open_parquet, rows_of_parquet, vector_column
+from jcmspl.datasets._tables import (
+    PARQUET,
+    columns_of_parquet,
+    numbers_of_column,
+    open_parquet,
+    rows_of_parquet,
+    vector_column,
+)
 from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.io.places import Place, size_of
 from jcmspl.support.arguments import IntArray
@@ -29,21 +37,28 @@ class ParquetShard:
     columns: tuple[str, ...]
     vector_length: int | None  #: of a column of vectors; 0 if there are no rows to tell it
     label_column: str | None
+    id_column: str | None
     dtype: np.dtype[Any]
     group_ends: tuple[int, ...]  #: the number of rows up to the end of each row group
     n_bytes: int
+    form: TableForm
 
     @classmethod
-    def of(cls, path: Place, label_columns: Sequence[str]) -> ParquetShard:
+    def of(cls, path: Place, label_columns: Sequence[str], form: TableForm) -> ParquetShard:
         """Look at a file; the first of the label columns that it has holds no feature."""
         with open_parquet(path) as file:
-            there = file.schema_arrow.names
+            there = [str(name) for name in file.schema_arrow.names]
             label = next((name for name in label_columns if name in there), None)
-            vectors = vector_column(path, file, label)
+            if isinstance(form.id_column, str) and form.id_column not in there and not form.id_column.isdecimal():
+                form = replace(form, id_column=None)  # it may be in the tables beside the features
+            vectors = vector_column(path, file, (label, *(str(name) for name in form.ignore)))
             if vectors is None:
-                columns, types = number_columns(path, file, label)
+                names, roles, types = columns_of_parquet(path, file, label, form)
+                columns = [names[i] for i in roles.features]
+                own_id = None if roles.id is None else names[roles.id]
             else:
                 columns, types = [vectors[0]], [vectors[2]]
+                own_id = _id_beside_vectors(path, there, form, vectors[0])
             floats = all(type_.kind == "f" for type_ in types)
             dtype = np.result_type(*types) if floats and types else np.dtype(np.float64)
             n_rows = rows_of_parquet(path, file.metadata)
@@ -51,7 +66,8 @@ class ParquetShard:
         length = None if vectors is None else vectors[1]
         if n_rows or length != 0:
             require_features(path, (n_rows, len(columns) if length is None else length), dtype)
-        return cls(path, tuple(columns), length, label, dtype, tuple(accumulate(sizes)), _bytes_of(path))
+        ends = tuple(accumulate(sizes))
+        return cls(path, tuple(columns), length, label, own_id, dtype, ends, _bytes_of(path), form)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,6 +86,14 @@ class ParquetShard:
             result[done:stop] = block[rows[done:stop] - start]
             done = stop
         return result, cursor
+
+
+def _id_beside_vectors(path: Place, names: Sequence[str], form: TableForm, vectors: str) -> str | None:
+    """Return the column that tells samples apart, beside one of vectors."""
+    if form.id_column is not None:
+        return names[position_of(path, names, len(names), form.id_column)]
+    by_name = {name.lower(): name for name in reversed(names) if name != vectors}
+    return next((by_name[name] for name in ID_COLUMNS if name in by_name), None)
 
 
 def _bytes_of(path: Place) -> int:
@@ -118,16 +142,16 @@ class _Cursor:
             block = np.empty((batch.num_rows, shard.shape[1]), shard.dtype)
             for i, name in enumerate(shard.columns):
                 column = batch.column(name)
-                if column.null_count:
-                    row = self._stop + column.is_null().to_pylist().index(True)
-                    raise DatasetError(f"{shard.path}: row {row} has no value in the column {quoted(name)}")
                 if shard.vector_length is None:
-                    block[:, i] = column.to_numpy(zero_copy_only=False)
+                    block[:, i] = numbers_of_column(shard.path, column, name, self._stop, shard.form)
                 else:
                     block[:] = self._vectors(column, name, shard.vector_length)
         self._start, self._stop, self._block = self._stop, self._stop + len(block), block
 
     def _vectors(self, column: Any, name: str, length: int) -> npt.NDArray[Any]:
+        if column.null_count:
+            row = self._stop + column.is_null().to_pylist().index(True)
+            raise DatasetError(f"{self._shard.path}: row {row} has no value in the column {quoted(name)}")
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
         if (lengths != length).any():
             row = int(np.argmax(lengths != length))
@@ -136,7 +160,9 @@ class _Cursor:
                 f"but the first row has {length}"
             )
         values = column.flatten()
-        if values.null_count:
+        if values.null_count and not self._shard.form.missing:
             row = self._stop + values.is_null().to_pylist().index(True) // length
             raise DatasetError(f"{self._shard.path}: row {row} has a number missing in the column {quoted(name)}")
+        if values.null_count:
+            values = values.cast("float64")
         return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, length)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +12,32 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
-from jcmspl.datasets._tables import holds_vectors, read_csv, read_parquet, read_text_rows
+from jcmspl.datasets._columns import LABEL_COLUMNS, Column, TableForm
+from jcmspl.datasets._tables import Table, holds_vectors, read_class_csv, read_csv, read_parquet, read_text_rows
+from jcmspl.datasets._text_lines import checked_delimiter
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, refuse_pictures, require_keys
+from jcmspl.datasets.imputation import imputed
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
-from jcmspl.datasets.rows import LABEL_COLUMNS, holds_rows, open_rows, read_labels
+from jcmspl.datasets.rows import holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
 from jcmspl.io.places import place_of
 from jcmspl.io.regular import require_file
-from jcmspl.support.arguments import IntArray, as_real_array
+from jcmspl.support.arguments import IntArray, as_real_array, one_of
+from jcmspl.support.names import IMPUTATIONS
 from jcmspl.support.shown import listed, quoted
 
 #: The kinds of files that hold each part of a data set.
 SUFFIXES = {
-    "features": (".npy", ".npz", ".csv", ".parquet"),
+    "features": (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet"),
     "labels": (".npy", ".txt", ".csv"),
-    "classes": (".csv", ".npy", ".npz"),
+    "classes": (".csv", ".tsv", ".txt", ".npy", ".npz"),
     "split": (".csv", ".txt"),
 }
 _UNUSED = "unused"
+_TABLES = (".csv", ".tsv", ".txt")  # files of text
+_NO_LABELS: tuple[()] = ()  # where nobody wants them
 
 
 def load_arrays(
@@ -38,39 +46,64 @@ def load_arrays(
     *,
     class_vectors: Any,
     split: Any = None,
-    unseen: float | Iterable[Label] = 0.2,
-    test_seen: float = 0.2,
-    val: float | Iterable[Label] = 0.2,
+    unseen: float | Iterable[Label] = 0.0,
+    test_seen: float = 0.0,
+    val: float | Iterable[Label] = 0.0,
     random_state: int = 0,
     name: str | None = None,
     header: str = "auto",
     classes_header: str = "auto",
+    delimiter: str | None = None,
+    classes_delimiter: str | None = None,
+    id_column: Column | None = None,
+    ignore: Sequence[Column] = (),
+    ignore_text: bool = False,
+    impute: str | None = None,
+    missing: bool = False,
 ) -> Dataset:
     """Make a data set of your own files or arrays.
+
+    All samples are for training, unless there is a split or some are set aside by ``unseen``, ``test_seen`` or ``val``.
 
     Parameters
     ----------
     features : path or array of shape (n_samples, n_features)
-        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv`` or
-        ``.parquet`` (one column for each feature, and perhaps one of labels; read into memory). Or what
-        :func:`open_rows` takes, read when it is needed: a zarr array, a folder or a pattern of files, an address.
+        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv``,
+        ``.tsv``, ``.txt`` or ``.parquet`` (one column for each feature, and perhaps one of labels and one that tells
+        samples apart; read into memory). Or what :func:`open_rows` takes, read when it is needed: a zarr array, a
+        folder or a pattern of files, an address.
     labels : path, column name or array_like of shape (n_samples,), optional
         A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample, ``.npy`` files by a pattern, or the column
-        (of a ``.npz``: the array) of the features, or of the ``metadata`` beside them, that holds them; by default the
-        one named "label", "labels", "class" or "y".
+        (of a ``.npz``: the array) of the features, or of the ``metadata`` beside them, that holds them, by its name or
+        its number from 1 on; by default the one named "label", "labels", "class" or "y".
     class_vectors : path, ClassTable, dict, DataFrame or array_like
         A ``.csv`` file, where the first column is the name of the class and a header has those of the attributes; an
         ``.npz`` file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
     split : path or dict of str to row numbers, optional
         A ``.csv`` or ``.txt`` file with the part of each sample, in its order, or with the columns "row" (from 0) and
-        "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out. By default a
-        split is made.
+        "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out.
     unseen, test_seen, val, random_state
-        How a split is made: see :func:`make_split`. Without effect if there is one.
+        What is set aside, where there is no split: see :func:`make_split`. By default nothing is.
     name : str, optional
     header, classes_header : {"auto", "yes", "no"}, default "auto"
         Whether the CSV files of features and of class vectors start with a header. "auto": it is found out, and a first
         line 0,1,2,..., which could be either, is refused.
+    delimiter, classes_delimiter : str, optional
+        What is between the cells of these files: a sign, or "comma", "semicolon", "tab", "pipe" or "space" (any number
+        of blanks). By default it is found out.
+    id_column : str or int, optional
+        The column (of a ``.npz``: the array) that tells samples apart, by its name or its number from 1 on; by default
+        one named "id", "path", "file", "filename", "url" or the like. It becomes ``ids`` of the data set.
+    ignore : sequence of str or int
+        Columns that are left out, by name or number. Columns named as labels or ids are never features.
+    ignore_text : bool, default False
+        Whether all other columns of texts are left out; otherwise they are refused.
+    impute : {None, "mean", "zero"}
+        What takes the place of missing values (NaN; in tables empty, NA, NaN, null or ?): the mean of the training
+        samples, or zero. See :meth:`Dataset.imputed`.
+    missing : bool, default False
+        Whether values may be missing without ``impute``: they are NaN then. Otherwise those of tables are refused, by
+        line and column, and others are found by the fit.
 
     Examples
     --------
@@ -80,8 +113,19 @@ def load_arrays(
     >>> load_arrays(np.ones((40, 5)), list(animals) * 10, class_vectors=animals, unseen=["tiger"], name="animals")
     Dataset 'animals': 40 samples x 5 features, 3 seen and 1 unseen classes
     """
-    X, y = _features_and_labels(features, labels, header)
-    classes = load_classes(class_vectors, classes_header)
+    if impute is not None:
+        one_of(impute, "impute", IMPUTATIONS)
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing or impute is not None)
+    found, y = _features_and_labels(features, labels, form)
+    X = found.X
+    if found.left_out:
+        warnings.warn(
+            f"{features} has columns that are named like labels or ids, which are no features: "
+            f"{listed(map(quoted, found.left_out))} (rename them if they are)",
+            UserWarning,
+            stacklevel=2,
+        )
+    classes = load_classes(class_vectors, classes_header, classes_delimiter)
     path = place_of(features) if _is_path(features) else None
     with about(place_of(labels) if _is_path(labels) and _is_label_file(labels) else path):
         y = _same_labels(y, classes)
@@ -94,34 +138,89 @@ def load_arrays(
     parts = split if isinstance(split, Mapping) else _read_split(Path(split), len(X))
     with about(path if isinstance(split, Mapping) else Path(split)):
         title = name or ("arrays" if path is None else path.stem)
-        return Dataset(title, X, y, classes, parts, "arrays in memory" if path is None else str(path))
+        source = "arrays in memory" if path is None else str(path)
+        dataset = Dataset(title, X, y, classes, parts, source, found.ids, found.id_name)
+    with about(path):
+        return dataset if impute is None else dataset.imputed(impute)
 
 
-def load_features(path: str | Path, header: str = "auto") -> RowSource:
-    """Open a file as ``features`` of :func:`load_arrays`, without labels or with labels that are passed over."""
-    if _are_read_on_demand(path):
-        return open_rows(path)
-    try:
-        return _features_and_labels(path, None, header)[0]
-    except DatasetError:  # it has no labels
-        return _features_and_labels(path, (), header)[0]
+@dataclass(frozen=True)
+class Features:
+    """Samples without labels.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, n_features)
+        In memory, mapped, or read when it is needed.
+    ids : sequence of str, optional
+        What tells the samples apart, one text each.
+    id_name : str
+        What the ids are called.
+    left_out : tuple of str
+        The columns that nobody has asked to leave out, but which are named like labels or ids.
+    """
+
+    X: RowSource
+    ids: Sequence[str] | None = None
+    id_name: str = "id"
+    left_out: tuple[str, ...] = ()
 
 
-def load_classes(value: Any, header: str = "auto") -> ClassTable:
+def load_features(
+    path: str | Path,
+    *,
+    header: str = "auto",
+    delimiter: str | None = None,
+    id_column: Column | None = None,
+    ignore: Sequence[Column] = (),
+    ignore_text: bool = False,
+    imputed_values: Any = None,
+) -> Features:
+    r"""Open samples that are to be named: the features of a file, without labels or with labels that are passed over.
+
+    Parameters
+    ----------
+    path : str or Path
+        As ``features`` of :func:`load_arrays`.
+    header, delimiter, id_column, ignore, ignore_text
+        As for :func:`load_arrays`.
+    imputed_values : array_like of shape (n_features,), optional
+        What takes the place of missing values: ``model.imputed_values_``, if the model was trained so. None: missing
+        values are refused, here or when they are reached.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from jcmspl.datasets import load_features
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder) / "samples.csv"
+    ...     _ = table.write_text("\n".join(["path;length;height", "zebra.jpg;1,5;2", "lynx.jpg;NA;0,5"]))
+    ...     found = load_features(table, imputed_values=[1.0, 1.0])
+    >>> found.ids, found.X[:].tolist()
+    (['zebra.jpg', 'lynx.jpg'], [[1.5, 2.0], [1.0, 0.5]])
+    """
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing=imputed_values is not None)
+    found, _ = _features_and_labels(path, _NO_LABELS, form)
+    with about(place_of(path)):
+        return found if imputed_values is None else replace(found, X=imputed(found.X, imputed_values))
+
+
+def load_classes(value: Any, header: str = "auto", delimiter: str | None = None) -> ClassTable:
     """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
     if not _is_path(value):
         return ClassTable.of(value)
     path = Path(value)
     require_file(path)
     with about(path):
-        if path.suffix == ".csv":
-            table = read_csv(path, 0, header=header)
+        if path.suffix in _TABLES:
+            table = read_class_csv(path, header=header, delimiter=delimiter)
             if not table.numbers.size:
                 raise DatasetError(
                     f"{path} has a single column, but after the name of a class comes its vector: is this the file of "
                     "labels, which is another option (labels, --labels)?"
                 )
-            return ClassTable(table.texts, table.numbers, table.columns)
+            return ClassTable(table.labels, table.numbers, table.columns)
         if path.suffix == ".npy":
             return ClassTable.of(open_npy(path))
         if path.suffix == ".npz":
@@ -135,8 +234,8 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, (str, Path))
 
 
-def _are_read_on_demand(features: str | Path) -> bool:
-    return holds_rows(features) or (Path(features).suffix == ".parquet" and holds_vectors(Path(features)))
+def _are_read_on_demand(features: str | Path, form: TableForm) -> bool:
+    return holds_rows(features) or (Path(features).suffix == ".parquet" and holds_vectors(Path(features), form))
 
 
 def _is_label_file(labels: str | Path) -> bool:
@@ -144,40 +243,53 @@ def _is_label_file(labels: str | Path) -> bool:
     return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
 
 
-def _features_and_labels(features: Any, labels: Any, header: str) -> tuple[RowSource, Any]:
+def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[Features, Any]:
+    checked_delimiter(form.delimiter)
     if not _is_path(features):
+        if form.id_column is not None or form.ignore:
+            raise ValueError("id_column and ignore are for files of features, but these are in memory")
         X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
-        return X, _read_labels(labels, "labels must come with features in memory")
+        return Features(X), _read_labels(labels, "labels must come with features in memory")
     # a file of labels, or a column of the features?
     column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
-    if _are_read_on_demand(features):
-        rows = open_rows(features, label_columns=column or LABEL_COLUMNS)
-        return rows, rows.labels(column) if column is not None or labels is None else _read_labels(labels)
+    apart = labels is not None and column is None
+    if _are_read_on_demand(features, form):
+        rows = opened_rows(features, column or LABEL_COLUMNS, form)
+        ids = rows.ids(form.id_column)
+        found = Features(rows) if ids is None else Features(rows, ids[1], ids[0])
+        return found, _read_labels(labels) if apart else rows.labels(column)
     path = Path(features)
     refuse_pictures(path)
     require_file(path)
-    columns = LABEL_COLUMNS if column is None else (column,)
-    apart = labels is not None and column is None
-    if path.suffix == ".npy":
-        return open_npy(path), _read_labels(
-            labels if apart else None, f"{path} has no labels: name the file that has them"
-        )
+    if path.suffix in (*_TABLES, ".parquet"):
+        table = _read_table(path, None if apart else column or LABEL_COLUMNS, form)
+        left_out = () if labels is _NO_LABELS else table.left_out
+        found = Features(table.numbers, table.ids, table.id_name, left_out)
+        return found, _read_labels(labels) if apart else table.labels
+    if form.ignore:
+        raise DatasetError(f"{path} is no table: columns can be left out (ignore, --ignore) of CSV and parquet files")
     if path.suffix == ".npz":
         reader = NpzReader(path)
         there = reader.names()
         X = reader.mapped(_feature_key(path, there))
+        found = Features(X, *reader.ids(len(X), None if form.id_column is None else str(form.id_column)))
         if apart:
-            return X, _read_labels(labels)
-        key = next((key for key in columns if key in there), None)
+            return found, _read_labels(labels)
+        key = next((key for key in (LABEL_COLUMNS if column is None else (column,)) if key in there), None)
         if key is None:
             raise DatasetError(f"{path} has no array {quoted(column or 'labels')}: it holds {listed(there)}")
-        return X, reader.array(key, len(X))
-    if path.suffix in (".csv", ".parquet"):
-        text_column = None if apart else columns
-        is_csv = path.suffix == ".csv"
-        table = read_csv(path, text_column, header=header) if is_csv else read_parquet(path, text_column)
-        return table.numbers, _read_labels(labels) if apart else table.texts
+        return found, reader.array(key, len(X))
+    if path.suffix == ".npy":
+        if form.id_column is not None:
+            raise DatasetError(f"{path} is no table: it has no column {quoted(form.id_column)} (id_column, --id)")
+        return Features(open_npy(path)), _read_labels(
+            labels if apart else None, f"{path} has no labels: name the file that has them"
+        )
     raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
+
+
+def _read_table(path: Path, labels: Column | Sequence[str] | None, form: TableForm) -> Table:
+    return (read_parquet if path.suffix == ".parquet" else read_csv)(path, form, labels)
 
 
 def _feature_key(path: Path, there: list[str]) -> str:
@@ -230,7 +342,7 @@ def _same_labels(labels: Any, classes: ClassTable) -> LabelArray:
 
 def _read_split(path: Path, n_samples: int) -> dict[str, IntArray]:
     """Read the part of each sample from a CSV or text file."""
-    rows = read_text_rows(path)
+    rows = read_text_rows(path, delimiter=None)
     if not rows:
         raise DatasetError(f"{path} is empty")
     header = [cell.lower() for cell in rows[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,9 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.errors import DatasetError, about
+from jcmspl.datasets.imputation import Imputation, imputed
 from jcmspl.datasets.row_source import RowSource, read_rows
+from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS
@@ -44,6 +46,12 @@ class Dataset:
         to choose settings; in the files of the field they are of other classes than "train".
     source : str, optional
         Where the data came from.
+    ids : sequence of str, optional
+        What tells the samples apart, one text each, such as the paths of images: predictions have them too.
+    id_name : str, default "id"
+        What the ids are called: the name of their column.
+    imputation : Imputation, optional
+        What takes the place of missing values in X: see :meth:`imputed`.
 
     Attributes
     ----------
@@ -69,6 +77,9 @@ class Dataset:
     classes: ClassTable
     parts: Mapping[str, IntArray]
     source: str = ""
+    ids: Sequence[str] | None = None
+    id_name: str = "id"
+    imputation: Imputation | None = None
     class_numbers: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +96,11 @@ class Dataset:
             object.__setattr__(self, "y", label_array(labels))
         object.__setattr__(self, "parts", _checked_parts(self.parts, len(self.X)))
         object.__setattr__(self, "class_numbers", numbers)
+        if self.ids is not None:
+            if len(self.ids) != len(self.X):
+                raise DatasetError(f"there are {len(self.X)} samples in X but {len(self.ids)} ids")
+            if not isinstance(self.ids, LazyIds):
+                object.__setattr__(self, "ids", [str(one) for one in self.ids])
         self._check_protocol()
 
     @property
@@ -151,6 +167,34 @@ class Dataset:
         drawn = draw_per_class(self.rows("trainval"), self.class_numbers, list(self.classes), share, random_state)
         left = {name: np.setdiff1d(self.parts[name], drawn) for name in ("train", "val")}
         return replace(self, parts={**self.parts, **left, "test_seen": drawn})
+
+    def imputed(self, how: Any = "mean", part: str = "trainval") -> Dataset:
+        """Return the data set with something in the place of values that are missing (NaN). Nothing is copied.
+
+        Parameters
+        ----------
+        how : {"mean", "zero"} or array_like of shape (n_features,), default "mean"
+            The mean of each feature over the training samples that have it, zero, or given values, such as
+            ``model.imputed_values_``.
+        part : {"trainval", "train"}, default "trainval"
+            The samples to train on, which are read once for that.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from jcmspl.datasets import load_arrays
+        >>> X = np.array([[1.0, 2.0], [np.nan, 4.0], [3.0, np.nan]])
+        >>> data = load_arrays(X, ["a", "b", "a"], class_vectors={"a": [0], "b": [1]}).imputed("mean")
+        >>> data.X[:].tolist()
+        [[1.0, 2.0], [2.0, 4.0], [3.0, 3.0]]
+        >>> data.imputation.values.tolist(), data.imputation.n_values
+        ([2.0, 3.0], 2)
+        """
+        if isinstance(how, str):
+            found = Imputation.of(self.X, self.rows(part), how)
+        else:
+            found = Imputation("given", np.asarray(how, dtype=np.float64))
+        return replace(self, X=imputed(self.X, found.values), imputation=found)
 
     def without(self, part: str, labels: Iterable[Label]) -> Dataset:
         """Return the data set without the samples of some classes in one of its parts."""

@@ -85,6 +85,11 @@ def is_data_set(path: str | Path) -> bool:
     return (folder / SPLITS).exists() or bool(_find(folder, "classes", SUFFIXES["classes"]))
 
 
+def is_folder_of_arrays(folder: Path) -> bool:
+    """Whether a folder has the layout "arrays"."""
+    return not (folder / SPLITS).exists() and bool(_find(folder, "classes", SUFFIXES["classes"]))
+
+
 def _layout_of(place: Path) -> str:
     if place.is_dir():
         if (place / SPLITS).exists():

@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
+from jcmspl.datasets._columns import ID_COLUMNS
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import (
     DatasetError,
@@ -31,9 +32,11 @@ from jcmspl.datasets.errors import (
     require_stored,
 )
 from jcmspl.datasets.row_source import floats
+from jcmspl.datasets.sample_ids import LazyIds, as_ids
 from jcmspl.io.atomic import open_atomically
 from jcmspl.io.places import Place
 from jcmspl.io.regular import require_file
+from jcmspl.support.shown import listed, quoted
 
 _KIND = "a NumPy .npz file"
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
@@ -46,9 +49,9 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     """Write a data set to one .npz file, whole or not at all.
 
     The arrays are ``features`` (rows are samples), ``labels``, ``class_names``, ``class_vectors``, ``attribute_names``
-    (if there are any), ``name``, ``source``, and the row numbers ``train``, ``val``, ``test_seen`` and ``test_unseen``,
-    which count from 0. Features are written in a stream, so they may be larger than memory. They are not compressed, so
-    that :func:`load_npz` can map them; ``np.load`` reads the file too.
+    (if there are any), ``ids`` and ``id_name`` (if there are any), ``name``, ``source``, and the row numbers ``train``,
+    ``val``, ``test_seen`` and ``test_unseen``, which count from 0. Features are written in a stream, so they may be
+    larger than memory. They are not compressed, so that :func:`load_npz` can map them; ``np.load`` reads the file too.
 
     Parameters
     ----------
@@ -79,6 +82,8 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     }
     if table.attributes is not None:
         arrays["attribute_names"] = np.array(table.attributes)
+    if dataset.ids is not None:
+        arrays |= {"ids": np.array(dataset.ids[:], dtype=str), "id_name": np.array(dataset.id_name)}
     dtype = floats(dataset.X[:1]).dtype
     rows = max(1, _CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
     with open_atomically(Path(path), overwrite=overwrite) as file:
@@ -115,7 +120,8 @@ def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
         parts = {part: reader.array(part, n_samples) for part in PARTS if part in there}
         name, source = (str(reader.array(key)) if key in there else "" for key in ("name", "source"))
         X = reader.mapped("features", verify)
-        return Dataset(name or reader.path.stem, X, labels, reader.classes(), parts, source or str(reader.path))
+        title, source = name or reader.path.stem, source or str(reader.path)
+        return Dataset(title, X, labels, reader.classes(), parts, source, *reader.ids(len(X)))
 
 
 def _plain(labels: LabelArray) -> LabelArray:
@@ -189,6 +195,21 @@ class NpzReader:
         if info.compress_size != info.file_size or start + info.file_size > end:
             raise DatasetError(f"{self.path} is damaged: {info.filename} reaches into what is stored after it")
         return start
+
+    def ids(self, n_samples: int, wanted: str | None = None) -> tuple[LazyIds | None, str]:
+        """Return what tells samples apart, if there is such an array, and what it is called."""
+        there = self.names()
+        if wanted is not None and wanted not in there:
+            raise DatasetError(f"{self.path} has no array {quoted(wanted)}: it holds {listed(there)}")
+        name = wanted or next((name for name in ID_COLUMNS if name in there), None)
+        if name is None or (wanted is None and self.shape(name) != (n_samples,)):
+            return None, "id"
+        if self.shape(name) != (n_samples,):
+            raise DatasetError(
+                f"{self.path}: {name} has the shape {self.shape(name)}, but there are {n_samples:,} samples"
+            )
+        called = str(self.array("id_name")) if "id_name" in there else name.removesuffix("s")
+        return LazyIds(n_samples, lambda: as_ids(self.array(name, n_samples).tolist())), called
 
     def classes(self) -> ClassTable:
         """Read the arrays of class vectors, their names and those of the attributes."""

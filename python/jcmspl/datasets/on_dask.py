@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from jcmspl.data.on_dask import Literal
 from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.imputation import ImputedRows, filled
 from jcmspl.datasets.row_source import RowSource, floats
 from jcmspl.support.lazy_rows import LazyRows
 
@@ -54,6 +55,8 @@ def rows_on_dask(X: RowSource, n_workers: int = 1) -> Any:
     import dask.array as da
     from dask import delayed
 
+    if isinstance(X, ImputedRows):
+        return rows_on_dask(X.source, n_workers).map_blocks(filled, X.values)
     n, m = X.shape
     dtype = floats(np.asarray(X[:1])).dtype
     most = min(_MOST_BYTES // (m * dtype.itemsize), max(_LEAST_ROWS, math.ceil(n / (4 * n_workers)))) or 1

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import LabelArray, label_array
+from jcmspl.datasets._columns import LABEL_COLUMNS as LABEL_COLUMNS
+from jcmspl.datasets._columns import Column, TableForm
 from jcmspl.datasets._shard import Shard, require_features
 from jcmspl.datasets._shard_names import require_all
 from jcmspl.datasets._shard_npy import NpyFile, NpyShard
@@ -18,13 +20,12 @@ from jcmspl.datasets._shard_zarr import ZarrShard, is_zarr
 from jcmspl.datasets._tables import read_parquet_column
 from jcmspl.datasets.errors import DatasetError, require_memory
 from jcmspl.datasets.on_dask import rows_on_dask
+from jcmspl.datasets.sample_ids import as_ids
 from jcmspl.io.places import WILDCARDS, Address, Place, matches, natural_order, place_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.lazy_rows import LazyRows
 from jcmspl.support.shown import listed, quoted
 
-#: What holds labels, where a column has one of these names.
-LABEL_COLUMNS = ("label", "labels", "class", "y")
 #: The kinds of files whose rows are read on demand.
 KINDS = (".npy", ".parquet", ".zarr")
 #: Folders of clip-retrieval: embeddings, and what is known of each sample.
@@ -46,8 +47,9 @@ def open_rows(
         files, or one that has them in ``img_emb``, as clip-retrieval writes it. Numbers in names are put in their
         order, and must have no gaps. The files of a list are taken as they are. Addresses (``s3://...``) need fsspec.
     label_columns : str or sequence of str, default ("label", "labels", "class", "y")
-        Parquet: the first of these columns that is there holds labels (:func:`read_labels`). All others are features;
-        or that one is which holds a vector in each row, if there is such a column.
+        Parquet: the first of these columns that is there holds labels (:func:`read_labels`). All others are features,
+        but for those that are named like labels or ids ("path", "url" and the like; :meth:`ShardedRows.ids`); or that
+        one is which holds a vector in each row, if there is such a column.
 
     Returns
     -------
@@ -67,9 +69,16 @@ def open_rows(
     <ShardedRows: 6 rows x 4 columns, float16, in 3 files>
     array([0., 1., 1., 2.], dtype=float16)
     """
+    return opened_rows(path, label_columns, TableForm())
+
+
+def opened_rows(
+    path: str | Path | Iterable[str | Path], label_columns: str | Sequence[str], form: TableForm
+) -> ShardedRows:
+    """Open files as :func:`open_rows` does, where tables have other columns too, or values are missing."""
     names = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
     # absolute, for the process may go to another folder before it reads on, and its workers may be in one of their own
-    return ShardedRows([_shard(file.absolute(), names) for file in _files(path)])
+    return ShardedRows([_shard(file.absolute(), names, form) for file in _files(path)], missing=form.missing)
 
 
 def read_labels(path: str | Path | Iterable[str | Path], column: str | None = None) -> LabelArray:
@@ -104,12 +113,13 @@ class ShardedRows(LazyRows):
         What is in each file: its ``path``, ``shape``, ``dtype``.
     """
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
+    def __init__(self, shards: Sequence[Shard], *, missing: bool = False) -> None:
         first = next((shard for shard in shards if shard.shape[1]), shards[0])
         require_features(first.path, first.shape, first.dtype)
         for shard in shards:
             _require_alike(first, shard)
         self.shards = tuple(shards)
+        self._missing = missing  # whether values may be missing, which are NaN then
         self.dtype = first.dtype
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
@@ -151,16 +161,39 @@ class ShardedRows(LazyRows):
                 told = f"the column of labels in {folder}, or " if folder else ""
                 raise DatasetError(f"{self.shards[0].path} has no labels: name {told}the file that has them")
             files = _files(folder)
-        return label_array(self._labels_of(files, own))
+        return label_array(self._values_of(files, own))
 
-    def _labels_of(self, files: list[Place], column: str) -> Iterator[Any]:
+    def ids(self, column: Column | None = None) -> tuple[str, list[str]] | None:
+        """Read the column that tells samples apart, of the files themselves or of those in the folder ``metadata``.
+
+        Parameters
+        ----------
+        column : str, optional
+            By default the one with a usual name, such as "path", among the columns of parquet files.
+
+        Returns
+        -------
+        name : str
+        ids : list of str
+            Or None in the place of both, if there is no such column.
+        """
+        own, folder = getattr(self.shards[0], "id_column", None), self.metadata()
+        if own is not None:
+            return own, as_ids(self._values_of([shard.path for shard in self.shards], own, missing=True))
+        if column is None:
+            return None
+        if folder is None:
+            raise DatasetError(f"{self.shards[0].path} has no column {quoted(column)} that could tell samples apart")
+        return str(column), as_ids(self._values_of(_files(folder), str(column), missing=True))
+
+    def _values_of(self, files: list[Place], column: str, *, missing: bool = False) -> Iterator[Any]:
         if len(files) != len(self.shards):
             raise DatasetError(
                 f"{files[0].parent} has {len(files)} files, but there are {len(self.shards)} of features in "
                 f"{self.shards[0].path.parent}"
             )
         for file, shard in zip(files, self.shards, strict=True):
-            labels = _labels_in(file, column)
+            labels = _labels_in(file, column, missing=missing)
             if len(labels) != shard.shape[0]:
                 raise DatasetError(f"{file} has {len(labels):,} rows, but {shard.path} has {shard.shape[0]:,}")
             yield from labels
@@ -182,7 +215,7 @@ class ShardedRows(LazyRows):
         shard = self.shards[number]
         block, kept = shard.read(rows, kept if before == number else None)
         self._kept[:] = [(number, kept)]
-        finite = np.isfinite(block)
+        finite = ~np.isinf(block) if self._missing else np.isfinite(block)
         if not finite.all():
             row = int(rows[np.argmin(finite.all(axis=1))])
             raise DatasetError(f"{shard.path}: row {row} holds NaN or infinity: remove or replace such values")
@@ -250,11 +283,13 @@ def _rows_in(folder: Place) -> dict[str, list[Place]]:
     return {kind: [item for item in items if item.suffix == kind] for kind in KINDS}
 
 
-def _shard(file: Place, label_columns: Sequence[str]) -> Shard:
+def _shard(file: Place, label_columns: Sequence[str], form: TableForm) -> Shard:
+    if file.suffix == ".parquet":
+        return ParquetShard.of(file, label_columns, form)
+    if form.ignore:
+        raise DatasetError(f"{file} is no table: columns can be left out (ignore, --ignore) of CSV and parquet files")
     if file.suffix == ".npy":
         return NpyShard.of(file)
-    if file.suffix == ".parquet":
-        return ParquetShard.of(file, label_columns)
     if file.is_dir() and is_zarr(file):
         return ZarrShard.of(file)
     if not file.exists():
@@ -278,11 +313,11 @@ def _require_alike(first: Shard, other: Shard) -> None:
         )
 
 
-def _labels_in(file: Place, column: str | None) -> Sequence[Any]:
+def _labels_in(file: Place, column: str | None, *, missing: bool = False) -> Sequence[Any]:
     if file.suffix == ".parquet":
         if column is None:
             raise DatasetError(f"{file} is a table: name the column that holds the labels")
-        return read_parquet_column(file, column)
+        return read_parquet_column(file, column, missing=missing)
     if file.suffix != ".npy":
         raise DatasetError(f"{file} is of an unknown kind: labels are read from .npy and .parquet files")
     array = NpyFile.of(file).whole()

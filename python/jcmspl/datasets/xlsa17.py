@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.row_source import floats
+from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.io.atomic import open_atomically
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, one_of
@@ -24,6 +26,7 @@ SPLITS = "att_splits.mat"
 ATTRIBUTES = ("att", "original_att")
 _NAMES = "allclasses_names"
 _FEATURE_KEYS = ("features", "labels")
+_IDS = "image_files"
 _LARGEST = 2**32 - 2**16  # bytes: the size of a variable in MATLAB 5 has 32 bits
 
 
@@ -45,7 +48,8 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     Dataset
         Labels are the names of the classes. "val" are those samples of ``trainval_loc`` that are in ``val_loc``, and
         "train" are the others: in published files, ``train_loc`` and ``val_loc`` take in samples of ``test_seen_loc``
-        as well, which must not be trained on. ``attribute_names``, which :func:`save_xlsa17` adds to the layout, is
+        as well, which must not be trained on. ``ids`` are the texts of ``image_files``, if the features come with it.
+        ``attribute_names``, which :func:`save_xlsa17` adds to the layout, is
         read if it is there.
 
     Examples
@@ -82,16 +86,18 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     with about(splits.path):
         parts = _parts(splits, len(numbers))
         y = classes.labels[numbers - 1]
-        return Dataset(folder.resolve().name, X, y, classes, parts, f"{feature_file.path} ({attributes})")
+        ids = _ids(feature_file, len(numbers))
+        source = f"{feature_file.path} ({attributes})"
+        return Dataset(folder.resolve().name, X, y, classes, parts, source, ids, _IDS.removesuffix("s"))
 
 
 def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -> None:
     """Write a data set in the layout of the "xlsa17" benchmark files, for MATLAB and the scripts of the field.
 
-    ``features.mat`` gets ``features`` (a column for each sample) and ``labels``; ``att_splits.mat`` gets ``att`` (class
-    vectors scaled to length one, a column each), ``original_att`` (as they are), ``allclasses_names``, the
-    ``*_loc`` vectors, which count from 1, and ``attribute_names`` if there are any. Both files are complete before
-    either is moved to its place.
+    ``features.mat`` gets ``features`` (a column for each sample), ``labels`` and, if the samples have ids,
+    ``image_files``; ``att_splits.mat`` gets ``att`` (class vectors scaled to length one, a column each),
+    ``original_att`` (as they are), ``allclasses_names``, the ``*_loc`` vectors, which count from 1, and
+    ``attribute_names`` if there are any. Both files are complete before either is moved to its place.
 
     Parameters
     ----------
@@ -125,7 +131,8 @@ def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -
             open_atomically(folder / SPLITS, overwrite=overwrite) as split_file,
         ):
             labels = (dataset.class_numbers + 1)[:, None].astype(np.float64)
-            savemat(feature_file, {"features": floats(dataset.X[:]).T, "labels": labels})
+            ids = {} if dataset.ids is None else {_IDS: _cells(dataset.ids[:])}
+            savemat(feature_file, {"features": floats(dataset.X[:]).T, "labels": labels, **ids})
             savemat(split_file, splits, do_compression=True)
     except BaseException:
         if is_new:
@@ -153,6 +160,16 @@ def _feature_file(folder: Path, wanted: str | None) -> MatFile:
     )
 
 
+def _ids(file: MatFile, n_samples: int) -> LazyIds | None:
+    """Return the files that the samples were made of, if they are told; they are read when they are asked for."""
+    if _IDS not in file.names():
+        return None
+    shape = file.shape(_IDS)
+    if n_samples not in (*shape[:1], math.prod(shape)):  # texts of one length may be rows of characters
+        raise DatasetError(f"{file.path}: {_IDS} is {_size(shape)}, but there are {n_samples:,} samples")
+    return LazyIds(n_samples, lambda: file.texts(_IDS))
+
+
 def _opened(path: Path) -> MatFile | None:
     """Return a file among several; None if it cannot be read, for another one may do."""
     try:
@@ -164,8 +181,11 @@ def _opened(path: Path) -> MatFile | None:
 def _require_columns(name: str, shape: tuple[int, ...], count: int, what: str) -> None:
     if len(shape) != 2 or shape[1] != count:
         hint = ": transpose it" if len(shape) == 2 and shape[0] == count else ""
-        size = " x ".join(map(str, shape)) or "a single value"
-        raise DatasetError(f"{name} must have a column for each of the {count} {what}, but is {size}{hint}")
+        raise DatasetError(f"{name} must have a column for each of the {count} {what}, but is {_size(shape)}{hint}")
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a single value"
 
 
 def _require_range(path: Path, name: str, values: IntArray, largest: int, what: str) -> None:

@@ -21,7 +21,9 @@ from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.models.open_set import Threshold, area
 from jcmspl.models.recogniser import Recogniser
+from jcmspl.models.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
 from jcmspl.support.version import __version__
@@ -39,6 +41,7 @@ def evaluate(
     spaces: Sequence[str] | None = None,
     hits: Sequence[int] = (1, 2, 5),
     adapt: bool = False,
+    open_set: bool = False,
     progress: bool = True,
 ) -> Report:
     """Evaluate a fitted model on the test parts of a data set.
@@ -60,6 +63,10 @@ def evaluate(
         to those of unseen classes among these, and to all of them among all classes. It is called transductive in the
         report, and is not to be compared with methods that see one test sample at a time. The model that was given
         does not change; an adaptation of its own is left out of the evaluation.
+    open_set : bool, default False
+        Whether to tell, too, how well samples of unseen classes are told from strangers by their best score: each test
+        sample is looked at with all unseen classes as candidates, and with its own left out. If the model has chosen a
+        threshold (``calibrate_rejection``), what that does to both.
     progress : bool, default True
         Whether to show progress, on stderr if it is a terminal.
 
@@ -89,7 +96,9 @@ def evaluate(
     started, done = time.perf_counter(), 0
     results: list[findings.SpaceResult] = []
     tallies: list[tuple[Tally, Tally | None]] = []
-    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen)
+    if open_set and len(unseen) < LEAST_CANDIDATES:
+        raise ValueError("the test data has one unseen class alone, which cannot be left out: leave open_set out")
+    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
         def chunks(part: str) -> _Chunks:
@@ -111,7 +120,11 @@ def evaluate(
                 if transductive:
                     recogniser = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
                 generalized, among_all = _generalized(recogniser, trained, unseen, model._bias_in(space), chunks)
-            results.append(findings.SpaceResult(space, standard, generalized, transductive))
+            found = None
+            if open_set and not transductive:
+                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
+                found = _open_set(recogniser(candidates=unseen), chosen, chunks)
+            results.append(findings.SpaceResult(space, standard, generalized, transductive, found))
             tallies.append((among_unseen, among_all))
     own, own_among_all = tallies[0]
     return Report(
@@ -190,6 +203,15 @@ def _standard(
         tally.recognise(recogniser, X, y)
     rates = {k: findings.HitRate(tally.per_class(k), tally.per_sample(k)) for k in ks}
     return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
+
+
+def _open_set(recogniser: Recogniser, chosen: Threshold | None, chunks: Callable[[str], _Chunks]) -> findings.OpenSet:
+    look = TwoLooksAt(recogniser)
+    known, strangers = TwoLooks.joined([look(X, y) for X, y in chunks("test_unseen")])
+    if chosen is None:
+        return findings.OpenSet(area(known, strangers))
+    shares = (float(np.mean(scores < chosen.value)) for scores in (known, strangers))
+    return findings.OpenSet(area(known, strangers), chosen.value, *shares)
 
 
 def _generalized(

@@ -80,8 +80,28 @@ class Generalized(Accuracies):
 
 
 @dataclass(frozen=True)
+class OpenSet:
+    """How well samples of unseen classes are told from strangers: the same samples, with their class left out.
+
+    Attributes
+    ----------
+    auroc : float
+        The area under the ROC curve of the best score, of known samples against strangers.
+    threshold : float or None
+        The least score of a name that the model has chosen for this space, on training classes; None: none.
+    lost, rejected : float or None
+        The shares of known samples and of strangers that score less.
+    """
+
+    auroc: float
+    threshold: float | None = None
+    lost: float | None = None
+    rejected: float | None = None
+
+
+@dataclass(frozen=True)
 class SpaceResult:
-    """What was found in one space; generalized is None without test samples of seen classes.
+    """What was found in one space; generalized is None without test samples of seen classes, open_set if not asked for.
 
     Transductive: after the model was adapted to the test samples, without their labels, among the candidates of each.
     """
@@ -90,6 +110,7 @@ class SpaceResult:
     standard: Standard
     generalized: Generalized | None = None
     transductive: bool = False
+    open_set: OpenSet | None = None
 
     @property
     def space_name(self) -> str:

@@ -76,6 +76,8 @@ class Report:
                 del result["generalized"]
             if not result["transductive"]:
                 del result["transductive"]
+            if not result["open_set"]:
+                del result["open_set"]
         return data
 
     @property
@@ -175,10 +177,12 @@ class Report:
         return [*lines, ", ".join(found) + "."] if found else lines
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables of the report: standard, generalized, classes, confusions, those that there are."""
+        """Return the tables of the report: standard, generalized, open_set, classes, confusions, if any."""
         tables = {"standard": self._standard_table()}
         if self._generalized:
             tables["generalized"] = self._generalized_table()
+        if any(result.open_set for result in self.results):
+            tables["open_set"] = self._open_set_table()
         tables["classes"] = self._class_table()
         if self.confusions:
             rows = [
@@ -229,6 +233,17 @@ class Report:
                 first = last = ""
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
         return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
+
+    def _open_set_table(self) -> Table:
+        header = ["space", "AUROC", "least score", "known samples rejected", "strangers rejected"]
+        rows = []
+        for result in self.results:
+            if (found := result.open_set) is not None:
+                least = "none chosen" if found.threshold is None else f"{found.threshold:.4g}"
+                rows.append(
+                    [result.space_name, f"{found.auroc:.3f}", least, percent(found.lost), percent(found.rejected)]
+                )
+        return Table("Open set (unseen classes; strangers: the same samples, their class left out)", header, rows)
 
     def _class_table(self) -> Table:
         header = ["class", "kind", "samples", "among unseen", "among all"]

@@ -40,6 +40,7 @@ from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
+from jcmspl.support.log import told
 from jcmspl.support.state import changes
 from jcmspl.support.warn import warn_user
 
@@ -85,7 +86,9 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     calibrate = handed_on_to_change(ZeroShotClassifier.calibrate)
     adapt = handed_on_to_change_if_there(Bilinear.adapt)
     reset_adaptation = handed_on_to_change_if_there(Bilinear.reset_adaptation)
+    calibrate_rejection = handed_on_to_change(ZeroShotClassifier.calibrate_rejection)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
+    remove_classes = handed_on_to_change(ZeroShotClassifier.remove_classes)
 
     @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:
@@ -133,14 +136,16 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
                     f"{len(labels)} labels in y"
                 )
             weights = template._weights_of(labels, sample_weight)
-        best, collected = self._choose(samples, labels, table, weights)
-        rows = None
-        if best._needs == "samples":
-            rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
-        with warnings.catch_warnings():
-            # it was chosen for what it recognises after so many iterations; converged_ tells the rest
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
+        with told(f"{type(self).__name__}.fit", X) as line:
+            best, collected = self._choose(samples, labels, table, weights)
+            rows = None
+            if best._needs == "samples":
+                rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
+            with warnings.catch_warnings():
+                # it was chosen for what it recognises after so many iterations; converged_ tells the rest
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
+            line.text = f"{type(best).__name__} with {self.best_params_}, {self.best_score_:.4f} on held-out classes"
         best.n_features_in_ = self.n_features_in_
         if "feature_names_in_" in vars(self):
             best.feature_names_in_ = self.feature_names_in_

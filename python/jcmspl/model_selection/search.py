@@ -25,6 +25,7 @@ from jcmspl.models.parameters import weight_names
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.log import logger
 from jcmspl.support.progress import Progress
 from jcmspl.support.threads import usable_cores
 from jcmspl.support.warn import warn_user
@@ -262,6 +263,7 @@ class Search:
             for batch in self._batches(keys):
                 scores = self._scores(batch, iterations, pool, line, keys.index(batch[0]))
                 self.trials.update({key: Trial(values, iterations, self._round) for key, values in scores.items()})
+                logger.debug("tuning: %d of %d settings on %d folds", len(scores), len(keys), self._data.n_folds)
                 if len(scores) < len(batch):
                     raise KeyboardInterrupt
 

@@ -68,10 +68,12 @@ class Adaptable(ZeroShotClassifier):
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.own_space)
         pull, temperature = self._adaptation_constants
         with (
+            self._telling("adapt", X) as told,
             self._directions_of(X, table.n_classes) as directions,
             Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(self.progress)) as line,
         ):
             self.adapted_ = self._adapted_to(directions, table, bias, pull, temperature, line.update)
+            told.text = f"{self.adapted_.n_samples} samples, {table.n_classes} classes, {self.adapted_.rounds} rounds"
         for text in self.adapted_.warnings:
             warn_user(text, RuntimeWarning)
         return self

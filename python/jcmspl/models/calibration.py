@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from jcmspl.data.weights import weights_of
 from jcmspl.models.labelled_samples import Judged, SamplesInMemory, SamplesOnDask, judged
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
+from jcmspl.support.log import logger
 
 if TYPE_CHECKING:
     from jcmspl.models.classifier import ZeroShotClassifier
@@ -157,6 +158,24 @@ def calibrated_biases(
     Parameters are those of :meth:`ZeroShotClassifier.calibrate`; on_fold is called with the model of each fold, the
     samples, and the rows of the classes that it was not trained on.
     """
+    folds, testing = drawn_folds(model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state)
+    curves = _curves_of_folds(model, samples, folds, testing, on_fold)
+    return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
+
+
+def drawn_folds(
+    model: ZeroShotClassifier,
+    samples: SamplesInMemory | SamplesOnDask,
+    *,
+    n_splits: int | None,
+    held_out: float,
+    random_state: Any,
+    at_least: int = 1,
+) -> tuple[list[list[Label]], npt.NDArray[np.bool_]]:
+    """Draw the classes that take the part of unseen ones in each fold, and samples of all classes to test with.
+
+    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; at_least is the least number of classes of a fold.
+    """
     if not 0 < held_out < 1:
         raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
     labels = samples.labels
@@ -166,21 +185,27 @@ def calibrated_biases(
         raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
     rng = as_random_state(random_state)
     present = sorted_labels(dict.fromkeys(labels))
-    splits = ClassKFold(_n_splits(model, n_splits, len(present)), random_state=rng).split_classes(len(present))
+    n_folds = _n_splits(model, n_splits, len(present), at_least)
+    splits = ClassKFold(n_folds, random_state=rng).split_classes(len(present))
     folds = [[present[i] for i in fold] for fold in splits]
     testing = held_out_rows(labels, held_out, rng)
     if not testing.any():
         raise ValueError("every class in y has one sample only: calibrate needs others to test on")
-    curves = _curves_of_folds(model, samples, folds, testing, on_fold)
-    return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
+    return folds, testing
 
 
-def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int) -> int:
+def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int, at_least: int) -> int:
     """Return the number of folds; whichever is held out, two classes at least must be left to train on."""
+    if at_least > 1 and n_present < 2 * at_least:
+        raise ValueError(f"y holds {n_present} classes, but two folds of {at_least} classes at least are needed")
     if n_splits is None:
         n_unseen = model.class_table_.n_classes - len(model.classes_)
         share = model.class_table_.n_classes / n_unseen if n_unseen else 4
-        n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present))))
+        n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present // at_least))))
+    if at_least > 1 and n_splits > n_present // at_least:
+        raise ValueError(
+            f"y holds {n_present} classes, too few for {n_splits} folds of {at_least} classes at least: lower n_splits"
+        )
     if n_present - -(-n_present // n_splits) < 2:
         raise ValueError(
             f"y holds {n_present} classes, too few to hold some out in {n_splits} folds and train on two at least"
@@ -188,20 +213,26 @@ def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int) -
     return n_splits
 
 
-def _curves_of_folds(
+class FoldModel(NamedTuple):
+    """A model of the classes that a fold does not hold out, and the numbers of the rows to test it with."""
+
+    model: Any
+    unseen_rows: IntArray  # all samples of the classes that it holds out
+    seen_rows: IntArray  # those of the others that it was not trained on
+
+
+def fold_models(
     model: ZeroShotClassifier,
     samples: SamplesInMemory | SamplesOnDask,
     folds: list[list[Label]],
     testing: npt.NDArray[np.bool_],
-    on_fold: Callable[[Any, Any, IntArray], None] | None,
-) -> list[dict[str, SeenUnseenCurve]]:
-    """Return the curve of each fold and space. Statistics are collected once; models are fitted to their sums."""
+) -> Iterator[FoldModel]:
+    """Fit the model of each fold. Statistics are collected once; models are fitted to their sums."""
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in samples.labels])
     collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
     parts = samples.statistics(collector, np.where(testing, -1, fold), len(folds))
     table = model.class_table_.select(fold_of)
-    curves = []
     for number in range(len(folds)):
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
@@ -214,13 +245,27 @@ def _curves_of_folds(
             warnings.simplefilter("ignore", ConvergenceWarning)
             twin._learn(total, table, {}, rows)
         twin.n_features_in_ = total.statistics.n_features
+        logger.debug("fold %d of %d: fitted without %d classes", number + 1, len(folds), len(folds[number]))
+        yield FoldModel(twin, np.flatnonzero(fold == number), np.flatnonzero((fold != number) & testing))
+
+
+def _curves_of_folds(
+    model: ZeroShotClassifier,
+    samples: SamplesInMemory | SamplesOnDask,
+    folds: list[list[Label]],
+    testing: npt.NDArray[np.bool_],
+    on_fold: Callable[[Any, Any, IntArray], None] | None,
+) -> list[dict[str, SeenUnseenCurve]]:
+    """Return the curve of each fold and space."""
+    curves = []
+    for twin, unseen_rows, seen_rows in fold_models(model, samples, folds, testing):
         if on_fold is not None:
-            on_fold(twin, samples, np.flatnonzero(fold == number))
+            on_fold(twin, samples, unseen_rows)
         kinds = [
             (twin.recogniser(candidates="seen", space=space), twin.recogniser(candidates="unseen", space=space))
             for space in model.SPACES
         ]
-        found = samples.judged(kinds, np.flatnonzero((fold == number) | testing))
+        found = samples.judged(kinds, np.union1d(unseen_rows, seen_rows))
         trained = set(twin.classes_.tolist())
         curves.append({space: curve_of(own, trained) for space, own in zip(model.SPACES, found, strict=True)})
     return curves

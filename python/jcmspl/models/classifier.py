@@ -25,11 +25,14 @@ from jcmspl.models.cautions import warn_of_zero_vectors
 from jcmspl.models.checking import rereadable_samples
 from jcmspl.models.labelled_samples import SamplesInMemory, SamplesOnDask
 from jcmspl.models.learner import Learner
+from jcmspl.models.naming import Namer
+from jcmspl.models.open_set import with_none
 from jcmspl.models.parameters import NUMBER, checked_by
 from jcmspl.models.persistence import load_model, save_model
 from jcmspl.models.probabilities import AUTO_TEMPERATURE, as_temperature, softmax
 from jcmspl.models.prototypes import Evidence
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
+from jcmspl.models.rejection import chosen_thresholds
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
@@ -148,8 +151,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         class_vectors: Any = None,
         candidates: Any = None,
         seen_bias: float | None = None,
+        reject: Any = None,
+        reject_label: Any = None,
     ) -> LabelArray:
-        """Return the label of the best candidate class of each sample.
+        """Return the label of the best candidate class of each sample, or that it is of none of them.
 
         Parameters
         ----------
@@ -166,13 +171,24 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         seen_bias : float, optional
             What to take off the scores of classes of the training data where both kinds are candidates, in place of
             the model's own seen_bias_ (calibrated stacking).
+        reject : float or "auto", optional
+            Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
+            the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
+        reject_label : optional
+            What a sample is called that gets no name; None by default, in an array of objects. One of the type of the
+            labels, such as "" or -1, gives an array of that type.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
-        return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
+        if reject is None:
+            return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
+        threshold = self._threshold(reject, class_vectors, candidates)
+        labels = with_none(recogniser.labels, reject_label)
+        namer = Namer(recogniser, 1, None, threshold)
+        return cast(LabelArray, lazily(partial(_named_or_none, namer, labels), samples, labels.dtype))
 
     @reads
     def predict_topk(
@@ -411,15 +427,68 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         check_is_fitted(self)
         if self._table is None:
             raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        samples = self._labelled_samples(X, y)
-        trials = self._adaptation_trials() if adaptation else None
-        found = calibrated_biases(
-            self, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
-        )
-        if trials is not None:
-            self.adaptation_constants_ = trials.chosen()
-        self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
-        self._competition = OneWarning()
+        with self._telling("calibrate", X) as line:
+            samples = self._labelled_samples(X, y)
+            trials = self._adaptation_trials() if adaptation else None
+            found = calibrated_biases(
+                self, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
+            )
+            if trials is not None:
+                self.adaptation_constants_ = trials.chosen()
+            self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
+            # thresholds among seen and unseen classes were chosen with another bias
+            self.rejection_ = {key: one for key, one in self.rejection_.items() if key[2] != "all"}
+            self._competition = OneWarning()
+            line.text = f"bias {self.seen_bias_:.4g} in the {self.own_space} space"
+        return self
+
+    @changes
+    def calibrate_rejection(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        lost: float = 0.05,
+        n_splits: int | None = None,
+        held_out: float = 0.2,
+        random_state: Any = 0,
+    ) -> Self:
+        """Choose when ``predict(..., reject="auto")`` names nothing, on training data alone.
+
+        Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
+        others. Samples of the fold are looked at twice, with their class among the candidates, and without it, as
+        strangers. The threshold is the highest that rejects no more than a share of the former. One is chosen for each
+        space and for each group of candidates (seen, unseen, all), for the metric of the model and its bias on seen
+        classes: calibrate that first. ``rejection_`` has them, with what they did to strangers.
+
+        Parameters
+        ----------
+        X, y
+            Samples of training classes, usually the training data; of four classes at least.
+        lost : float, default 0.05
+            The share of samples of candidates that may be rejected.
+        n_splits, held_out, random_state
+            As for :meth:`calibrate`; each fold holds out two classes at least.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if self._table is None:
+            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
+        with self._telling("calibrate_rejection", X) as line:
+            found = chosen_thresholds(
+                self,
+                self._labelled_samples(X, y),
+                lost=lost,
+                n_splits=n_splits,
+                held_out=held_out,
+                random_state=random_state,
+            )
+            own = {(space, self._own_metric, group): threshold for (space, group), threshold in found.items()}
+            self.rejection_ = {**self.rejection_, **own}
+            line.text = f"among unseen classes {found[self.own_space, 'unseen']}"
         return self
 
     def _labelled_samples(self, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
@@ -525,6 +594,38 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         values = (candidates, seen_bias, self._bias_in(space), parameters)
         return samples, self._remembered.get(objects, values, make)
 
+    def _namer(
+        self,
+        k: int,
+        *,
+        proba: bool,
+        reject: Any,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> Namer:
+        """Return what tells the k best candidates of samples, their shares, and which samples are of none of them."""
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        temperature = self._temperature(None) if proba else None
+        threshold = None if reject is None else self._threshold(reject, class_vectors, candidates)
+        return Namer(recogniser, k, temperature, threshold)
+
+    def _threshold(self, reject: Any, class_vectors: Any, candidates: Any) -> float:
+        """Return the least score of a name that a call asks for."""
+        if not isinstance(reject, str):
+            return as_number(reject, "reject", "a number, 'auto' or None")
+        one_of(reject, "reject", ("auto",))
+        _, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
+        group = "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
+        chosen = self.rejection_.get((self.own_space, self._own_metric, group))
+        if chosen is None:
+            where = f"{group} classes in the {self.own_space} space"
+            raise ValueError(
+                f"no threshold was chosen for candidates among {where}: choose one with training samples "
+                "(calibrate_rejection(X, y), after calibrate; jcmspl fit --calibrate-rejection), or give a number"
+            )
+        return chosen.value
+
     def _biased_candidates(
         self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str
     ) -> tuple[ClassTable, Float64Array]:
@@ -571,6 +672,13 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)
         return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+
+
+def _named_or_none(namer: Namer, labels: LabelArray, X: npt.NDArray[Any]) -> LabelArray:
+    """Return the labels of samples; the last label is that of samples that are rejected."""
+    found = namer(X)
+    rejected = np.asarray(found.rejected)
+    return np.asarray(labels[np.where(rejected, len(labels) - 1, found.indices[:, 0])])
 
 
 def _shares(recogniser: Recogniser, temperature: float, X: npt.NDArray[Any]) -> FloatArray:

@@ -77,6 +77,10 @@ class SamplesInMemory:
         """Recognise some samples with each of the pairs."""
         return [[judged(*pair, X, labels) for X, labels in self._chunks(rows)] for pair in kinds]
 
+    def looked_at(self, function: Callable[..., Any], rows: IntArray) -> list[Any]:
+        """Return what a function makes of some samples and their labels, block by block."""
+        return [function(X, labels) for X, labels in self._chunks(rows)]
+
     def directions(self, model: Any, n_candidates: int, rows: IntArray) -> AbstractContextManager[Any]:
         """Return the directions of some samples."""
         n_features = self.X.shape[1]
@@ -111,6 +115,11 @@ class SamplesOnDask:
         """Recognise some samples with each of the pairs."""
         found = computed(self._parts.tasks(_judged_rows, kinds, of_rows=[self._mask(rows)]), what="recognising")
         return [[block[pair] for part in found for block in part] for pair in range(len(kinds))]
+
+    def looked_at(self, function: Callable[..., Any], rows: IntArray) -> list[Any]:
+        """Return what a function makes of some samples and their labels, block by block."""
+        found = computed(self._parts.tasks(_looked_at, function, of_rows=[self._mask(rows)]), what="recognising")
+        return [block for part in found for block in part]
 
     def directions(self, model: Any, n_candidates: int, rows: IntArray) -> AbstractContextManager[Any]:
         """Return the directions of some samples, which stay on the workers."""
@@ -156,6 +165,10 @@ def _judged_rows(part: Part, mask: npt.NDArray[np.bool_], kinds: Sequence[Kinds]
         return [judged(*pair, X, labels) for pair in kinds]
 
     return _of_chosen(part, mask, judge)
+
+
+def _looked_at(part: Part, mask: npt.NDArray[np.bool_], function: Callable[..., Any]) -> list[Any]:
+    return _of_chosen(part, mask, function)
 
 
 def _named_rows(part: Part, mask: npt.NDArray[np.bool_], recogniser: Recogniser) -> IntArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +17,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labelled_sums import LabelledSums
-from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some
+from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some, sorted_labels
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.on_dask import is_dask
 from jcmspl.data.parts import Parts, as_dask_array, collected_from
@@ -28,9 +30,11 @@ from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.monitor import Monitor
+from jcmspl.models.open_set import Threshold
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
 from jcmspl.models.remembered import Remembered
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.log import Told, logger, told
 from jcmspl.support.names import KERNELS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
@@ -43,7 +47,9 @@ if TYPE_CHECKING:
 # From this number of features on a decomposition, which cannot tell how far it is, takes a second or more.
 _LONG_DECOMPOSITION = 1500
 # What calibration finds.
-_CALIBRATED = ("calibration_", "_competition", "adaptation_constants_")
+_CALIBRATED = ("calibration_", "rejection_", "_competition", "adaptation_constants_")
+# Why a fitted model has no statistics.
+_HOW_LOST = "was saved without them, or a class was removed that had samples in them"
 
 
 class Fitted:
@@ -56,8 +62,10 @@ class Fitted:
     feature_normalisation_: Normalisation
     class_normalisation_: Normalisation
     calibration_: dict[tuple[str, Any], float]
+    rejection_: dict[tuple[str, Any, str], Threshold]
     adaptation_constants_: tuple[float, float]
     adapted_: Adaptation
+    imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -150,16 +158,19 @@ class Learner(Fitted, BaseEstimator):
         self._check_parameters()
         table = None if class_vectors is None else ClassTable.of(class_vectors)
         require_known_classes(self.class_weight, table)
-        started = time.perf_counter()
-        rows = None
-        if self._needs == "samples":
-            samples, labels = rereadable_samples(self, X, y)
-            weights = self._weights_of(labels, sample_weight)
-            collected = self._collector(table).add_array(samples, labels, weights).result()
-            rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
-        else:
-            collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
-        self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
+        with self._telling("fit", X) as line:
+            started = time.perf_counter()
+            rows = None
+            if self._needs == "samples":
+                samples, labels = rereadable_samples(self, X, y)
+                weights = self._weights_of(labels, sample_weight)
+                collected = self._collector(table).add_array(samples, labels, weights).result()
+                rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
+            else:
+                collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
+            self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
+            self.__dict__.pop("imputed_values_", None)  # of the samples before
+            line.text = self._size_so_far()
         return self
 
     @changes
@@ -201,7 +212,7 @@ class Learner(Fitted, BaseEstimator):
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None and hasattr(self, "arrays_"):
             raise ValueError(
-                "this model was saved without its statistics, so it cannot learn on: save it with statistics=True"
+                f"this model has no statistics, so it cannot learn on: it {_HOW_LOST}; save it with statistics=True"
             )
         steps = parse_feature_normalisation(self.feature_normalisation)
         if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
@@ -212,6 +223,22 @@ class Learner(Fitted, BaseEstimator):
         table = self._table_so_far(class_vectors, so_far)
         require_known_classes(self.class_weight, table)
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
+        with self._telling("partial_fit", X) as line:
+            self._go_on(X, y, sample_weight, so_far, table, declared, solve)
+            line.text = self._size_so_far()
+        return self
+
+    def _go_on(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        so_far: LabelledStatistics | None,
+        table: ClassTable | None,
+        declared: set[Label] | None,
+        solve: bool,
+    ) -> None:
+        """Take further samples in, and learn from all so far if that is wanted."""
         started = time.perf_counter()
         collector = self._collector(table, so_far, declared)
         new = self._read(X, y, sample_weight, collector, reset=so_far is None)
@@ -223,7 +250,7 @@ class Learner(Fitted, BaseEstimator):
             kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
-            return self
+            return
         sums = LabelledSums.of(total)
         self._table = table
         self._samples = self._samples + sums if in_place else sums
@@ -232,7 +259,6 @@ class Learner(Fitted, BaseEstimator):
             self.class_table_ = known
         # last, for what is changed in place stays changed if anything after it fails
         self._collected = so_far.add_in_place(new) if so_far is not None and in_place else total
-        return self
 
     @changes
     def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
@@ -272,7 +298,9 @@ class Learner(Fitted, BaseEstimator):
             table.positions(collected.labels, "the statistics")
         self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_ = statistics.n_features
-        self._learn(collected, table, {})
+        with self._telling("fit_from_statistics") as line:
+            self._learn(collected, table, {})
+            line.text = self._size_so_far()
         return self
 
     @changes
@@ -310,6 +338,52 @@ class Learner(Fitted, BaseEstimator):
             self._add_vectors(class_vectors, replace=replace)
         if X is not None:
             self._add_samples(X, y)
+        return self
+
+    @changes
+    def remove_classes(self, labels: Any) -> Self:
+        """Make a fitted model forget classes that it was not trained on: they are candidates no longer.
+
+        What the model has learnt stays as it is, and so do a calibrated bias, thresholds and an adaptation. A class
+        may be added again, as if it had never been there. Training classes cannot be removed, for the model is made of
+        them: leave them out of the ``candidates`` of a call.
+
+        Parameters
+        ----------
+        labels : sequence or set of labels
+            Of ``unseen_classes_``. Samples that the model was given of them (:meth:`add_classes`) are forgotten as
+            well. If these are part of its statistics, of which they cannot be taken out again, the model forgets its
+            statistics, too: it predicts as before, but :meth:`partial_fit` cannot go on.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if isinstance(labels, str):
+            raise TypeError(f"labels must be a list of labels, but is the text {quoted(labels)}: pass [{labels!r}]")
+        wanted = dict.fromkeys(as_label_list(sorted_labels(labels) if isinstance(labels, Set) else labels, "labels"))
+        unknown = [label for label in wanted if label not in self.class_table_]
+        if unknown:
+            known = self.class_table_.others(self.classes_.tolist())
+            raise ValueError(
+                f"the model does not know {some(unknown)}: those that can be removed are {some(known, 5) or 'none'}"
+            )
+        classes = set(self.classes_.tolist())
+        trained = [label for label in wanted if label in classes]
+        if trained:
+            raise ValueError(
+                f"the model was trained on {some(trained)} and cannot forget that: leave them out of the candidates of "
+                "a call, or fit it without them"
+            )
+        if not wanted:
+            return self
+        self.class_table_ = self.class_table_.select(self.class_table_.others(wanted))
+        if self._table is not None:
+            self._table = self._table.without(wanted)
+        if self._collected is not None and any(label in wanted for label in self._collected.labels):
+            self._collected = None
+        self._samples = self._samples.without(wanted)
         return self
 
     def _add_vectors(self, class_vectors: Any, *, replace: bool) -> None:
@@ -375,7 +449,7 @@ class Learner(Fitted, BaseEstimator):
         """
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None:
-            reason = "it was saved without them" if hasattr(self, "arrays_") else "it is not fitted yet"
+            reason = f"it {_HOW_LOST}" if hasattr(self, "arrays_") else "it is not fitted yet"
             raise AttributeError(f"this model has no statistics: {reason}")
         return so_far.statistics.copy()
 
@@ -387,6 +461,15 @@ class Learner(Fitted, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "arrays_")
+
+    def _telling(self, what: str, about: Any = "") -> AbstractContextManager[Told]:
+        """Log when a piece of work starts and ends."""
+        return told(f"{type(self).__name__}.{what}", about)
+
+    def _size_so_far(self) -> str:
+        """Return what the model has learnt from, for the log."""
+        samples = self._samples
+        return f"{samples.counts.sum():g} samples of {len(samples.labels)} classes"
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""
@@ -540,9 +623,10 @@ class Learner(Fitted, BaseEstimator):
         self._sample_length = training.sample_length
         for name in ("adaptation_constants_", "adapted_"):
             self.__dict__.pop(name, None)
-        self.calibration_ = {}
+        self.calibration_, self.rejection_ = {}, {}
         self._competition = OneWarning()
         self.timings_ = timings | self.timings_
+        logger.debug("%s: seconds per stage %s", type(self).__name__, self.timings_)
         self._collected = LabelledStatistics(labels, raw)
         self._samples = LabelledSums.of(self._collected)
         self._table = table

@@ -23,13 +23,15 @@ from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, as_label_list, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
+from jcmspl.io.json_text import as_data
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
+from jcmspl.models.open_set import Threshold
 from jcmspl.models.parameters import array_names
 from jcmspl.models.remembered import Remembered
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
-from jcmspl.support.names import KERNELS
+from jcmspl.support.names import GROUPS, KERNELS
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
@@ -51,6 +53,7 @@ _COMMON: dict[str, Shape] = {
 _STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 _WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 _COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
+_IMPUTED = "imputed_values"  # (m,), where the samples had values missing
 _KERNEL = "kernel."
 _KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
 _ADAPTED = "adapted."
@@ -116,6 +119,10 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
         arrays |= {name: getattr(kernel, name.removeprefix(_KERNEL)) for name in _KERNEL_ARRAYS}
+    imputed = getattr(model, "imputed_values_", None)
+    if imputed is not None:
+        arrays[_IMPUTED] = np.asarray(imputed, dtype=np.float64)
+        check_arrays({_IMPUTED: arrays[_IMPUTED]}, {_IMPUTED: ("m",)}, {"m": model.n_features_in_})
     adapted: Adaptation | None = getattr(model, "adapted_", None)
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(_ADAPTED)) for name in _ADAPTED_ARRAYS}
@@ -140,6 +147,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "class_normalisation": model.class_normalisation_.name,
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
         "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
+        "rejection": [[*key, as_data(one)] for key, one in model.rejection_.items() if not callable(key[1])],
         "adaptation_constants": getattr(model, "adaptation_constants_", None),
         "adaptation": None if adapted is None else _about_adaptation(adapted),
         "timings": model.timings_,
@@ -196,7 +204,7 @@ def load_model(path: Path) -> ZeroShotClassifier:
 
 def _wanted(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, *_KERNEL_ARRAYS, *_ADAPTED_ARRAYS]
+    common = [*_COMMON, *_STATISTICS, "counts", _WHITENING, _COLUMNS, _IMPUTED, *_KERNEL_ARRAYS, *_ADAPTED_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = _model_class(content["model"])
@@ -245,6 +253,12 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
         for space, metric, bias in content["calibration"]
     }
+    model.rejection_ = {
+        (one_of(space, "space", model.SPACES), _metric(model, metric), one_of(group, "group", GROUPS)): _threshold(
+            about
+        )
+        for space, metric, group, about in content.get("rejection", [])
+    }
     constants = content.get("adaptation_constants")
     if constants is not None:
         model.adaptation_constants_ = _constants(constants)
@@ -253,6 +267,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
     model._competition = OneWarning()
     model._remembered = Remembered()
     model.n_features_in_ = sizes["m"]
+    if _IMPUTED in arrays:
+        check_arrays({_IMPUTED: arrays[_IMPUTED]}, {_IMPUTED: ("m",)}, sizes)
+        model.imputed_values_ = arrays[_IMPUTED]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
         if len(model.feature_names_in_) != sizes["m"]:
@@ -275,6 +292,13 @@ def _with_prefix(arrays: NamedArrays, prefix: str) -> NamedArrays:
 def _metric(model: Any, metric: Any) -> Any:
     """Return the metric that a calibration is for, as far as the method has one."""
     return one_of(metric, "metric", METRICS) if hasattr(model, "metric") else None
+
+
+def _threshold(about: dict[str, Any]) -> Threshold:
+    found = Threshold(**{name: as_number(value, f"the {name} of a threshold") for name, value in about.items()})
+    if not all(0 <= share <= 1 for share in (found.lost, found.rejected, found.auroc)):
+        raise ModelFileError("a share of a threshold is not between 0 and 1")
+    return found
 
 
 def _model_class(name: Any) -> Any:

@@ -62,3 +62,9 @@ PICTURE_NORMALISATIONS = ("clip", "imagenet", "half", "none", "raw")
 
 #: Where the channels of a picture are.
 PICTURE_LAYOUTS = ("nchw", "nhwc")
+
+#: What takes the place of values that are missing.
+IMPUTATIONS = ("mean", "zero")
+
+#: What stands between the cells of a CSV file, by name.
+DELIMITERS = ("comma", "semicolon", "tab", "pipe", "space")

@@ -1,0 +1,118 @@
+"""Values that are missing, and what takes their place: the mean of the training samples, or zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.row_source import RowSource
+from jcmspl.support.arguments import Float64Array, IntArray, one_of
+from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.names import IMPUTATIONS
+
+_ROWS = 8192  # that are read at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Imputation:
+    """What takes the place of missing values.
+
+    Attributes
+    ----------
+    how : {"mean", "zero", "given"}
+        "given": by values that were chosen elsewhere, as a model has them.
+    values : ndarray of shape (n_features,)
+    n_values, n_features, n_samples : int
+        How many values were missing among the samples that were looked at, in how many features and samples of them.
+    """
+
+    how: str
+    values: Float64Array
+    n_values: int = 0
+    n_features: int = 0
+    n_samples: int = 0
+
+    @classmethod
+    def of(cls, X: RowSource, rows: IntArray, how: str) -> Imputation:
+        """Look at some samples, in one pass over them: for the mean, those that a model is trained on."""
+        one_of(how, "impute", IMPUTATIONS)
+        sums, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=np.int64)
+        n_samples = 0
+        for first in range(0, len(rows), _ROWS):
+            block = np.asarray(X[rows[first : first + _ROWS]], dtype=np.float64)
+            missing = np.isnan(block)
+            block = np.where(missing, 0.0, block)
+            sums += block.sum(axis=0)
+            counts += (~missing).sum(axis=0)
+            n_samples += int(missing.any(axis=1).sum())
+        empty = np.flatnonzero(counts == 0)
+        if how == "mean" and len(empty):
+            raise DatasetError(
+                f"the feature {empty[0] + 1} (of {X.shape[1]}, from 1 on) has no value in any of the {len(rows):,} "
+                f"training samples, so it has no mean ({len(empty)} such features in all): leave it out (ignore, "
+                "--ignore), or impute zero"
+            )
+        values = sums / counts if how == "mean" else np.zeros(X.shape[1])
+        absent = len(rows) - counts
+        return cls(how, values, int(absent.sum()), int((absent > 0).sum()), n_samples)
+
+    def __str__(self) -> str:
+        by = {"mean": "by means of the training samples", "zero": "by zero"}.get(self.how, "by those of the model")
+        return (
+            f"{self.n_values:,} missing values, in {self.n_samples:,} of the training samples and {self.n_features:,} "
+            f"of the features, are replaced {by}"
+        )
+
+
+class ImputedRows(LazyRows):
+    """Rows whose missing values are replaced as they are read, wherever they come from.
+
+    Attributes
+    ----------
+    source : RowSource
+    values : ndarray of shape (n_features,)
+    n_imputed : int
+        How many values were replaced so far; those of a row count once, however often it is read.
+    """
+
+    def __init__(self, source: RowSource, values: Float64Array) -> None:
+        dtype = np.dtype(source.dtype)
+        self.source, self.values = source, values
+        self.shape, self.dtype = tuple(source.shape), dtype
+        self.n_imputed = 0
+        self._counted = np.zeros(len(source), dtype=bool)
+
+    def _read(self, rows: IntArray) -> npt.NDArray[Any]:
+        whole_run = len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows)
+        block = np.asarray(self.source[int(rows[0]) : int(rows[-1]) + 1] if whole_run else self.source[rows])
+        missing = np.isnan(block).sum(axis=1)
+        self.n_imputed += int(missing[~self._counted[rows]].sum())
+        self._counted[rows] = True
+        return filled(block, self.values)
+
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return the number of the first row of each file, and that of the one after its last."""
+        return self.source.bounds() if hasattr(self.source, "bounds") else [(0, len(self))]
+
+    @property
+    def shards(self) -> Any:
+        """The files that hold the rows, if there are several."""
+        return self.source.shards  # type: ignore[attr-defined]
+
+
+def filled(block: npt.NDArray[Any], values: Float64Array) -> npt.NDArray[Any]:
+    """Return rows with values in the place of those that are missing; as they are if none is."""
+    missing = np.isnan(block) if block.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    return np.where(missing, values.astype(block.dtype), block) if missing.any() else block
+
+
+def imputed(X: RowSource, values: Any) -> RowSource:
+    """Return features without missing values: these take their place."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (X.shape[1],):
+        raise DatasetError(f"there are {values.size} values for missing ones, but {X.shape[1]} features")
+    return ImputedRows(X, values) if np.dtype(X.dtype).kind == "f" else X

@@ -183,7 +183,7 @@ class Comparison:
         one = self.standings.get(method)
         if one is None:
             return ""
-        is_best = _as_good(one.mean, next(iter(self.standings.values())).mean)
+        is_best = _same(one.mean, next(iter(self.standings.values())).mean)
         if self.n_repeats == 1:
             return percent(one.mean) + (" *" if is_best else "  ")
         mark = " *" if is_best else "  " if one.differs else " ≈"
@@ -367,22 +367,27 @@ def _across(columns: dict[str, list[str]]) -> list[list[str]]:
     return [list(cells) for cells in zip(*columns.values(), strict=True)]
 
 
-def _marked(
-    values: Sequence[float | None], shown_as: Sequence[str] | None = None, best: Callable[..., float] = max
-) -> list[str]:
-    """Return the cells of a column: the best value, and what equals it but for rounding, with a star."""
-    texts = [percent(value) for value in values] if shown_as is None else shown_as
-    known = [value for value in values if value is not None and not np.isnan(value)]
-    stars = [value is not None and bool(known) and _as_good(value, best(known)) for value in values]
-    return [text and text + (" *" if star else "  ") for text, star in zip(texts, stars, strict=True)]
+def _marked(values: Sequence[float], with_errors: Sequence[str] | None = None) -> list[str]:
+    """Return the cells of a column of shares, of which the highest are marked."""
+    return _starred(values, [percent(value) for value in values] if with_errors is None else with_errors, 3, max)
 
 
 def _figures(values: Sequence[float | None], digits: int, best: Callable[..., float] = max) -> list[str]:
-    return _marked(values, ["" if value is None else f"{value:.{digits}f}" for value in values], best)
+    """Return the cells of a column of figures, of which the best are marked."""
+    return _starred(values, ["" if value is None else f"{value:.{digits}f}" for value in values], digits, best)
 
 
-def _as_good(value: float, best: float) -> bool:
-    return abs(value - best) <= 1e-12 * max(1.0, abs(best))
+def _starred(
+    values: Sequence[float | None], texts: Sequence[str], digits: int, best: Callable[..., float]
+) -> list[str]:
+    """Return texts with a star at the best value, and at all that are shown as equal to it."""
+    known = [value for value in values if value is not None and not np.isnan(value)]
+    stars = [value is not None and bool(known) and _same(value, best(known), digits) for value in values]
+    return [text and text + (" *" if star else "  ") for text, star in zip(texts, stars, strict=True)]
+
+
+def _same(value: float, other: float, digits: int = 3) -> bool:
+    return f"{value:.{digits}f}" == f"{other:.{digits}f}"
 
 
 def _with_error(share: float, error: float) -> str:

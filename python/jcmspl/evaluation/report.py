@@ -167,14 +167,11 @@ class Report:
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
 
-    def _commonest_mistakes(self) -> dict[str, str]:
-        """Return what each unseen class is most often taken for, if it ever is."""
+    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
+        """Return what each unseen class is most often taken for, if it ever is, and which share of it."""
         labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
         worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
-        return {
-            labels[i]: f"{shown(labels[j], _LONGEST)} ({percent(count / sum(counts[i]))})"
-            for i, (j, count) in worst.items()
-        }
+        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __str__(self) -> str:
         return self.to_text()

@@ -109,9 +109,8 @@ class SensitivityDisplay(Display):
             ax.axvline(place, color="0.5", linestyle=":", label=f"tuned: {'∞' if infinite else f'{self.chosen:g}'}")
             if infinite:
                 powers = np.log10([values.min(), values.max()])
-                ticks = 10.0 ** np.arange(
-                    np.ceil(powers[0]), np.floor(powers[1]) + 1, max(1, np.ceil(np.ptp(powers) / 6))
-                )
+                apart = max(1, np.ceil(np.ptp(powers) / 6))
+                ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
                 ax.set_xticks([*ticks, place], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
         ax.minorticks_off()
         legend_above(ax, 2)

@@ -43,7 +43,8 @@ PROBE = """
   });
   const table = d.getElementById("table-of-classes"), rows = () => [...table.tBodies[0].rows];
   const column = i => rows().map(r => r.cells[i].dataset.v ?? r.cells[i].textContent);
-  const found = {scrolls: d.documentElement.scrollWidth > w.innerWidth, out: out.map(name), cut: cut.map(name),
+  const tables = [...d.querySelectorAll("table")].filter(t => box(t).right > w.innerWidth + 1).length;
+  const found = {tables, scrolls: d.documentElement.scrollWidth > w.innerWidth, out: out.map(name), cut: cut.map(name),
     texts: texts.map(t => t.textContent), ran: d.documentElement.classList.contains("scripted"),
     pictures: [...d.images].every(i => i.complete && i.naturalWidth), empty: [...d.querySelectorAll("svg")].filter(
       e => box(e).height < 50).length, before: column(0)};
@@ -99,6 +100,7 @@ def report_of(n_classes, picture=None):
 
 
 SIZES = [(3, 390), (10, 390), (10, 1300), (50, 820), (200, 390), (200, 1300)]
+PAPER = 688  # the width of a sheet (A4) within its margins
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +114,12 @@ def reports(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(reports, tmp_path_factory):
-    pages = [(reports[n].to_html(), width) for n, width in SIZES]
-    return dict(zip(SIZES, probed(pages, PROBE, tmp_path_factory.mktemp("pages")), strict=True))
+    pages = {(n, width): (reports[n].to_html(), width) for n, width in SIZES}
+    printed = (
+        reports[50].to_html().replace("@media print {", "@media all {").replace("(min-width: 78rem)", "(width: 0)")
+    )
+    pages["printed"] = (printed, PAPER)
+    return dict(zip(pages, probed(pages.values(), PROBE, tmp_path_factory.mktemp("pages")), strict=True))
 
 
 @needs_chromium
@@ -124,6 +130,13 @@ def test_nothing_sticks_out_or_is_cut(found, size):
     assert one["out"] == one["cut"] == one["texts"] == []
     assert one["empty"] == 0
     assert one["pictures"]
+
+
+@needs_chromium
+def test_print(found):
+    """On paper nothing can be scrolled."""
+    assert found["printed"]["tables"] == 0
+    assert found["printed"]["out"] == found["printed"]["cut"] == found["printed"]["texts"] == []
 
 
 @needs_chromium

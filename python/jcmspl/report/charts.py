@@ -6,6 +6,7 @@ Each is defined once: pages, files and notebooks have the same. matplotlib is an
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from jcmspl.support.arguments import Float64Array, IntArray
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
 _MARKERS = "oD*^s"
+_MARKERS_OF_LINES = "os^D"
 _PALE = "#93b4f5"
 
 
@@ -63,6 +65,9 @@ class ConvergenceDisplay(Display):
         if self.terms is not None or self.settled is not None or name != "objective":
             legend(ax)
 
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 3.4
+
 
 @dataclass(eq=False, repr=False)
 class SensitivityDisplay(Display):
@@ -76,23 +81,42 @@ class SensitivityDisplay(Display):
     accuracies : mapping of str to array_like of shape (n_values,)
         By space.
     chosen : float, optional
-        The value that is marked; an infinite one has no place on the axis.
+        The value that is marked; an infinite one beyond all others, as ∞.
+    at_chosen : mapping of str to float, optional
+        The accuracy there, by space.
     """
 
     name: str
     values: npt.ArrayLike
     accuracies: Mapping[str, Any]
     chosen: float | None = None
+    at_chosen: Mapping[str, float] = field(default_factory=dict)
 
     def _draw(self, ax: Any) -> None:
-        for space, shares in self.accuracies.items():
-            ax.plot(self.values, 100 * _numbers(shares), marker="o", markersize=3, label=space)
-        if self.chosen and np.isfinite(self.chosen):
-            ax.axvline(self.chosen, color="0.5", linestyle=":", label="chosen")
+        values = _numbers(self.values)
+        place = self.chosen or None  # zero has none on an axis of powers
+        if place is not None and np.isinf(place):
+            place = values.max() * 10
+        for (space, shares), marker in zip(self.accuracies.items(), itertools.cycle(_MARKERS_OF_LINES)):
+            (line,) = ax.plot(values, 100 * _numbers(shares), marker=marker, markersize=4, label=space)
+            if place is not None and space in self.at_chosen:
+                style = {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.5, "linestyle": "none"}
+                ax.plot([place], [100 * self.at_chosen[space]], marker=marker, color=line.get_color(), **style)
         weight = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else self.name
         ax.set(xscale="log", xlabel=weight, ylabel="per-class accuracy, %")
-        ax.set_ylim(bottom=0)
-        legend(ax)
+        if place is not None:
+            infinite = self.chosen is not None and np.isinf(self.chosen)
+            ax.axvline(place, color="0.5", linestyle=":", label=f"tuned: {'∞' if infinite else f'{self.chosen:g}'}")
+            if infinite:
+                powers = np.log10([values.min(), values.max()])
+                apart = max(1, np.ceil(np.ptp(powers) / 6))
+                ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
+                ax.set_xticks([*ticks, place], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
+        ax.minorticks_off()
+        legend_above(ax, 2)
+
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 3.6
 
 
 @dataclass(eq=False, repr=False)
@@ -167,6 +191,9 @@ class SeenUnseenDisplay(Display):
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
         legend(ax, loc="lower left")  # the curve falls from the upper left to the lower right
+
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 4.2
 
     def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
         if isinstance(self.curve, Mapping):

@@ -19,7 +19,6 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
 from jcmspl.evaluation.findings import Generalized, Standard
 from jcmspl.evaluation.report import Report
-from jcmspl.report.notebook import table as html_table
 
 
 @pytest.fixture(scope="module")
@@ -171,14 +170,6 @@ def test_many_classes_are_drawn_in_part(report):
     assert "confusions" not in many.charts()
     assert "The 30 best and worst of 200 are drawn" in many.to_html()
     assert "class 100" in many.to_html()  # in the table
-
-
-def test_tables_of_notebooks():
-    html = html_table("a <b>", ["<i>", "n"], [["<script>", 1.5], ['"x"', 20]])
-    assert "<caption>a &lt;b&gt;</caption>" in html
-    assert "&lt;script&gt;" in html
-    assert "<script>" not in html
-    assert '<td class="n">20</td>' in html
 
 
 @pytest.mark.parametrize(

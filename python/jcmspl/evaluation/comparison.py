@@ -247,8 +247,8 @@ class Comparison:
         return "\n".join(parts) + "\n"
 
     def _repr_html_(self) -> str:
-        sentences = [f"{method} {why}" for method, why in self.refusals.items()]
-        return card(self.title, tables=self.tables().values(), sentences=[*sentences, *self.notes()])
+        refused = [f"{method} {why}" for method, why in self.refusals.items()]
+        return card(self.title, tables=self.tables().values(), notes=[*refused, *self.notes()])
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

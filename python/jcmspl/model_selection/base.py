@@ -280,10 +280,12 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         state = dict(vars(self))  # as it is now, whatever other threads do
         if "best_estimator_" not in state:
             return {}
-        tried = len(state["cv_results_"]["params"])
+        tried = state["cv_results_"]["params"]
+        fixed = [name for name, value in tried[0].items() if all(str(one[name]) == str(value) for one in tried)]
+        chosen = {name: value for name, value in state["best_params_"].items() if name not in fixed or len(tried) == 1}
         facts: dict[str, object] = {
-            "chosen": ", ".join(f"{name}={shown(value, 24)}" for name, value in state["best_params_"].items()),
-            "of": f"{tried:,} settings tried" + ", interrupted" * state["interrupted_"],
+            "chosen": ", ".join(f"{name}={shown(value, 40)}" for name, value in chosen.items()),
+            "of": f"{len(tried):,} settings tried" + ", interrupted" * state["interrupted_"],
         }
         if state["n_splits_"]:
             found = percent_with_error(state["best_score_"], state["best_score_stderr_"])

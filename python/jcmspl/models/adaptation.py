@@ -236,10 +236,11 @@ class Adaptation:
         return f"<Adaptation: {self._summary}{troubles}>"
 
     def _repr_html_(self) -> str:
-        content = Table("", ["class", "degrees", "samples behind it"], self._rows())
-        more = self.classes.n_classes - len(content.rows)
-        left_out = [f"{more:,} classes moved less."] if more else []
-        return card("Adaptation", sentences=[f"{self._summary}.", *self.warnings, *left_out], tables=[content])
+        rows = self._rows()
+        caption = f"The {len(rows)} classes that moved most" if len(rows) < self.classes.n_classes else ""
+        content = Table(caption, ["class", "degrees", "samples behind it"], rows)
+        notes = [f"Note: {text}." for text in self.warnings]
+        return card("Adaptation", sentences=[f"{self._summary}."], tables=[content], notes=notes)
 
     @property
     def _summary(self) -> str:

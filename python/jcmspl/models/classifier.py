@@ -497,6 +497,8 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
         if facts and self.unseen_classes_.size:
             known = self._is_biased_in(self.own_space)
             facts["bias on seen classes"] = f"{self.seen_bias_:.3g}" if known else "none: not calibrated"
+        if facts and self.timings_:
+            facts["fitted in"] = f"{sum(self.timings_.values()):.2f} s"
         return facts
 
     @property

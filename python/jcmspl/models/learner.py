@@ -405,8 +405,6 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
             facts["adapted to"] = (
                 f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
             )
-        if self.timings_:
-            facts["fitted in"] = f"{sum(self.timings_.values()):.2f} s"
         return facts
 
     def _array(self, name: str) -> npt.NDArray[Any]:

@@ -32,8 +32,12 @@ _STYLE = """
   min-width: 2em; white-space: normal; overflow-wrap: break-word; }
 .jcmspl-card th { font-weight: 600; }
 .jcmspl-card .jcmspl-facts th { font-weight: 400; opacity: .8; white-space: nowrap; }
-.jcmspl-card .jcmspl-facts td { max-width: 46em; min-width: 9em; }
-.jcmspl-card .n { text-align: right; white-space: nowrap; }
+.jcmspl-card .jcmspl-facts td { max-width: 46em; min-width: 9em; overflow-wrap: anywhere; }
+.jcmspl-card td:first-child { min-width: 5em; }
+.jcmspl-card .n { text-align: right; }
+.jcmspl-card td.n { white-space: nowrap; }
+.jcmspl-card thead th { vertical-align: bottom; }
+.jcmspl-card th.n { max-width: 9em; }
 .jcmspl-bar { display: block; box-sizing: border-box; width: 9em; height: 1.1em; margin-top: .15em;
   background: linear-gradient(currentColor, currentColor) center / 1px 100% no-repeat; position: relative; }
 .jcmspl-bar::before { content: ""; position: absolute; top: 15%; height: 70%; width: var(--part); }
@@ -48,6 +52,7 @@ def card(
     sentences: Iterable[str] = (),
     facts: Mapping[str, object] | None = None,
     tables: Iterable[Table] = (),
+    notes: Iterable[str] = (),
 ) -> str:
     """Return the HTML of a thing in a notebook; a cell that is a number from -1 to 1 is drawn as a bar."""
     from markupsafe import Markup  # with Jinja, which the pages load when there is one
@@ -57,14 +62,10 @@ def card(
         style=Markup(_STYLE),
         title=shown(title, _LONGEST_TEXT),
         sentences=[shown(text, _LONGEST_TEXT) for text in sentences],
+        notes=[shown(text, _LONGEST_TEXT) for text in notes],
         facts={name: shown(value, _LONGEST_TEXT) for name, value in (facts or {}).items()},
         tables=[_prepared(content) for content in tables],
     )
-
-
-def table(caption: str, header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
-    """Return an HTML table."""
-    return card(tables=[Table(caption, list(map(str, header)), [list(map(str, row)) for row in rows])])
 
 
 def elided(items: Sequence[T], most: int, gap: T) -> list[T]:

@@ -237,9 +237,10 @@ class ComparisonDisplay(Display):
         if self.means is not None:
             means = 100 * numbers(self.means)
             errors = np.zeros(len(means)) if self.errors is None else 100 * np.nan_to_num(numbers(self.errors))
-            colours = [COLOURS[0] if method in self.marked else _PALE for method in self.methods]
-            ax.hlines(places, means - errors, means + errors, colors=colours, linewidth=2)
-            ax.scatter(means, places, s=30, color=colours, zorder=3)
+            known = np.flatnonzero(~np.isnan(means))
+            colours = [COLOURS[0] if self.methods[i] in self.marked else _PALE for i in known]
+            ax.hlines(known, (means - errors)[known], (means + errors)[known], colors=colours, linewidth=2)
+            ax.scatter(means[known], known, s=30, color=colours, zorder=3)
             ax.plot([], [], "o", color=COLOURS[0] if self.marked else _PALE, label="random splits")
         own = 100 * numbers(self.accuracies)
         ax.plot(own, places, "|", markersize=9, color=ink_of(ax), label="the data's own split")

@@ -5,7 +5,6 @@ A model is fitted to all samples of the seen classes. Some samples of each unsee
 """
 
 import argparse
-import copy
 import os
 import warnings
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from jcmspl import JCMSPL
 from jcmspl.datasets import load_dataset
+from jcmspl.metrics import few_shot_accuracies
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SETS = ("cub", "clinc150", "esc50")
@@ -40,9 +40,9 @@ def main() -> None:
     for name in arguments.sets or SETS:
         X, y, vectors, is_new = read(name)
         model = JCMSPL(**PARAMETERS, progress=False).fit(X[~is_new], y[~is_new], class_vectors=vectors)
-        figures = [accuracies(model, X[is_new], y[is_new], shots, arguments.draws) for shots in SHOTS]
-        for row, values in zip(("with the prediction", "samples alone"), zip(*figures, strict=True), strict=True):
-            cells = ["" if np.isnan(value) else f"{value:.1f}" for value in values]
+        found = few_shot_accuracies(model, X[is_new], y[is_new], shots=SHOTS, n_draws=arguments.draws)
+        for row, values in zip(("with the prediction", "samples alone"), found.values(), strict=True):
+            cells = ["" if np.isnan(value) else f"{100 * value:.1f}" for value in values.mean(axis=0)]
             print(f"| {name}, {row} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -56,20 +56,6 @@ def read(name):
     with np.load(DATA / f"{name}.npz") as file:
         X, y, vectors, unseen = (file[key] for key in ("X", "y", "S", "unseen"))
     return X, y, vectors, np.isin(y, unseen)
-
-
-def accuracies(model, X, y, shots, draws):
-    """Return mean accuracies (%) with the prediction and without it, if that is possible."""
-    if not shots:
-        return 100 * model.score(X, y), np.nan
-    figures = []
-    for seed in range(draws):
-        rng = np.random.default_rng(seed)
-        given = np.concatenate([rng.choice(np.flatnonzero(y == label), shots, replace=False) for label in np.unique(y)])
-        grown = copy.copy(model).add_classes(X=X[given], y=y[given])
-        rest = np.delete(X, given, axis=0), np.delete(y, given)
-        figures.append([100 * grown.set_params(prediction_weight=weight).score(*rest) for weight in (1, 0)])
-    return np.mean(figures, axis=0)
 
 
 if __name__ == "__main__":

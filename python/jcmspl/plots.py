@@ -1,9 +1,19 @@
 """Plots in the manner of scikit-learn: ``jcmspl.plots``."""
 
-from jcmspl.report.charts import AblationDisplay as AblationDisplay
-from jcmspl.report.charts import ClassAccuracyDisplay as ClassAccuracyDisplay
-from jcmspl.report.charts import ComparisonDisplay as ComparisonDisplay
-from jcmspl.report.charts import ConfusionDisplay as ConfusionDisplay
-from jcmspl.report.charts import ConvergenceDisplay as ConvergenceDisplay
-from jcmspl.report.charts import SeenUnseenDisplay as SeenUnseenDisplay
-from jcmspl.report.charts import SensitivityDisplay as SensitivityDisplay
+from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
+from jcmspl.evaluation.few_shot import FewShotDisplay
+from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
+from jcmspl.report.charts import AblationDisplay, ComparisonDisplay, ConvergenceDisplay, SensitivityDisplay
+from jcmspl.report.explanation_chart import ExplanationDisplay
+
+__all__ = [
+    "AblationDisplay",
+    "ClassAccuracyDisplay",
+    "ComparisonDisplay",
+    "ConfusionDisplay",
+    "ConvergenceDisplay",
+    "ExplanationDisplay",
+    "FewShotDisplay",
+    "SeenUnseenDisplay",
+    "SensitivityDisplay",
+]

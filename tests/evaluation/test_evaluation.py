@@ -16,7 +16,6 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
 from jcmspl.evaluation.findings import Generalized, Standard
 from jcmspl.evaluation.report import Report
-from jcmspl.report.notebook import table as html_table
 
 
 @pytest.fixture(scope="module")
@@ -141,14 +140,6 @@ def test_many_classes_are_drawn_in_part(report):
     assert len(many.charts()["classes"].labels) == 60
     assert "confusions" not in many.charts()
     assert all(f">class {i}<" in many.to_html() for i in range(200))  # in the table
-
-
-def test_tables_of_notebooks():
-    html = html_table("a <b>", ["<i>", "n"], [["<script>", 1.5], ['"x"', 20]])
-    assert "<caption>a &lt;b&gt;</caption>" in html
-    assert "&lt;script&gt;" in html
-    assert "<script>" not in html
-    assert '<td class="n">20</td>' in html
 
 
 @pytest.mark.parametrize(

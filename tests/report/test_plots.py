@@ -6,16 +6,22 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
+import scipy.stats
 
 mpl.use("Agg")
 
-from jcmspl import JCMSPL, JCMSPLCV
+from matplotlib import pyplot
+
+import jcmspl.plots
+from jcmspl import JCMSPL, JCMSPLCV, RidgeVS
 from jcmspl.plots import (
     AblationDisplay,
     ClassAccuracyDisplay,
     ComparisonDisplay,
     ConfusionDisplay,
     ConvergenceDisplay,
+    ExplanationDisplay,
+    FewShotDisplay,
     SeenUnseenDisplay,
     SensitivityDisplay,
 )
@@ -42,7 +48,13 @@ def search():
 @pytest.fixture(autouse=True)
 def closed_figures():
     yield
-    mpl.pyplot.close("all")
+    pyplot.close("all")
+
+
+def test_all_displays_are_named():
+    named = {name for name in vars(jcmspl.plots) if name.endswith("Display")}
+    assert named == set(jcmspl.plots.__all__)
+    assert {type(display).__name__ for display in displays(["a"]).values()} == named
 
 
 def test_convergence(model):
@@ -54,10 +66,56 @@ def test_convergence(model):
     assert display.figure_ is display.ax_.figure
 
 
+def test_only_a_descent_has_an_objective():
+    with pytest.raises(ValueError, match="a RidgeVS is not found by a descent"):
+        ConvergenceDisplay.from_estimator(RidgeVS().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table))
+
+
 def test_on_given_axes(model):
-    _, ax = mpl.pyplot.subplots()
+    _, ax = pyplot.subplots()
     assert ConvergenceDisplay.from_estimator(model, ax=ax).ax_ is ax
-    assert len(mpl.pyplot.get_fignums()) == 1
+    assert len(pyplot.get_fignums()) == 1
+
+
+class TestTitles:
+    def test_its_own_or_a_given_one_or_none(self):
+        display = ConvergenceDisplay([3.0, 2.0])
+        assert display.plot().ax_.get_title(loc="left") == "Objective after each iteration"
+        assert display.plot(title="$x$ of mine").ax_.get_title(loc="left") == "$x$ of mine"
+        assert not display.ax_.title.get_parse_math() or not display.ax_.get_title()
+        assert display.plot(title="").ax_.get_title(loc="left") == ""
+
+    def test_axes_keep_the_title_that_they_have(self):
+        _, ax = pyplot.subplots()
+        ax.set_title("mine")
+        ConvergenceDisplay([3.0, 2.0]).plot(ax)
+        assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", "")
+
+    @pytest.mark.parametrize("kind", ["sensitivity", "ablation", "comparison", "few_shot", "classes"])
+    def test_no_legend_lies_on_the_title_or_on_the_axes(self, kind):
+        display = displays(["a", "b", "c"])[kind].plot()
+        display.figure_.canvas.draw()
+        legend, axes = display.ax_.get_legend().get_window_extent(), display.ax_.get_window_extent()
+        title = display.ax_._left_title.get_window_extent()
+        assert axes.y1 <= legend.y0
+        assert legend.y1 <= title.y0 + 1
+        assert title.y1 <= display.figure_.bbox.y1
+
+
+def test_options_that_are_not_there():
+    with pytest.raises(TypeError, match="ConvergenceDisplay has no option 'colour': it has name, besides ax and title"):
+        ConvergenceDisplay([3.0, 2.0]).plot(colour="red")
+    assert pyplot.get_fignums() == []
+
+
+def test_a_failure_leaves_no_empty_figure():
+    with pytest.raises(ValueError, match="order must be one of"):
+        ConfusionDisplay(np.eye(2), ["a", "b"]).plot(order="colour")
+    assert pyplot.get_fignums() == []
+
+
+def test_one_iteration():
+    assert ConvergenceDisplay([3.0]).plot().ax_.get_xticks().tolist() == [1]
 
 
 def test_sensitivity():
@@ -65,16 +123,36 @@ def test_sensitivity():
     display = SensitivityDisplay("class_match", values, shares, chosen=1).plot()
     assert display.ax_.get_xscale() == "log"
     np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), [20, 50, 30])
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: 1"]
-    low, high = display.ax_.get_ylim()
-    assert 5 < low < 10  # where the data starts
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen: 1"]
+    low, high = display.ax_.get_ylim()  # where the data is
+    assert 5 < low < 10
     assert 50 < high < 55
-    assert len({line.get_marker() for line in display.ax_.get_lines()[:2]} - {"None"}) == 2
     infinite = SensitivityDisplay("class_match", values, shares, np.inf, {"semantic": 0.4}).plot()
-    assert [text.get_text() for text in infinite.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: ∞"]
+    assert [text.get_text() for text in infinite.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen: ∞"]
     assert infinite.ax_.get_xticklabels()[-1].get_text() == "∞"
-    np.testing.assert_allclose(infinite.ax_.get_lines()[1].get_xydata(), [[100, 40]])
-    assert len(SensitivityDisplay("alpha", values, shares).plot().ax_.get_lines()) == 2
+    ring = next(line for line in infinite.ax_.get_lines() if line.get_markerfacecolor() == "none")
+    np.testing.assert_allclose(ring.get_xydata(), [[100, 40]])
+
+
+def test_sensitivity_to_names_and_to_zero():
+    display = SensitivityDisplay("class_kernel", ["linear", "rbf"], {"visual": [0.5, 0.6]}, chosen="rbf").plot()
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["linear", "rbf"]
+    assert display.ax_.get_lines()[-1].get_xdata()[0] == 1
+    assert SensitivityDisplay("aligned", [0, 0.5], {"visual": [0.5, 0.6]}, chosen=0).plot().ax_.get_xscale() == "linear"
+
+
+def test_sensitivity_of_a_search(search):
+    display = SensitivityDisplay.from_estimator(search, "class_match")
+    assert set(display.values) == {one["class_match"] for one in search.cv_results_["params"]}
+    folds = np.array([scores for name, scores in search.cv_results_.items() if name.startswith("split")])
+    for row, setting in enumerate(search.cv_results_["params"]):
+        at = list(display.values).index(setting["class_match"])
+        assert display.accuracies["held-out classes"][at] == pytest.approx(folds[:, row].mean())
+        expected = scipy.stats.sem(folds[:, row])
+        assert display.errors["held-out classes"][at] == pytest.approx(expected)
+    assert display.chosen == search.best_params_["class_match"]
+    with pytest.raises(ValueError, match=r"did not try several values of 'metric': it did of class_match"):
+        SensitivityDisplay.from_estimator(search, "metric")
 
 
 @pytest.mark.parametrize("published", [None, [0.4, None]])
@@ -83,38 +161,6 @@ def test_ablation(published):
     heights = [patch.get_height() for patch in display.ax_.patches]
     assert heights[:2] == [50, 60]
     assert len(heights) == (2 if published is None else 4)
-
-
-def test_seen_unseen(model):
-    display = SeenUnseenDisplay.from_estimator(model, X_ALL, Y_ALL, name="zoo")
-    unseen, seen = display.ax_.get_lines()[0].get_data()
-    assert unseen[0] == 0
-    assert seen[-1] == 0
-    assert np.all(np.diff(unseen) >= 0)
-    assert np.all(np.diff(seen) <= 0)
-    assert f"{display.curve.area():.3f}" in display.ax_.get_legend().get_texts()[0].get_text()
-
-
-def test_several_curves_with_marks():
-    curves = {"semantic": [[0, 1], [0.5, 0.6], [0.8, 0]], "visual": [[0, 0.9], [0.7, 0]]}
-    display = SeenUnseenDisplay(curves, marks={"no bias": (0.1, 0.9), "the model": (0.5, 0.6)}).plot()
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [*curves, "no bias", "the model"]
-    np.testing.assert_allclose(display.ax_.get_lines()[0].get_xydata(), 100 * np.array(curves["semantic"]))
-    np.testing.assert_allclose(display.ax_.get_lines()[2].get_xydata(), [[10, 90]])
-
-
-@pytest.mark.parametrize("n_classes", [1, 3, 70])
-def test_class_accuracy(n_classes):
-    labels, shares = [f"class {i}" for i in range(n_classes)], np.linspace(1, 0, n_classes)
-    display = ClassAccuracyDisplay(labels, {"among unseen": shares, "among all": [None, *shares[1:] / 2]}).plot()
-    widths = [bar.get_width() for bar in display.ax_.patches]
-    np.testing.assert_allclose(widths, 100 * np.concatenate([shares, [0], shares[1:] / 2]))
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == labels
-    assert "nan" not in display.to_svg("classes").lower()  # a share that is missing is not told
-    # names do not overlap, and the best is on top
-    display.figure_.canvas.draw()
-    boxes = [text.get_window_extent() for text in display.ax_.get_yticklabels()]
-    assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))
 
 
 def test_comparison():
@@ -130,27 +176,6 @@ def test_comparison():
     assert [text.get_text() for text in alone.ax_.get_legend().get_texts()] == names[1:2]
 
 
-@pytest.mark.parametrize("n_classes", [1, 3, 50, 120])
-def test_confusion(n_classes):
-    counts = np.random.default_rng(0).integers(0, 3, (n_classes, n_classes)) * 123
-    counts[0] = 0  # a class without samples
-    display = ConfusionDisplay(counts, [f"class {i}" for i in range(n_classes)]).plot()
-    assert len(display.ax_.patches) == np.count_nonzero(counts)
-    written = [int(text.get_text()) for text in display.ax_.texts]
-    assert written == (counts[counts > 0].tolist() if n_classes <= 3 else [])
-    assert len(display.ax_.get_yticklabels()) == (n_classes if n_classes <= 50 else 0)
-
-
-def test_confusion_and_classes_of_a_model(model):
-    named = model.predict(X_ALL, candidates="all")
-    display = ConfusionDisplay.from_estimator(model, X_ALL, Y_ALL, candidates="all")
-    assert display.counts.sum() == len(Y_ALL)
-    assert np.trace(display.counts) == np.sum(named == Y_ALL)
-    bars = ClassAccuracyDisplay.from_estimator(model, X_ALL, Y_ALL, candidates="all")
-    right = {label: np.mean(named[label == Y_ALL] == label) for label in set(Y_ALL.tolist())}
-    assert dict(zip(bars.labels, bars.accuracies["accuracy"], strict=True)) == pytest.approx(right)
-
-
 def test_a_search_is_as_good_as_a_model(search):
     best = search.best_estimator_
     np.testing.assert_array_equal(ConvergenceDisplay.from_estimator(search).objective, best.objective_)
@@ -161,17 +186,64 @@ def test_a_search_is_as_good_as_a_model(search):
 
 def displays(names):
     n = len(names)
+    shots = {name: np.full((2, 3), (i + 1) / (n + 1)) for i, name in enumerate(names[:3])}
     return {
         "convergence": ConvergenceDisplay([3.0, 2.0, 1.9], settled=2),
         "sensitivity": SensitivityDisplay("class_match", [0.1, 1], {"visual": [0.5, np.nan]}, 1.0),
         "ablation": AblationDisplay(names, np.linspace(0, 1, n), [None, *[0.5] * (n - 1)]),
-        "seen": SeenUnseenDisplay({"visual": [[0, 1], [1, 0]]}, marks={"here": (0.5, 0.5)}),
+        "seen": SeenUnseenDisplay({name: [[0, 1], [1, 0]] for name in names[:8]}, marks={names[0]: (0.5, 0.5)}),
         "comparison": ComparisonDisplay(
             names, np.linspace(0, 1, n), [None, *[0.5] * (n - 1)], [None, *[0.1] * (n - 1)]
         ),
-        "classes": ClassAccuracyDisplay(names, {"accuracy": np.linspace(0, 1, n)}),
+        "classes": ClassAccuracyDisplay(names, {"accuracy": np.linspace(0, 1, n)}, samples=[9] * n),
+        "explanation": ExplanationDisplay(names, np.linspace(-1, 1, n), names[0], names[-1]),
+        "few_shot": FewShotDisplay([0, 1, 2], shots, chance=1 / n),
         "confusion": ConfusionDisplay(np.eye(n, dtype=int), names),
     }
+
+
+SAFE = ["a$b$ $\\frac{", "<b>&</b>", "two\nlines", "Überraschung Ω ☃", "x" * 200, "_hidden", "%s {0}", ""]
+
+
+class TestNames:
+    @pytest.mark.parametrize("kind", displays(SAFE))
+    def test_any_names_are_drawn_as_they_are(self, kind):
+        """No mathematics, no names that are left out of a legend, no warnings."""
+        display = displays(SAFE)[kind].plot()
+        display.figure_.canvas.draw()
+        written = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
+        assert max(map(len, written)) <= 100
+        assert not any("\n" in text for text in written)
+        if kind not in ("convergence", "sensitivity"):
+            assert any("a$b$ $\\frac{" in text for text in written)
+
+    @pytest.mark.parametrize("n", [1, 3, 200])
+    @pytest.mark.parametrize("kind", ["classes", "confusion", "comparison", "explanation", "ablation"])
+    def test_any_number_of_them(self, kind, n):
+        names = [f"class {i} of a long name" for i in range(n)]
+        figure = self.check_ticks(displays(names)[kind].plot())
+        assert max(figure.get_size_inches()) <= 14
+
+    @pytest.mark.parametrize("kind", ["classes", "confusion", "ablation"])
+    def test_many_of_them_on_axes_that_are_there(self, kind):
+        names = [f"class {i}" for i in range(120)]
+        self.check_ticks(displays(names)[kind].plot(pyplot.subplots()[1]))
+
+    @pytest.mark.parametrize("kind", ["convergence", "sensitivity", "seen", "few_shot"])
+    def test_one_of_them(self, kind):
+        displays(["alone"])[kind].plot().figure_.canvas.draw()
+
+    @staticmethod
+    def check_ticks(display):
+        display.figure_.canvas.draw()
+        for axis in (display.ax_.xaxis, display.ax_.yaxis):
+            boxes = [text.get_window_extent() for text in axis.get_ticklabels() if text.get_text()]
+            assert not any(one.overlaps(two) for one, two in itertools.pairwise(boxes))
+        return display.figure_
+
+    def test_a_legend_has_names_that_start_with_an_underscore(self):
+        display = FewShotDisplay([1], {"_mine": [[0.5]]}).plot()
+        assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [" _mine"]
 
 
 class TestPagesAndFiles:
@@ -187,12 +259,12 @@ class TestPagesAndFiles:
         assert not re.search(r'(src|href)="?https?:', svg)
         assert svg == display.to_svg("<b>title</b>")  # nothing depends on the time or on chance
         assert not hasattr(display, "ax_")  # what the user has drawn is left alone
-        if kind in ("classes", "confusion", "ablation", "comparison"):
+        if kind in ("classes", "confusion", "ablation", "comparison", "explanation"):
             drawn = ["".join(text.itertext()) for text in tree.iter("text")]
             assert "$x_$ 5 $" in drawn
             assert "(empty)" in drawn
-            assert max(map(len, drawn)) <= 32
-        if kind in ("classes", "confusion", "comparison"):  # the pointer tells the whole name
+            assert max(map(len, drawn)) <= 36
+        if kind in ("classes", "confusion", "comparison", "explanation"):  # the pointer tells the whole name
             assert any("x" * 500 in (title.text or "") for title in tree.iter("title"))
 
     def test_ids_of_two_charts_of_a_page_differ(self):
@@ -206,6 +278,8 @@ class TestPagesAndFiles:
         display = displays(["a", "b"])["ablation"]
         assert display.to_file("png", "a title").startswith(b"\x89PNG")
         assert b"a title" in display.to_file("svg", "a title")
+        assert b"Accuracy of reduced forms" in display.to_file("svg")
+        assert "Accuracy of reduced forms" not in display.to_svg("a page has headings")
         assert display.to_file("svg") == display.to_file("svg")
 
     def test_the_users_settings_do_not_matter(self):
@@ -213,7 +287,7 @@ class TestPagesAndFiles:
         plain = display.to_svg("t")
         with mpl.rc_context({"font.size": 30, "axes.facecolor": "black", "axes.grid": True}):
             assert display.to_svg("t") == plain
-        assert mpl.pyplot.get_fignums() == []
+        assert pyplot.get_fignums() == []
 
 
 def test_without_matplotlib(monkeypatch):

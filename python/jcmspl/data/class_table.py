@@ -11,10 +11,14 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.sources import Sources, check_source_shares, checked_sources, share_roots
-from jcmspl.report.notebook import table as html_table
+from jcmspl.report.notebook import ELLIPSIS, card, elided
+from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
 from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted
+
+# What a notebook shows of a table; the rest is left out.
+_MOST_ROWS, _MOST_COLUMNS = 10, 8
 
 
 class ClassTable:
@@ -287,10 +291,16 @@ class ClassTable:
         return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
 
     def _repr_html_(self) -> str:
-        some_rows = zip(list(self)[:10], self.vectors[:10], strict=True)
-        rows = [[label, *(f"{value:.3g}" for value in vector[:8])] for label, vector in some_rows]
-        caption = f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes"
-        return html_table(caption, ["class", *self.attribute_names[:8]], rows)
+        labels, names = list(self), self.attribute_names
+        columns = elided(range(self.n_attributes), _MOST_COLUMNS, None)
+        header = ["class", *(ELLIPSIS if column is None else names[column] for column in columns)]
+        rows = []
+        for row in elided(range(self.n_classes), _MOST_ROWS, None):
+            vector = [ELLIPSIS if None in (row, column) else f"{self.vectors[row, column]:.3g}" for column in columns]
+            rows.append([ELLIPSIS if row is None else str(labels[row]), *vector])
+        sources = {"joined of": _shown(self.sources)} if self.sources else {}
+        title = f"ClassTable of {self.n_classes:,} classes x {self.n_attributes:,} attributes"
+        return card(title, facts=sources, tables=[Table("", header, rows)])
 
 
 def _numbered_names(n_attributes: int) -> tuple[str, ...]:

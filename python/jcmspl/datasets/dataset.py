@@ -18,6 +18,8 @@ from jcmspl.datasets.imputation import Imputation, imputed
 from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.datasets.splits import draw_per_class
+from jcmspl.report.notebook import card
+from jcmspl.report.text import Table
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS
 from jcmspl.support.shown import quoted, shown
@@ -240,6 +242,19 @@ class Dataset:
             f"Dataset {quoted(self.name)}: {self.n_samples:,} samples x {self.n_features:,} features, "
             f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "samples": f"{self.n_samples:,} x {self.n_features:,} features ({self.X.dtype})",
+            "classes": f"{self.classes.n_classes:,} x {self.classes.n_attributes:,} attributes",
+            "seen classes": f"{len(self.seen):,}: {some(self.seen, 5)}",
+            "unseen classes": f"{len(self.unseen):,}: {some(self.unseen, 5)}" if self.unseen else "none",
+        } | ({"source": self.source} if self.source else {})
+        counts = {part: (len(rows), len(np.unique(self.class_numbers[rows]))) for part, rows in self.parts.items()}
+        rows = [[part, f"{n:,}", f"{n_classes:,}"] for part, (n, n_classes) in counts.items() if n]
+        if rest := self.n_samples - sum(n for n, _ in counts.values()):
+            rows.append(["in no part", f"{rest:,}", ""])
+        return card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
 
     def _labels_in(self, part: str) -> list[Label]:
         labels = list(self.classes)

@@ -21,6 +21,7 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay
 from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import require_matplotlib
+from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
 from jcmspl.report.text import (
     Table,
@@ -252,6 +253,10 @@ class Comparison:
             parts += ["", f"## {title}", "", *markdown_table(header, [*rows, *sentences] if name == "unseen" else rows)]
         parts += [line for note in self.notes() for line in ("", markdown_text(note))]
         return "\n".join(parts) + "\n"
+
+    def _repr_html_(self) -> str:
+        refused = [f"{method} {why}" for method, why in self.refusals.items()]
+        return card(self.title, tables=self.tables().values(), notes=[*refused, *self.notes()])
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

@@ -18,6 +18,7 @@ from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
 from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import Display
+from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
 from jcmspl.report.text import Table, percent
 
@@ -176,6 +177,12 @@ class Experiments:
             caution=published.CAUTION,
             checks=CHECKS,
         )
+
+    def _repr_html_(self) -> str:
+        titles = {"standard": "Unseen classes", "generalized": "All classes", "ablations": "Reduced forms of the model"}
+        found = self._page_tables()
+        tables = [found[name]._replace(title=title) for name, title in titles.items() if found[name].rows]
+        return card(f"JCMSPL on {self.dataset.name}", tables=tables)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Return the tables that are written as CSV, by name."""

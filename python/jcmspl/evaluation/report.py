@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation import findings
+from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
+from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
-from jcmspl.report.charts import ClassAccuracyDisplay, ConfusionDisplay, ConvergenceDisplay, SeenUnseenDisplay
+from jcmspl.report.charts import ConvergenceDisplay
 from jcmspl.report.figures import Display, require_matplotlib
-from jcmspl.report.notebook import table as html_table
+from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
 from jcmspl.report.pictures import thumbnail
 from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent, percent_range
@@ -183,7 +185,7 @@ class Report:
         return f"<Report on {shown(self.dataset.name)}: {percent(self.accuracy)} per class on unseen classes{rest}>"
 
     def _repr_html_(self) -> str:
-        return "".join(html_table(*table) for table in list(self.tables().values())[:2])
+        return card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
 
     def about(self) -> list[str]:
         """Return in two sentences what the model was trained and tested on, and what became of it."""
@@ -310,7 +312,7 @@ class Report:
         shares = {"among unseen classes": [row.standard for row in rows]}
         if self._generalized:
             shares["among all classes"] = [row.generalized for row in rows]
-        return ClassAccuracyDisplay([row.label for row in rows], shares)
+        return ClassAccuracyDisplay([row.label for row in rows], shares, samples=[row.samples for row in rows])
 
     def _made(self) -> str:
         fit = sum(seconds for name, seconds in self.timings.items() if name != "evaluation")

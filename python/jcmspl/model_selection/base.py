@@ -39,8 +39,11 @@ from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.checking import checked_samples, rereadable_samples
 from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.report.notebook import FactsInNotebooks
+from jcmspl.report.text import percent_with_error
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
 from jcmspl.support.log import told
+from jcmspl.support.shown import shown
 from jcmspl.support.state import changes
 from jcmspl.support.warn import warn_user
 
@@ -59,7 +62,7 @@ _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
+class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
 
     # With metadata routing enabled, as for the models themselves.
@@ -276,6 +279,24 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         if "best_estimator_" in vars(self):
             twin.best_estimator_ = copy(self.best_estimator_)
         return twin
+
+    def _facts(self) -> dict[str, object]:
+        """Return what a notebook tells of the search and of its model."""
+        state = dict(vars(self))  # as it is now, whatever other threads do
+        if "best_estimator_" not in state:
+            return {}
+        tried = state["cv_results_"]["params"]
+        fixed = [name for name, value in tried[0].items() if all(str(one[name]) == str(value) for one in tried)]
+        chosen = {name: value for name, value in state["best_params_"].items() if name not in fixed or len(tried) == 1}
+        facts: dict[str, object] = {
+            "chosen": ", ".join(f"{name}={shown(value, 40)}" for name, value in chosen.items()),
+            "of": f"{len(tried):,} settings tried" + ", interrupted" * state["interrupted_"],
+        }
+        if state["n_splits_"]:
+            found = percent_with_error(state["best_score_"], state["best_score_stderr_"])
+            facts["on held-out classes"] = f"{found} per class, over {state['n_splits_']} folds"
+        facts.update(state["best_estimator_"]._facts())
+        return facts
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)

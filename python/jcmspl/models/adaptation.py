@@ -20,7 +20,8 @@ from jcmspl.models.directions import Blocks, Directions
 from jcmspl.models.directions_on_dask import DirectionsOnDask
 from jcmspl.models.probabilities import softmax
 from jcmspl.models.scorers import LinearScorer
-from jcmspl.report.text import aligned
+from jcmspl.report.notebook import card
+from jcmspl.report.text import Table, aligned
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted, shown
@@ -213,10 +214,8 @@ class Adaptation:
         return LinearScorer(self.weights[rows], self.offsets[rows])
 
     def __str__(self) -> str:
-        order = np.argsort(-self.moved, kind="stable")[:_MOST_SHOWN]
-        names = list(self.classes)
-        rows = [[shown(names[i], 48), f"{self.moved[i]:.1f}", f"{self.backing[i]:,.1f}"] for i in order]
-        more = len(names) - len(rows)
+        rows = self._rows()
+        more = self.classes.n_classes - len(rows)
         return "\n".join(
             [
                 self._summary + ":" * bool(rows),
@@ -226,9 +225,22 @@ class Adaptation:
             ]
         )
 
+    def _rows(self) -> list[list[str]]:
+        """Return the classes that moved most."""
+        order = np.argsort(-self.moved, kind="stable")[:_MOST_SHOWN]
+        names = list(self.classes)
+        return [[shown(names[i], 48), f"{self.moved[i]:.1f}", f"{self.backing[i]:,.1f}"] for i in order]
+
     def __repr__(self) -> str:
         troubles = f"; {len(self.lost)} lost, {len(self.merged)} pairs merged" if self.lost or self.merged else ""
         return f"<Adaptation: {self._summary}{troubles}>"
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        caption = f"The {len(rows)} classes that moved most" if len(rows) < self.classes.n_classes else ""
+        content = Table(caption, ["class", "degrees", "samples behind it"], rows)
+        notes = [f"Note: {text}." for text in self.warnings]
+        return card("Adaptation", sentences=[f"{self._summary}."], tables=[content], notes=notes)
 
     @property
     def _summary(self) -> str:

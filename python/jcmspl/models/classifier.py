@@ -36,6 +36,7 @@ from jcmspl.models.rejection import chosen_thresholds
 from jcmspl.models.scorers import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
+from jcmspl.support.names import SPACES
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import changes, reads
 from jcmspl.support.warn import OneWarning
@@ -556,6 +557,18 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     def seen_bias_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
         return self._bias_in(self.own_space)
+
+    @reads
+    def _facts(self) -> dict[str, object]:
+        facts = super()._facts()
+        if facts and self.own_space in SPACES:
+            facts["compares in"] = f"the {self.own_space} space"
+        if facts and self.unseen_classes_.size:
+            known = self._is_biased_in(self.own_space)
+            facts["bias on seen classes"] = f"{self.seen_bias_:.3g}" if known else "none: not calibrated"
+        if facts and self.timings_:
+            facts["fitted in"] = f"{sum(self.timings_.values()):.2f} s"
+        return facts
 
     @property
     def own_space(self) -> str:

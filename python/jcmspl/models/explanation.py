@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
-from jcmspl.report.notebook import table as html_table
+from jcmspl.report.notebook import card
+from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.shown import shown
 
@@ -61,8 +62,14 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = [[name, f"{value:+.3g}"] for name, value in [*self.top(), *reversed(self.bottom())]]
-        return html_table(str(self).splitlines()[0], ["attribute", "contribution"], rows)
+        top, bottom = self.top(), self.bottom()[::-1]
+        longest = max((abs(value) for _, value in [*top, *bottom]), default=0.0) or 1.0
+        rows: list[list[Any]] = [[name, f"{value:+.3g}", value / longest] for name, value in [*top, *bottom]]
+        if others := len(self.attributes) - len(rows):
+            rest = self.contributions.sum() - sum(value for _, value in [*top, *bottom])
+            rows.insert(len(top), [f"({others} others together)", f"{rest:+.3g}", ""])
+        content = Table("", ["attribute", "contribution", ""], rows)
+        return card(str(self).splitlines()[0], tables=[content])
 
 
 def attribute_parts(

@@ -33,6 +33,7 @@ from jcmspl.models.monitor import Monitor
 from jcmspl.models.open_set import Threshold
 from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
 from jcmspl.models.remembered import Remembered
+from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.log import Told, logger, told
 from jcmspl.support.names import KERNELS
@@ -80,7 +81,7 @@ class Fitted:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Learner(Fitted, BaseEstimator):
+class Learner(Fitted, FactsInNotebooks, BaseEstimator):
     """fit, partial_fit and fit_from_statistics for any method.
 
     A method says in two steps how it learns, so that a search over its parameters can share the first:
@@ -470,6 +471,24 @@ class Learner(Fitted, BaseEstimator):
         """Return what the model has learnt from, for the log."""
         samples = self._samples
         return f"{samples.counts.sum():g} samples of {len(samples.labels)} classes"
+
+    def _facts(self) -> dict[str, object]:
+        """Return what a notebook tells of the fit."""
+        if not self.__sklearn_is_fitted__():
+            return {}
+        table, unseen = self.class_table_, self.unseen_classes_.tolist()
+        facts: dict[str, object] = {
+            "trained on": f"{len(self.classes_):,} classes, {self.n_features_in_:,} features",
+            "class vectors": "none" if self._table is None else f"{table.n_attributes:,} attributes",
+            "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
+        }
+        if hasattr(self, "n_iter_"):
+            facts["iterations"] = f"{self.n_iter_}" + ("" if getattr(self, "converged_", True) else ", not converged")
+        if hasattr(self, "adapted_"):
+            facts["adapted to"] = (
+                f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
+            )
+        return facts
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""

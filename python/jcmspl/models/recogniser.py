@@ -17,9 +17,12 @@ from jcmspl.data.labels import LabelArray
 from jcmspl.data.on_dask import computed, is_dask
 from jcmspl.data.parts import Part, Parts
 from jcmspl.io.onnx import LinearLayer, write_onnx
+from jcmspl.report.notebook import ELLIPSIS, card, elided
+from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
 from jcmspl.support.scaling import Scaling, signed_root
 
+_MOST_ROWS = 10  # in a notebook
 # Samples that are handed to a function at a time.
 _BLOCK = 1024
 
@@ -75,6 +78,22 @@ class LinearRecogniser(Recogniser):
         n, m = self.weights.shape
         scaled = "".join(f", {name}" for name, wanted in self.scaling._asdict().items() if wanted)
         return f"<{type(self).__name__}: {n} candidates, {m} features{scaled}>"
+
+    def _repr_html_(self) -> str:
+        n, m = self.weights.shape
+        steps = {"signed roots": self.scaling.power, "divided by its length": self.scaling.unit_rows}
+        facts = {
+            "score": "x @ weights[c] + bias[c]",
+            "x": ", ".join([f"{m:,} features", *(step for step, wanted in steps.items() if wanted)]),
+            "candidates": f"{n:,}",
+        }
+        lengths = np.linalg.norm(self.weights, axis=1)
+        rows = [
+            [ELLIPSIS] * 3 if i is None else [str(self.labels[i]), f"{self.bias[i]:.4g}", f"{lengths[i]:.4g}"]
+            for i in elided(range(n), _MOST_ROWS, None)
+        ]
+        content = Table("", ["candidate", "bias", "length of weights"], rows)
+        return card(type(self).__name__, facts=facts, tables=[content])
 
     @cached_property
     def _scorer(self) -> AffineScorer:

@@ -1,7 +1,7 @@
-"""Charts in the manner of scikit-learn: an object holds the data and draws it with matplotlib.
+"""Charts of results, in the manner of scikit-learn: an object holds the data and draws it with matplotlib.
 
 Each is defined once: pages, files and notebooks have the same. matplotlib is an extra:
-``pip install 'jcmspl[plots]'``.
+``pip install 'jcmspl[plots]'``. Charts of what a model makes of labelled samples are in :mod:`jcmspl.evaluation`.
 """
 
 from __future__ import annotations
@@ -9,23 +9,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import confusion_matrix
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, legend, legend_above
-from jcmspl.report.text import percent
-from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.report.figures import COLOURS, Display, drawable, in_legend, ink_of, model_of, numbers
+from jcmspl.support.shown import listed, quoted
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
-_MARKERS = "oD*^s"
 _MARKERS_OF_LINES = "os^D"
 _PALE = "#93b4f5"
+_MOST_METHODS_UPRIGHT = 60  # characters of all names together, for which there is room side by side
 
 
 @dataclass(eq=False, repr=False)
@@ -39,22 +36,32 @@ class ConvergenceDisplay(Display):
         Its terms, in the order of :data:`jcmspl.core.solver.TERMS`.
     settled : int, optional
         The iteration that is marked as the last that mattered.
+
+    Notes
+    -----
+    Option of ``plot``: ``name``, what the curve is called in the legend.
     """
 
     objective: npt.ArrayLike
     terms: npt.ArrayLike | None = None
     settled: int | None = None
 
+    TITLE: ClassVar[str] = "Objective after each iteration"
+
     @classmethod
-    def from_estimator(cls, estimator: Any, *, terms: bool = False, ax: Any = None) -> ConvergenceDisplay:
+    def from_estimator(
+        cls, estimator: Any, *, terms: bool = False, ax: Any = None, **options: Any
+    ) -> ConvergenceDisplay:
         """Draw the descent of a fitted model, or of the best one of a search."""
-        model = _chosen(estimator)
-        check_is_fitted(model, "objective_")
-        return cls(model.objective_, model.objective_terms_ if terms else None).plot(ax=ax)
+        model = model_of(estimator)
+        check_is_fitted(model)
+        if not hasattr(model, "objective_"):
+            raise ValueError(f"a {type(model).__name__} is not found by a descent, so there is no objective to draw")
+        return cls(model.objective_, model.objective_terms_ if terms else None).plot(ax=ax, **options)
 
     def _draw(self, ax: Any, *, name: str = "objective") -> None:
         steps = np.arange(1, len(np.asarray(self.objective)) + 1)
-        ax.plot(steps, self.objective, marker="o", markersize=3, label=name)
+        ax.plot(steps, self.objective, marker="o", markersize=3, label=in_legend(name))
         if self.terms is not None:
             for term, values in zip(_TERM_NAMES, np.asarray(self.terms).T, strict=True):
                 ax.plot(steps, values, linestyle="--", linewidth=1, label=term)
@@ -62,60 +69,117 @@ class ConvergenceDisplay(Display):
             ax.axvline(self.settled, color="0.5", linestyle=":", label=f"settles at iteration {self.settled}")
         ax.set(xlabel="iteration", ylabel="objective")
         ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_xlim(left=1 - 0.02 * len(steps))
+        if len(steps) == 1:
+            ax.set_xticks([1])
         if self.terms is not None or self.settled is not None or name != "objective":
-            legend(ax)
+            self._legend_above(ax)
 
-    def _size(self) -> tuple[float, float]:
+    def _size(self, **options: Any) -> tuple[float, float]:
         return 5.2, 3.4
 
 
 @dataclass(eq=False, repr=False)
 class SensitivityDisplay(Display):
-    """Accuracy on unseen classes as one weight varies and the others stay.
+    """Accuracy on unseen classes as one parameter varies and the others stay.
 
     Parameters
     ----------
     name : str
-        The weight: a parameter of :class:`jcmspl.JCMSPL`.
-    values : array_like of shape (n_values,)
+        The parameter, a weight of :class:`jcmspl.JCMSPL` for example.
+    values : sequence of n_values values
+        Where all are positive numbers the axis is logarithmic; values that are no numbers stand side by side.
     accuracies : mapping of str to array_like of shape (n_values,)
-        By space.
-    chosen : float, optional
+        By space, or whatever else tells curves apart.
+    chosen : optional
         The value that is marked; an infinite one beyond all others, as ∞.
     at_chosen : mapping of str to float, optional
-        The accuracy there, by space.
+        The accuracy there, by the same names.
+    errors : mapping of str to array_like of shape (n_values,), optional
+        Standard errors of the accuracies, by the same names.
     """
 
     name: str
-    values: npt.ArrayLike
+    values: Any
     accuracies: Mapping[str, Any]
-    chosen: float | None = None
+    chosen: Any = None
     at_chosen: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    TITLE: ClassVar[str] = "Accuracy on unseen classes as one parameter varies"
+
+    @classmethod
+    def from_estimator(cls, search: Any, name: str, *, ax: Any = None, **options: Any) -> SensitivityDisplay:
+        """Draw what a search has found on held-out classes with each value of a parameter, the others as chosen.
+
+        Parameters
+        ----------
+        search : JCMSPLCV or ClassSearchCV
+            Fitted.
+        name : str
+            A parameter of which it tried more than one value.
+        """
+        check_is_fitted(search)
+        tried = search.cv_results_["params"]
+        tried = [{key: _comparable(value) for key, value in one.items()} for one in tried]
+        varied = [key for key in tried[0] if any(one[key] != tried[0][key] for one in tried)]
+        if name not in varied:
+            raise ValueError(f"the search did not try several values of {quoted(name)}: it did of {listed(varied)}")
+        chosen = tried[search.best_index_]
+        groups = "space" if "space" in varied and name != "space" else None
+        fixed = [key for key in varied if key not in (name, groups)]
+        rows = [i for i, one in enumerate(tried) if all(one[key] == chosen[key] for key in fixed)]
+        values = _in_order({tried[i][name]: None for i in rows})
+        folds = np.column_stack([scores for key, scores in search.cv_results_.items() if key.startswith("split")])
+        accuracies: dict[str, Any] = {}
+        errors: dict[str, Any] = {}
+        for i in rows:
+            curve = str(tried[i][groups]) if groups else "held-out classes"
+            at = values.index(tried[i][name])
+            accuracies.setdefault(curve, np.full(len(values), np.nan))[at] = folds[i].mean()
+            spread = folds[i].std(ddof=1) / np.sqrt(folds.shape[1]) if folds.shape[1] > 1 else 0.0
+            errors.setdefault(curve, np.full(len(values), np.nan))[at] = spread
+        return cls(name, values, accuracies, chosen[name], errors=errors).plot(ax=ax, **options)
 
     def _draw(self, ax: Any) -> None:
-        values = _numbers(self.values)
-        place = self.chosen or None  # zero has none on an axis of powers
-        if place is not None and np.isinf(place):
-            place = values.max() * 10
-        for (space, shares), marker in zip(self.accuracies.items(), itertools.cycle(_MARKERS_OF_LINES)):
-            (line,) = ax.plot(values, 100 * _numbers(shares), marker=marker, markersize=4, label=space)
-            if place is not None and space in self.at_chosen:
-                style = {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.5, "linestyle": "none"}
-                ax.plot([place], [100 * self.at_chosen[space]], marker=marker, color=line.get_color(), **style)
-        weight = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else self.name
-        ax.set(xscale="log", xlabel=weight, ylabel="per-class accuracy, %")
-        if place is not None:
-            infinite = self.chosen is not None and np.isinf(self.chosen)
-            ax.axvline(place, color="0.5", linestyle=":", label=f"tuned: {'∞' if infinite else f'{self.chosen:g}'}")
-            if infinite:
-                powers = np.log10([values.min(), values.max()])
+        values = list(self.values)
+        are_numbers = all(isinstance(one, (int, float, np.number)) and np.isfinite(one) for one in values)
+        places = np.array(values, dtype=np.float64) if are_numbers else np.arange(len(values))
+        mark = self._place_of_chosen(values, are_numbers)
+        for (label, shares), marker in zip(self.accuracies.items(), itertools.cycle(_MARKERS_OF_LINES)):
+            error = 100 * numbers(self.errors[label]) if label in self.errors else None
+            style = {"marker": marker, "markersize": 4, "capsize": 2}
+            line, *_ = ax.errorbar(places, 100 * numbers(shares), error, **style, label=in_legend(label))
+            if mark is not None and label in self.at_chosen:
+                ring = {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.5, "linestyle": "none"}
+                ax.plot([mark], [100 * self.at_chosen[label]], marker=marker, color=line.get_color(), **ring)
+        if mark is not None:
+            name = f"{self.chosen:g}".replace("inf", "∞") if are_numbers else drawable(self.chosen, 20)
+            ax.axvline(mark, color="0.5", linestyle=":", label=f"chosen: {name}")
+        if are_numbers and np.all(places > 0):
+            ax.set_xscale("log")
+            if mark is not None and np.isinf(self.chosen):
+                powers = np.log10([places.min(), places.max()])
                 apart = max(1, np.ceil(np.ptp(powers) / 6))
                 ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
-                ax.set_xticks([*ticks, place], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
-        ax.minorticks_off()
-        legend_above(ax, 2)
+                ax.set_xticks([*ticks, mark], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
+            ax.minorticks_off()
+        elif not are_numbers:
+            self._name_ticks(ax.xaxis, values)
+        ax.set(ylabel="per-class accuracy, %")
+        label = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else drawable(self.name, 60)
+        ax.set_xlabel(label, parse_math=False)
+        self._legend_above(ax, 4)
 
-    def _size(self) -> tuple[float, float]:
+    def _place_of_chosen(self, values: list[Any], are_numbers: bool) -> float | None:
+        """Return where on the axis the chosen value is; None if it is nowhere."""
+        if not are_numbers:
+            return values.index(self.chosen) if self.chosen in values else None
+        if self.chosen is None or min(values) > 0 >= self.chosen:  # zero has no place on an axis of powers
+            return None
+        return float(10 * max(values) if np.isinf(self.chosen) else self.chosen)
+
+    def _size(self, **options: Any) -> tuple[float, float]:
         return 5.2, 3.6
 
 
@@ -135,189 +199,38 @@ class AblationDisplay(Display):
     accuracies: npt.ArrayLike
     published: Sequence[float | None] | None = None
 
+    TITLE: ClassVar[str] = "Accuracy of reduced forms of the model"
+
     def _draw(self, ax: Any) -> None:
-        bars = {"here": _numbers(self.accuracies)}
+        bars = {"here": numbers(self.accuracies)}
         if self.published is not None:
-            bars["published (other features)"] = _numbers(self.published)
+            bars["published (other features)"] = numbers(self.published)
         places, width = np.arange(len(self.methods)), 0.78 / len(bars)
         for number, (label, values) in enumerate(bars.items()):
             at = places + (number - (len(bars) - 1) / 2) * width
             drawn = ax.bar(at, 100 * np.nan_to_num(values), width, label=label)
-            ax.bar_label(drawn, ["" if np.isnan(v) else f"{100 * v:.1f}" for v in values], fontsize=8, padding=1)
-        ax.set_xticks(places, [drawable(method, 20) for method in self.methods], parse_math=False)
+            if len(self.methods) <= 20:
+                ax.bar_label(drawn, ["" if np.isnan(v) else f"{100 * v:.1f}" for v in values], fontsize=8, padding=1)
+        upright = sum(len(drawable(method, 20)) for method in self.methods) > _MOST_METHODS_UPRIGHT
+        width = self._size()[0] - 0.9 if self._has_own_axes else self._inches(ax)[0]
+        self._name_ticks(
+            ax.xaxis,
+            self.methods,
+            most=20,
+            fontsize=8 if upright else 9,
+            room=width if upright else np.inf,
+            rotation=90 if upright else 0,
+        )
         ax.set(ylabel="per-class accuracy, %")
         ax.margins(y=0.12)
+        middle, half = (len(self.methods) - 1) / 2, max(len(self.methods), 3) / 2  # one bar does not fill it
+        ax.set_xlim(middle - half - 0.1, middle + half + 0.1)
         ax.grid(False, axis="x")
         if self.published is not None:
-            legend_above(ax, len(bars))
+            self._legend_above(ax)
 
-
-@dataclass(eq=False, repr=False)
-class SeenUnseenDisplay(Display):
-    """Accuracy on seen against accuracy on unseen classes, as the bias on the former varies.
-
-    Parameters
-    ----------
-    curve : SeenUnseenCurve, or mapping of str to array_like of shape (n_points, 2)
-        One curve; or several by name, as points (accuracy on unseen classes, accuracy on seen classes).
-    bias : float, optional
-        The bias of the model, to be marked.
-    marks : mapping of str to (accuracy on unseen classes, accuracy on seen classes), optional
-        Further points to be marked.
-    """
-
-    curve: Any
-    bias: float | None = None
-    marks: Mapping[str, tuple[float, float]] = field(default_factory=dict, kw_only=True)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, ax: Any = None, name: str | None = None
-    ) -> SeenUnseenDisplay:
-        """Draw the curve of a fitted model, or of the best one of a search, on samples of seen and unseen classes."""
-        model = _chosen(estimator)
-        curve = model.generalized_curve(X, y, class_vectors=class_vectors)
-        return cls(curve, model.seen_bias_).plot(ax=ax, name=name)
-
-    def _draw(self, ax: Any, *, name: str | None = None) -> None:
-        lines, marks = self._points(name)
-        for label, (unseen, seen) in lines.items():
-            ax.plot(100 * unseen, 100 * seen, label=label)
-        for (label, (at_unseen, at_seen)), marker in zip(marks.items(), _MARKERS, strict=False):
-            size = 11 if marker == "*" else 7
-            style = {"linestyle": "none", "color": INK, "markeredgecolor": "white"}
-            ax.plot(100 * at_unseen, 100 * at_seen, marker=marker, markersize=size, label=label, **style)
-        ax.set(xlabel="accuracy on unseen classes, %", ylabel="accuracy on seen classes, %")
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
-        legend(ax, loc="lower left")  # the curve falls from the upper left to the lower right
-
-    def _size(self) -> tuple[float, float]:
-        return 5.2, 4.2
-
-    def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
-        if isinstance(self.curve, Mapping):
-            return {label: _numbers(points).T for label, points in self.curve.items()}, dict(self.marks)
-        seen, unseen = self.curve.accuracies(self.curve.biases())
-        area = f"AUSUC {self.curve.area():.3f}"
-        biases = {} if self.bias is None else {f"bias {self.bias:.3g}": self.bias}
-        biases["best harmonic mean"] = self.curve.best_bias()
-        marks = {label: tuple(self.curve.accuracies(bias))[::-1] for label, bias in biases.items()}
-        return {area if name is None else f"{name} ({area})": (unseen, seen)}, {**marks, **self.marks}
-
-
-@dataclass(eq=False, repr=False)
-class ClassAccuracyDisplay(Display):
-    """The share of each class that is recognised, as bars; as readable with sixty classes as with three.
-
-    Parameters
-    ----------
-    labels : sequence
-        The classes, from top to bottom.
-    accuracies : mapping of str to sequence of float or None
-        For each kind of recognition the share within each class.
-    """
-
-    labels: Sequence[Any]
-    accuracies: Mapping[str, Any]
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, candidates: Any = None, ax: Any = None
-    ) -> ClassAccuracyDisplay:
-        """Draw how a fitted model, or the best one of a search, recognises samples; arguments as for predict."""
-        counts, labels = _counted(estimator, X, y, class_vectors=class_vectors, candidates=candidates)
-        shares = {i: row[i] / row.sum() for i, row in enumerate(counts) if row.any()}
-        best_first = sorted(shares, key=lambda i: -shares[i])
-        return cls([labels[i] for i in best_first], {"accuracy": [shares[i] for i in best_first]}).plot(ax=ax)
-
-    def _draw(self, ax: Any) -> None:
-        places = np.arange(len(self.labels))
-        height = 0.8 / max(1, len(self.accuracies))
-        for number, (name, values) in enumerate(self.accuracies.items()):
-            shares = _numbers(values)
-            at = places + (number - (len(self.accuracies) - 1) / 2) * height
-            drawn = ax.barh(at, 100 * np.nan_to_num(shares), 0.92 * height, label=name)
-            texts = ["" if np.isnan(share) else f"{100 * share:.0f}" for share in shares]
-            ax.bar_label(drawn, texts, padding=2, fontsize=7)
-            for bar, label, share in zip(drawn, self.labels, shares, strict=True):
-                self._hint(bar, f"{label}, {name}: {percent(share)}")
-        _name_ticks(self, ax.yaxis, self.labels, 32, fontsize=8)
-        ax.set(xlabel="recognised, %", xlim=(0, 105), ylim=(len(self.labels) - 0.4, -0.6))
-        ax.set_xticks(range(0, 101, 25))
-        ax.tick_params(axis="y", length=0)
-        ax.grid(False, axis="y")
-        if len(self.accuracies) > 1:
-            legend_above(ax, len(self.accuracies))
-
-    def _size(self) -> tuple[float, float]:
-        return 7.0, 0.9 + len(self.labels) * (0.08 + 0.125 * len(self.accuracies))
-
-
-@dataclass(eq=False, repr=False)
-class ConfusionDisplay(Display):
-    """Which classes were taken for which: rows are true classes, columns what they were taken for.
-
-    Parameters
-    ----------
-    counts : array_like of shape (n_classes, n_classes)
-    labels : sequence
-        The classes, in the order of rows and columns.
-    """
-
-    counts: npt.ArrayLike
-    labels: Sequence[Any]
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, class_vectors: Any = None, candidates: Any = None, ax: Any = None
-    ) -> ConfusionDisplay:
-        """Draw the mistakes of a fitted model, or of the best one of a search; arguments as for predict."""
-        return cls(*_counted(estimator, X, y, class_vectors=class_vectors, candidates=candidates)).plot(ax=ax)
-
-    def _draw(self, ax: Any) -> None:
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import LinearSegmentedColormap, Normalize
-        from matplotlib.patches import Rectangle
-
-        shades = LinearSegmentedColormap.from_list("", ["#e3ebfd", COLOURS[0], "#172554"])
-        counts = np.asarray(self.counts)
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        # per cell one shape and, where there is room, its number
-        number_size = min(9.0, 72 * 0.85 * self._cell() / (0.65 * max(2, len(str(counts.max(initial=0))))))
-        for i, j in np.argwhere(counts > 0):
-            share, count = shares[i, j], counts[i, j]
-            cell = Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=shades(share), edgecolor="white", linewidth=0.4)
-            ax.add_patch(cell)
-            self._hint(cell, f"{self.labels[i]} taken for {self.labels[j]}: {count} ({100 * share:.0f} %)")
-            if number_size >= 6:
-                colour = "white" if share > 0.35 else INK
-                ax.text(j, i, str(count), ha="center", va="center_baseline", size=number_size, color=colour)
-        name_size = min(9.0, 72 * self._cell() - 1)
-        if name_size >= 5:
-            _name_ticks(self, ax.yaxis, self.labels, 24, fontsize=name_size)
-            _name_ticks(self, ax.xaxis, self.labels, 24, fontsize=name_size, rotation=90)
-        else:
-            ax.set(xticks=[], yticks=[])
-        n = len(self.labels)
-        ax.set(xlabel="taken for", ylabel="class", xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal")
-        ax.tick_params(length=0)
-        ax.grid(False)
-        ax.spines[:].set_visible(True)
-        ax.spines[:].set_color(FAINT)
-        scale = ScalarMappable(Normalize(0, 100), shades)
-        bar = self.figure_.colorbar(scale, ax=ax, label="% of the class", fraction=0.05, pad=0.02, aspect=25)
-        bar.outline.set_visible(False)
-
-    def _cell(self) -> float:
-        """Return the side of a cell in inches in a figure of its own."""
-        return min(0.5, 6.2 / max(1, len(self.labels)))
-
-    def _size(self) -> tuple[float, float]:
-        longest = max((len(drawable(label, 24)) for label in self.labels), default=0)
-        names = 0.6 + longest * 0.6 * min(9.0, 72 * self._cell() - 1) / 72
-        side = len(self.labels) * self._cell() + names
-        return max(side + 0.9, 3.0), max(side, 2.0)
+    def _size(self, **options: Any) -> tuple[float, float]:
+        return float(np.clip(0.25 * len(self.methods), 6.4, 12)), 4.0
 
 
 @dataclass(eq=False, repr=False)
@@ -345,47 +258,39 @@ class ComparisonDisplay(Display):
     marked: Collection[str] = field(default=(), kw_only=True)
     chance: float | None = field(default=None, kw_only=True)
 
+    TITLE: ClassVar[str] = "What methods reach on unseen classes"
+
     def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.methods))
         if self.means is not None:
-            means, errors = 100 * _numbers(self.means), 100 * np.nan_to_num(_numbers(self.errors))
-            colours = [COLOURS[0] if method in self.marked else _PALE for method in self.methods]
-            ax.hlines(places, means - errors, means + errors, colors=colours, linewidth=2)
-            ax.scatter(means, places, s=30, color=colours, zorder=3)
+            means = 100 * numbers(self.means)
+            errors = np.zeros(len(means)) if self.errors is None else 100 * np.nan_to_num(numbers(self.errors))
+            known = np.flatnonzero(~np.isnan(means)).tolist()
+            colours = [COLOURS[0] if self.methods[i] in self.marked else _PALE for i in known]
+            ax.hlines(known, (means - errors)[known], (means + errors)[known], colors=colours, linewidth=2)
+            ax.scatter(means[known], known, s=30, color=colours, zorder=3)
             ax.plot([], [], "o", color=COLOURS[0] if self.marked else _PALE, label="random splits")
-        ax.plot(100 * _numbers(self.accuracies), places, "|", markersize=9, color=INK, label="the data's own split")
+        own = 100 * numbers(self.accuracies)
+        ax.plot(own, places, "|", markersize=9, color=ink_of(ax), label="the data's own split")
         if self.chance is not None:
             ax.axvline(100 * self.chance, color="0.5", linestyle=":", label="chance")
-        _name_ticks(self, ax.yaxis, self.methods, 32, fontsize=8)
+        room = self._size()[1] - 1 if self._has_own_axes else self._inches(ax)[1]
+        self._name_ticks(ax.yaxis, self.methods, room=room)
         ax.set(xlabel="accuracy on unseen classes, %", ylim=(len(self.methods) - 0.4, -0.6))
-        ax.tick_params(axis="y", length=0)
-        legend_above(ax, 3)
+        self._legend_above(ax)
 
-    def _size(self) -> tuple[float, float]:
-        return 7.0, 1.2 + 0.24 * len(self.methods)
-
-
-def _numbers(values: Any) -> Float64Array:
-    """Return an array in which NaN stands for None."""
-    return np.array(values, dtype=np.float64)
+    def _size(self, **options: Any) -> tuple[float, float]:
+        return 7.0, min(1.2 + 0.24 * len(self.methods), 14)
 
 
-def _chosen(estimator: Any) -> Any:
-    """Return the model of a search; a model as it is."""
-    return getattr(estimator, "best_estimator_", estimator)
+def _comparable(value: Any) -> Any:
+    """Return a value that equals itself and can be a key: numbers and text as they are, others as they are shown."""
+    return value if isinstance(value, (str, int, float)) else str(value)
 
 
-def _counted(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[IntArray, list[Any]]:
-    """Return how often each class was taken for each other, and the classes that occur."""
-    named = _chosen(estimator).predict(X, **options)
-    labels = unique_labels(y, named)
-    return confusion_matrix(y, named, labels=labels), labels.tolist()
-
-
-def _name_ticks(display: Display, axis: Any, labels: Sequence[Any], most: int, **style: Any) -> None:
-    """Name the places 0, 1, ... of an axis; where a name is shortened, a page tells all of it."""
-    short = [drawable(label, most) for label in labels]
-    axis.set_ticks(range(len(short)), short, parse_math=False, **style)
-    for tick, label, text in zip(axis.get_ticklabels(), labels, short, strict=True):
-        if text != str(label):
-            display._hint(tick, str(label))
+def _in_order(values: Collection[Any]) -> list[Any]:
+    """Return values in their order if they have one, else as they came."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return list(values)

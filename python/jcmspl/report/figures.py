@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
+import math
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from jcmspl.support.arguments import Float64Array
 from jcmspl.support.shown import shortened
 
 if TYPE_CHECKING:
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#0f766e", "#be185d")
 INK, FAINT = "#18181b", "#d4d4d8"
 _MOST_IN_HINT = 600
+# What lines and whiskers beside the data are called; matplotlib would put some of them first.
+_MARKS = ("chance", "chosen", "settles at", "95 % interval")
 _FONTS = ["DejaVu Sans", "sans-serif"]
 
 
@@ -46,54 +53,85 @@ class Display:
         What was drawn on, after ``plot``.
     """
 
+    #: What stands above the chart where it is drawn by itself.
+    TITLE: ClassVar[str] = ""
+
     ax_: Any
     figure_: Any
+    _hints: dict[str, str]
+    _has_own_axes: bool
+    _rows_above: int  # of a legend, between the axes and the title
 
-    def plot(self, ax: Any = None, **options: Any) -> Self:
+    def plot(self, ax: Any = None, *, title: str | None = None, **options: Any) -> Self:
         """Draw on the given axes, or on new ones.
 
         Parameters
         ----------
         ax : Axes of matplotlib, optional
-        name : str, optional
-            What the curve is called in the legend, where there is one curve.
+            They keep their look, and their title if they have one.
+        title : str, optional
+            In place of the chart's own; an empty one for none.
+        **options
+            What the chart lets you choose; its own documentation names them.
 
         Returns
         -------
         self
         """
         require_matplotlib()
-        if ax is None:
-            from matplotlib import pyplot
+        self._check_options(options)
+        if ax is not None:
+            return self._plot_on(ax, title, options)
+        from matplotlib import pyplot
 
-            ax = _dressed(pyplot.figure(figsize=self._size(), layout="constrained"))
+        figure = pyplot.figure(figsize=self._size(**options), layout="constrained")
+        try:
+            return self._plot_on(_dressed(figure), title, options, own=True)
+        except BaseException:
+            pyplot.close(figure)  # or a notebook would show it, empty
+            raise
+
+    def _plot_on(self, ax: Any, title: str | None, options: dict[str, Any], *, own: bool = False) -> Self:
         self.ax_, self.figure_ = ax, ax.figure
-        self._hints: dict[str, str] = {}
+        self._hints, self._has_own_axes, self._rows_above = {}, own, 0
         self._draw(ax, **options)
+        text = self._title() if title is None else title
+        is_taken = any(ax.get_title(loc=place) for place in ("left", "center", "right"))
+        if text and (title is not None or not is_taken):
+            pad = 6 + 17 * self._rows_above
+            ax.set_title(drawable(text, 100), loc="left", fontsize=11, pad=pad, parse_math=False)
         return self
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        known = [name for name in inspect.signature(self._draw).parameters if name != "ax"]
+        if strangers := [name for name in options if name not in known]:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise TypeError(f"{type(self).__name__} has no option {strangers[0]!r}: {has}, besides ax and title")
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
+
+    def _title(self) -> str:
+        """Return what stands above the chart where nothing else is asked for."""
+        return self.TITLE
 
     def to_svg(self, title: str) -> str:
         """Return the chart as an SVG element of an HTML page; the title is what a screen reader tells of it."""
         with _same_everywhere(title), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts of its own
-            display = self._drawn_alone()
+            display = self._drawn_alone(title="")
             metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
             text = _saved(display.figure_, format="svg", metadata=metadata).decode()
         return _inlined(text, title, display._hints)
 
     def to_file(self, form: str, title: str | None = None) -> bytes:
-        """Return the chart as the content of a file, "png" or "svg", with a title above it."""
+        """Return the chart as the content of a file, "png" or "svg", with a title above it: its own, or this one."""
         with _same_everywhere(""):
-            display = self._drawn_alone()
-            if title is not None:
-                display.ax_.set_title(drawable(title, 80), fontsize=10, parse_math=False)
+            display = self._drawn_alone(title)
             # no date: the same results give the same file
             return _saved(display.figure_, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
 
-    def _size(self) -> tuple[float, float]:
+    def _size(self, **options: Any) -> tuple[float, float]:
         """Return width and height in inches of the figure that is made where no axes are given."""
         return 6.4, 4.0
 
@@ -103,23 +141,77 @@ class Display:
         artist.set_gid(name)
         self._hints[name] = drawable(text, _MOST_IN_HINT)
 
-    def _drawn_alone(self) -> Any:
+    def _drawn_alone(self, title: str | None) -> Any:
         # Not pyplot: its figures stay in memory until they are closed, and it may want a screen. A copy: what the user
         # has drawn stays in ax_ and figure_.
         from matplotlib.figure import Figure
 
-        return copy.copy(self).plot(_dressed(Figure(figsize=self._size(), layout="constrained")))
+        return copy.copy(self)._plot_on(
+            _dressed(Figure(figsize=self._size(), layout="constrained")), title, {}, own=True
+        )
+
+    def _legend(self, ax: Any, **place: Any) -> Any:
+        """Add a legend, names of marks last; a dollar sign in a name is a dollar sign."""
+        handles, names = ax.get_legend_handles_labels()
+        order = sorted(range(len(names)), key=lambda i: names[i].startswith(_MARKS))
+        made = ax.legend([handles[i] for i in order], [names[i] for i in order], frameon=False, **place)
+        for text in made.get_texts():
+            text.set_parse_math(False)
+        return made
+
+    def _legend_above(self, ax: Any, columns: int = 3) -> None:
+        """Add a legend above the axes, where it is off the data."""
+        made = self._legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, fontsize=9)
+        self._rows_above = math.ceil(len(made.get_texts()) / columns)
+
+    def _name_ticks(
+        self,
+        axis: Any,
+        names: Sequence[Any],
+        *,
+        most: int = 32,
+        fontsize: float = 8,
+        room: float = math.inf,
+        **style: Any,
+    ) -> None:
+        """Name the places 0, 1, ... of an axis, as many as so many inches have room for.
+
+        Where a name is shortened, a page tells all of it; where some are left out, a tick tells which are there.
+        """
+        step = max(1, math.ceil(len(names) * 1.2 * fontsize / 72 / room))
+        places = range(0, len(names), step)
+        short = [drawable(names[place], most) for place in places]
+        axis.set_ticks(places, short, parse_math=False, fontsize=fontsize, **style)
+        axis.set_tick_params(length=0 if step == 1 else 2.5)
+        for tick, place, text in zip(axis.get_ticklabels(), places, short, strict=True):
+            if text != str(names[place]):
+                self._hint(tick, str(names[place]))
+
+    def _inches(self, ax: Any) -> tuple[float, float]:
+        """Return width and height of axes that were given."""
+        box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+        return box.width, box.height
 
 
-def legend(ax: Any, **options: Any) -> None:
-    """Add a legend; a dollar sign in a name is a dollar sign."""
-    for text in ax.legend(frameon=False, **options).get_texts():
-        text.set_parse_math(False)
+def numbers(values: Any) -> Float64Array:
+    """Return an array in which NaN stands for None."""
+    return np.array(values, dtype=np.float64)
 
 
-def legend_above(ax: Any, columns: int) -> None:
-    """Add a legend above the axes, where it is off the bars."""
-    legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
+def model_of(estimator: Any) -> Any:
+    """Return the model of a search; a model as it is."""
+    return getattr(estimator, "best_estimator_", estimator)
+
+
+def in_legend(name: object) -> str:
+    """Return a name for a legend, which leaves out those that start with an underscore."""
+    text = drawable(name, 48)
+    return f" {text}" if text.startswith("_") else text
+
+
+def ink_of(ax: Any) -> Any:
+    """Return the colour of text on these axes, which may be dark."""
+    return ax.xaxis.label.get_color()
 
 
 def _dressed(figure: Any) -> Any:

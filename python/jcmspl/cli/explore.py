@@ -13,7 +13,7 @@ from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existin
 from jcmspl.support.names import GROUPS
 
 EXAMPLES = """\
-  jcmspl fit digits -o m.safetensors && jcmspl explore m.safetensors digits -o explore.html
+  jcmspl demo --explore explore.html                       the digits of the demo, which one can draw
   jcmspl explore cub.safetensors cub/ -o cub.html --samples 200
   jcmspl explore cub.safetensors cub/ -o cub.html --candidates unseen
   jcmspl explore cub.safetensors cub/ -o cub.html --adapt         also adapted to the test samples

@@ -139,14 +139,20 @@ def test_a_slider_takes_samples(tmp_path):
       set("which", "taken", "change");
       const filtered = of();
       get("made-reset").click();
-      return { before, same, after, filtered, reset: of() };"""
-    given = {"from": page.labels.index(unseen), "moved": moved, "value": value}
+      const reset = of();
+      set("mixed", given.other, "change");
+      set("mix", 0.5);
+      const mixed = of();
+      return { before, same, after, filtered, reset, mixed };"""
+    given = {"from": page.labels.index(unseen), "moved": moved, "value": value, "other": 0}
     (found,) = browse(tmp_path, [page.to_html()], SET + script, [given])
     plain = model.predict(X, candidates="all", seen_bias=0.0).tolist()
     assert found["before"]["named"] == found["same"]["named"] == found["reset"]["named"] == plain
     assert "Move a slider" in found["before"]["takes"]
     assert found["same"]["takes"].startswith(f"is {unseen} to the last value")
     assert found["after"]["named"] == named
+    half = (noisy.classes[unseen] + noisy.classes[page.labels[0]]) / 2
+    assert found["mixed"]["named"] == named_with(half)
     assert found["after"]["takes"] == f"takes {taken} of 60 samples"
     assert found["after"]["stars"] == found["filtered"]["listed"] == taken
     assert found["after"]["losses"] == len({was for was, now in zip(plain, named, strict=True) if now == "okapi"})

@@ -225,6 +225,7 @@
   };
   const number = (value) => (value ? formatOf([value])(value) : "0");
   const share = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "–");
+  const breakable = (name) => name.split(/(?<=[_./-])/).flatMap((part) => [part, make("wbr")]);
   const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
   const paint = (canvas, pixels, isImagined = false) => {
@@ -283,8 +284,8 @@
       item.setAttribute("aria-label", item.title);
       item.setAttribute("aria-selected", i === state.sample);
       if (!data.image) {
-        const what = `${nameOf(data.truth[i])} → ${nameOf(found.named[i])}`;
-        if (item.lastChild.textContent !== what) item.lastChild.textContent = what;
+        const what = isRight ? `${nameOf(data.truth[i])} ✓` : `${nameOf(data.truth[i])} → ${nameOf(found.named[i])}`;
+        if (item.lastChild.textContent !== what) item.lastChild.replaceChildren(...breakable(what));
       }
       item.hidden = !isListed(i);
       if (!item.hidden) listed.push(i);
@@ -315,7 +316,7 @@
     const row = make("li", { className: c === MADE ? "made" : data.seen[c] ? "seen" : "unseen" });
     const bar = make("i");
     bar.style.width = `${high > low ? Math.max(1, (100 * (score - low)) / (high - low)) : 100}%`;
-    const name = make("span", { className: "name" }, nameOf(c), make("small", {}, kindOf(c)));
+    const name = make("span", { className: "name" }, ...breakable(nameOf(c)), make("small", {}, kindOf(c)));
     if (c === truth) name.append(make("small", { className: "true" }, "✓ what it is"));
     row.append(name, make("span", { className: "bar" }, bar), make("span", { className: "value" }, format(score)));
     return row;
@@ -327,7 +328,7 @@
     const best = list[0].c, title = $("sample-title");
     title.textContent = isDrawing ? "Your drawing" : `Sample in row ${data.rows[i].toLocaleString("en")}`;
     if (data.image) paint($("picture"), isDrawing ? state.drawing : features.subarray(i * nFeatures, (i + 1) * nFeatures));
-    $("named").textContent = nameOf(best);
+    $("named").replaceChildren(...breakable(nameOf(best)));
     $("named").className = best === MADE ? "made" : data.seen[best] ? "seen" : "unseen";
     $("named-kind").textContent = best === MADE ? "the made-up class" : `${kindOf(best)} class`;
     $("truth").textContent = isDrawing ? "Named from what you have drawn so far."
@@ -397,7 +398,7 @@
       const bar = make("i");
       bar.style.width = `${(100 * loss.lost) / loss.had}%`;
       return make("li", { className: "made" },
-        make("span", { className: "name" }, `from ${nameOf(c)}`, make("small", {}, kindOf(c))),
+        make("span", { className: "name" }, ...breakable(`from ${nameOf(c)}`), make("small", {}, kindOf(c))),
         make("span", { className: "bar" }, bar),
         make("span", { className: "value" }, `${loss.lost} of ${loss.had}`));
     }));
@@ -468,6 +469,14 @@
   const startFrom = (c) => {
     state.from = c;
     state.vector = map.vectorOf(c);
+    $("mix").value = 0;
+  };
+  const mix = () => {
+    const one = map.vectorOf(state.from), two = map.vectorOf(Number($("mixed").value)), part = Number($("mix").value);
+    state.vector = one.map((value, i) => (1 - part) * value + part * two[i]);
+    state.isOn = $("is-on").checked = true;
+    drawSliders();
+    madeChanged();
   };
 
   // -- what changes what
@@ -561,6 +570,8 @@
   on("is-on", "change", (event) => { state.isOn = event.target.checked; madeChanged(); });
   on("made-name", "input", (event) => { state.name = event.target.value; refresh(); });
   on("from", "change", (event) => { startFrom(Number(event.target.value)); drawSliders(); madeChanged(); });
+  on("mix", "input", mix);
+  on("mixed", "change", () => { if (Number($("mix").value)) mix(); });
   on("made-reset", "click", () => { startFrom(state.from); drawSliders(); madeChanged(); });
   on("find", "input", (event) => { state.find = event.target.value; state.shown = 0; drawSliders(); });
   on("order", "change", (event) => { state.order = event.target.value; state.shown = 0; drawSliders(); });
@@ -684,6 +695,8 @@
     state.name = $("made-name").value;
     startFrom(Math.max(0, data.seen.indexOf(false)));
     $("from").value = state.from;
+    $("mixed").append(...data.classes.map((name, c) => make("option", { value: c }, `${name} (${kindOf(c)})`)));
+    $("mixed").value = state.from > 0 ? 0 : nClasses - 1;
   }
   $("list").append(...items);
   refresh();

@@ -220,18 +220,26 @@ def test_choosing_samples(tmp_path):
 
 
 def test_reasons_are_those_of_explain(tmp_path):
-    """Attributes by their parts in the difference of two scores; left out where samples of a class count as well."""
-    plain, evidence = fitted(JCMSPL(space="semantic"), ZOO), fitted(JCMSPL(space="visual", seen_samples=0.5), ZOO)
-    pages = [explore(model, ZOO, n_samples=9, candidates="seen") for model in (plain, evidence)]
+    """Attributes, and the samples of classes, by their parts in the difference of two scores."""
+    models = [fitted(model, ZOO) for model in (JCMSPL(space="semantic"), JCMSPL(space="visual", seen_samples=0.5))]
+    pages = [explore(model, ZOO, n_samples=9) for model in models]
     script = """
-      window.explorer.choose(2);
-      return { hidden: get("reasons").hidden, title: text("reasons-title"),
-        names: all("#reasons-list .name").map((one) => one.textContent) };"""
-    one, two = browse(tmp_path, [page.to_html() for page in pages], SET + script)
-    reason = plain.explain(ZOO.X[pages[0].rows[2:3]], candidates="seen")[0]
-    assert one["title"] == f"What spoke for {reason.label} rather than {reason.against}"
-    assert one["names"] == [name for name, _ in [*reason.top(4), *reversed(reason.bottom(4))]]
-    assert (one["hidden"], two["hidden"]) == (False, True)
+      return [...Array(9).keys()].map((i) => {
+        window.explorer.choose(i);
+        return { hidden: get("reasons").hidden, title: text("reasons-title"),
+          names: all("#reasons-list .name").map((one) => one.textContent) };
+      });"""
+    samples = 0
+    for found, model, page in zip(
+        browse(tmp_path, [page.to_html() for page in pages], SET + script), models, pages, strict=True
+    ):
+        reasons = model.explain(ZOO.X[page.rows], candidates=page.labels, seen_bias=0.0)
+        for one, reason in zip(found, reasons, strict=True):
+            assert one["title"] == f"What spoke for {reason.label} rather than {reason.against}"
+            assert one["names"] == [name for name, _ in [*reason.top(4), *reversed(reason.bottom(4))]]
+            assert not one["hidden"]
+            samples += "(its samples)" in one["names"]
+    assert samples > 0
 
 
 @cache

@@ -320,8 +320,17 @@ def _map_content(found: ClassMap, model: Any, table: ClassTable, *, pictures: bo
         "of_classes": None if found.of_classes is None else _packed(found.of_classes),
         "lengths": None if found.lengths is None else _packed(found.lengths),
         "metric": found.metric,
+        "shares": _shares(model, table),
         "picture": _packed(_pictures(model)) if pictures and hasattr(model, "reconstruct_visual") else None,
     }
+
+
+def _shares(model: Any, table: ClassTable) -> list[float]:
+    """Return how much of the prototype of each class is what its vector predicts: the rest is its samples."""
+    if model.own_space != "visual":
+        return [1.0] * table.n_classes
+    shares: list[float] = model._prototypes_of(table).shares.tolist()
+    return shares
 
 
 def _pictures(model: Any) -> Float64Array:

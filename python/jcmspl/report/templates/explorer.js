@@ -344,18 +344,24 @@
     $("every").textContent = state.everyScore ? "Show the best only" : `Show all ${list.length.toLocaleString("en")} scores`;
     drawReasons(list, values, code);
   };
-  // What the attributes have to do with it; left out where more than class vectors has made the scores.
+  // What the attributes have to do with it, and the samples of classes that have some; nothing where that does not add
+  // up, as in an adapted model.
+  const partsOf = ({ c, score }, values, r) => {
+    const parts = Array.from(map.parts(c === MADE ? made : known[c], r)), share = c === MADE ? 1 : data.map.shares[c];
+    const shared = parts.map((value) => share * value), sum = shared.reduce((all, value) => all + value, 0);
+    const size = shared.reduce((all, value) => all + Math.abs(value), 0), rest = (c === MADE ? score : values[c]) - sum;
+    if (share === 1 && Math.abs(rest) > 1e-4 * size) return null;
+    return [...shared, share === 1 ? 0 : rest];
+  };
   const drawReasons = (list, values, code) => {
     const box = $("reasons");
     if (!box) return;
     box.hidden = true;
-    if (list.length < 2) return;
-    const r = map.readout(code), [one, two] = list.map(({ c }) => (c === MADE ? made : known[c]));
-    const plain = ({ c, score }) => (c === MADE ? score : values[c]);
-    const first = map.parts(one, r), second = map.parts(two, r);
-    const parts = first.map((value, j) => value - second[j]);
-    const sum = parts.reduce((all, value) => all + value, 0), size = parts.reduce((all, value) => all + Math.abs(value), 0);
-    if (!(Math.abs(sum - plain(list[0]) + plain(list[1])) <= 1e-4 * size) || !size) return;
+    if (list.length < 2 || state.layer) return;
+    const r = map.readout(code), [first, second] = list.slice(0, 2).map((one) => partsOf(one, values, r));
+    if (!first || !second) return;
+    const parts = first.map((value, j) => value - second[j]), names = [...map.names, "(its samples)"];
+    if (!parts.some((part) => part)) return;
     const order = [...parts.keys()].sort((a, b) => parts[b] - parts[a]);
     const chosen = [...order.filter((j) => parts[j] > 0).slice(0, 4), ...order.filter((j) => parts[j] < 0).slice(-4)];
     const most = Math.max(...chosen.map((j) => Math.abs(parts[j]))), format = formatOf([most]);
@@ -365,7 +371,7 @@
       const bar = make("i");
       bar.style.width = `${(50 * Math.abs(parts[j])) / most}%`;
       return make("li", { className: parts[j] > 0 ? "for" : "against" },
-        make("span", { className: "name" }, map.names[j]), make("span", { className: "bar" }, bar),
+        make("span", { className: "name" }, names[j]), make("span", { className: "bar" }, bar),
         make("span", { className: "value" }, `${parts[j] > 0 ? "+" : ""}${format(parts[j])}`));
     }));
   };

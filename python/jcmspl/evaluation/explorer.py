@@ -242,14 +242,15 @@ def _drawn(
 
     Classes take turns, the last one, which is unseen, first; the samples of each are in a random order.
     """
-    numbers, place = dataset.class_numbers, {label: i for i, label in enumerate(labels)}
+    place, every = {label: i for i, label in enumerate(labels)}, dataset.classes.labels.tolist()
     members: dict[Label, IntArray] = {}
     for kind in (("test_unseen", "test_seen"), ("trainval",)):
         of_kind = np.concatenate([dataset.rows(part) for part in kind])
-        for number, label in enumerate(dataset.classes.labels.tolist()):
-            own = of_kind[numbers[of_kind] == number]
-            if label in place and len(own):
-                members.setdefault(label, own)
+        numbers = dataset.class_numbers[of_kind]
+        by_class = np.argsort(numbers, kind="stable")
+        for own in np.split(by_class, np.flatnonzero(np.diff(numbers[by_class])) + 1):
+            if len(own) and every[numbers[own[0]]] in place:
+                members.setdefault(every[numbers[own[0]]], of_kind[own])
     total = sum(map(len, members.values()))
     if not total:
         raise ValueError(f"{shown(dataset.name)} has no samples of the candidate classes: choose other candidates")

@@ -265,6 +265,7 @@
     if (state.which === "wrong" && isRight) return false;
     if (state.which === "right" && !isRight) return false;
     if (state.which === "taken" && !found.isTaken[i]) return false;
+    if (!state.search) return true;
     const text = `row ${data.rows[i]} ${nameOf(data.truth[i])} ${nameOf(found.named[i])}`.toLowerCase();
     return state.search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   };
@@ -660,7 +661,7 @@
     if (map) drawEffects(effects());
   };
   if (pad) {
-    let stroke = null;
+    let stroke = null, pointer = 0; // one at a time
     const point = (event) => {
       const box = pad.getBoundingClientRect();
       return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
@@ -671,16 +672,17 @@
       if (!waiting) waiting = requestAnimationFrame(() => { waiting = 0; drawn(); });
     };
     pad.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
+      if (event.button || stroke) return;
       event.preventDefault();
+      pointer = event.pointerId;
       try { pad.setPointerCapture(event.pointerId); } catch { /* a pointer that is gone already */ }
       stroke = [point(event)];
       state.strokes.push(stroke);
       drawn();
     });
-    pad.addEventListener("pointermove", (event) => { if (stroke) moved(event); });
-    const ended = () => {
-      if (!stroke) return;
+    pad.addEventListener("pointermove", (event) => { if (stroke && event.pointerId === pointer) moved(event); });
+    const ended = (event) => {
+      if (!stroke || event.pointerId !== pointer) return;
       stroke = null;
       drawn();
       if (state.order === "matter") drawSliders();

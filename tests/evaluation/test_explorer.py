@@ -52,6 +52,14 @@ def test_training_samples_where_there_are_no_others(model, digits):
     assert (parts.count("training"), parts.count("test")) == (21, 9)
 
 
+def test_ids_of_samples(model, digits):
+    named = replace(digits)
+    object.__setattr__(named, "ids", [f"image {row}" for row in range(digits.n_samples)])
+    page = explore(model, named, n_samples=5)
+    assert content_of(page.to_html())["ids"] == [f"image {row}" for row in page.rows]
+    assert content_of(explore(model, digits, n_samples=5).to_html())["ids"] is None
+
+
 def test_candidates(model, digits):
     page = explore(model, digits, candidates="unseen")
     assert page.labels == digits.unseen

@@ -145,7 +145,7 @@ def explore(
     X = _read(dataset, rows)
     trained = set(plain.classes_.tolist())
     numbers = {label: number for number, label in enumerate(labels)}
-    digits = are_digits(dataset.name, X)
+    digits, ids = are_digits(dataset.name, X), getattr(dataset, "ids", None)
     content = {
         "classes": [shown(label, _LONGEST) for label in labels],
         "seen": [label in trained and np.array_equal(table[label], plain.class_table_[label]) for label in labels],
@@ -153,6 +153,7 @@ def explore(
         "layers": layers,
         "features": _packed(X),
         "rows": rows.tolist(),
+        "ids": None if ids is None else [shown(ids[row], _LONGEST) for row in rows.tolist()],
         "truth": [numbers[label] for label in dataset.y[rows].tolist()],
         "parts": np.where(np.isin(rows, dataset.rows("trainval")), "training", "test").tolist(),
         "image": {"height": SHAPE[0], "width": SHAPE[1], "most": INK} if digits else None,

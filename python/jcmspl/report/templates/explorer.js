@@ -162,6 +162,7 @@
     return data.seen.map((seen) => (seen ? -taken : 0));
   };
   const nameOf = (c) => (c === MADE ? state.name || "made-up class" : data.classes[c]);
+  const placeOf = (i) => (data.ids ? data.ids[i] : `row ${data.rows[i]}`);
   const kindOf = (c) => (c === MADE ? "made up" : data.seen[c] ? "seen" : "unseen");
 
   // All scores of a sample, best first; of equal ones the made-up class comes last.
@@ -247,10 +248,10 @@
 
   // -- the list of samples
 
-  const items = data.rows.map((row, i) => {
+  const items = data.rows.map((_, i) => {
     const item = make("li", { id: `sample-${i}`, role: "option" });
     if (data.image) item.append(thumbnail(i));
-    else item.append(make("span", { className: "row" }, `row ${row}`), make("span", { className: "what" }));
+    else item.append(make("span", { className: "row" }, placeOf(i)), make("span", { className: "what" }));
     item.addEventListener("click", () => {
       choose(i);
       $("sample").scrollIntoView({ block: "nearest", behavior: "smooth" });
@@ -266,7 +267,7 @@
     if (state.which === "right" && !isRight) return false;
     if (state.which === "taken" && !found.isTaken[i]) return false;
     if (!state.search) return true;
-    const text = `row ${data.rows[i]} ${nameOf(data.truth[i])} ${nameOf(found.named[i])}`.toLowerCase();
+    const text = `${placeOf(i)} row ${data.rows[i]} ${nameOf(data.truth[i])} ${nameOf(found.named[i])}`.toLowerCase();
     return state.search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   };
   const drawList = () => {
@@ -281,7 +282,7 @@
       const verdict = found.isTaken[i] ? "taken" : isRight ? "right" : "wrong";
       const words = `${nameOf(data.truth[i])}, named ${nameOf(found.named[i])}`;
       item.className = verdict;
-      item.title = `row ${data.rows[i]}: ${words}`;
+      item.title = `${placeOf(i)}: ${words}`;
       item.setAttribute("aria-label", item.title);
       item.setAttribute("aria-selected", i === state.sample);
       if (!data.image) {
@@ -327,7 +328,7 @@
     const isDrawing = state.sample === DRAWING, i = state.sample;
     const { values, code } = current(), list = ranked(values, code), truth = isDrawing ? -1 : data.truth[i];
     const best = list[0].c, title = $("sample-title");
-    title.textContent = isDrawing ? "Your drawing" : `Sample in row ${data.rows[i].toLocaleString("en")}`;
+    title.textContent = isDrawing ? "Your drawing" : data.ids ? data.ids[i] : `Sample in row ${data.rows[i].toLocaleString("en")}`;
     if (data.image) paint($("picture"), isDrawing ? state.drawing : features.subarray(i * nFeatures, (i + 1) * nFeatures));
     $("named").replaceChildren(...breakable(nameOf(best)));
     $("named").className = best === MADE ? "made" : data.seen[best] ? "seen" : "unseen";
@@ -411,9 +412,9 @@
     }));
     const taken = [...found.isTaken.keys()].filter((i) => found.isTaken[i]);
     $("taken").replaceChildren(...taken.slice(0, MOST_TAKEN).map((i) => {
-      const words = `row ${data.rows[i]}: ${nameOf(data.truth[i])}, taken from ${nameOf(found.before[i])}`;
+      const words = `${placeOf(i)}: ${nameOf(data.truth[i])}, taken from ${nameOf(found.before[i])}`;
       const button = make("button", { type: "button", title: words, "aria-label": words });
-      button.append(data.image ? thumbnail(i) : `${data.rows[i]} ${nameOf(data.truth[i])}`);
+      button.append(data.image ? thumbnail(i) : `${data.ids ? data.ids[i] : data.rows[i]} ${nameOf(data.truth[i])}`);
       button.addEventListener("click", () => choose(i));
       return make("li", {}, button);
     }), ...(taken.length > MOST_TAKEN ? [make("li", { className: "more" }, `and ${taken.length - MOST_TAKEN} more`)] : []));

@@ -11,6 +11,7 @@
 :class:`ClassKFold`        cross-validation over classes
 :func:`load`               reads a model that was saved
 :func:`evaluate`           tests a model on a data set
+:func:`explore`            a page to try a model in: made-up classes, drawn digits
 :mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
 :mod:`jcmspl.embed`        features of pictures and vectors of descriptions, by encoders of your own
 :mod:`jcmspl.metrics`      accuracies per class and per sample, seen and unseen
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.data.class_folds import ClassKFold
     from jcmspl.data.class_table import ClassTable
     from jcmspl.evaluation.evaluate import evaluate
+    from jcmspl.evaluation.explorer import explore
     from jcmspl.io.archive import ModelFileError
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
@@ -104,6 +106,7 @@ else:  # hidden from type checkers, which would take any name to be there
         "data.class_folds": ("ClassKFold",),
         "data.class_table": ("ClassTable",),
         "evaluation.evaluate": ("evaluate",),
+        "evaluation.explorer": ("explore",),
         "io.archive": ("ModelFileError",),
         "model_selection.class_search": ("ClassSearchCV",),
         "model_selection.jcmspl_cv": ("JCMSPLCV",),
@@ -205,6 +208,7 @@ __all__ = [
     "UntiedAutoencoder",
     "__version__",
     "evaluate",
+    "explore",
     "load",
     "nearest",
     "solve",

@@ -21,6 +21,7 @@ COMMANDS = {
     "fit": "learn from a data set and write the model",
     "predict": "name samples",
     "evaluate": "test a model on a data set",
+    "explore": "make a page to try a model in a browser",
     "tune": "choose the parameters by cross-validation over training classes",
     "compare": "compare methods, all tuned alike",
     "methods": "list the methods and their parameters",

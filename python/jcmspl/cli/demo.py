@@ -9,7 +9,7 @@ import argparse
 import warnings
 from typing import Any
 
-from jcmspl.cli._options import add_output, refuse_report, say, show
+from jcmspl.cli._options import add_output, refuse_existing, refuse_report, say, show
 
 _SHADES = " .:-=+*#%@"
 # Labelled images of each unseen digit, and how often they are drawn.
@@ -17,12 +17,14 @@ _SHOTS, _DRAWS = (1, 5), 10
 EXAMPLES = """\
   jcmspl demo
   jcmspl demo -o digits.html                               with plots, to be opened in a browser
+  jcmspl demo --explore explore.html                       draw digits, and make up classes, in a browser
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.add_argument("--explore", metavar="FILE", help="also write a page to draw digits in: .html")
     add_output(parser, "also write a report: .html, .md, .json or .txt")
 
 
@@ -33,11 +35,15 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.datasets import load_digits
     from jcmspl.datasets.digits import PIXEL_SETTINGS
     from jcmspl.evaluation.evaluate import evaluate
+    from jcmspl.evaluation.explorer import Explorer, explore
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.models.jcmspl import JCMSPL
     from jcmspl.models.ridge_vs import RidgeVS
 
     refuse_report(arguments.output, arguments.force)
+    refuse_existing(arguments.explore, arguments.force)
+    if arguments.explore is not None:
+        Explorer.check_name(arguments.explore)
     digits = load_digits()
     X, y = digits.part("trainval")
     with warnings.catch_warnings():
@@ -50,12 +56,18 @@ def run(arguments: argparse.Namespace) -> None:
     beside = evaluate(ridge.best_estimator_, digits, spaces=[ridge.best_estimator_.space], progress=False)
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
+    if arguments.explore is not None:
+        explore(model, digits, adapt=True).save(arguments.explore, overwrite=arguments.force)
     text = f"{_text(digits, model, report, few_shot, beside)}\n{_examples(model, digits)}"
     if arguments.output is None:
         text += "\nA page with plots: jcmspl demo -o digits.html. Your own data: jcmspl fit --help."
+    if arguments.explore is None:
+        text += "\nDraw a digit and see it named: jcmspl demo --explore explore.html."
     show(arguments, {"jcmspl": report.data, "few_shot": few_shot, "ridge": beside.data}, text)
     if arguments.output is not None:
         say(arguments, f"wrote {arguments.output}")
+    if arguments.explore is not None:
+        say(arguments, f"wrote {arguments.explore}")
 
 
 def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets._digit_strokes import STROKES
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import make_split
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, FloatArray
 
 #: Parameters of JCMSPL for raw pixels, to which roots do harm, of seven classes: in the mean over all choices of three
 #: unseen digits they name 61 % of the samples, and the defaults, which are meant for embeddings, 57 %.
@@ -28,6 +28,8 @@ PIXEL_SETTINGS: dict[str, Any] = {
 # of unseen digits, 61 % in the mean of all choices and 62 % in this one. Chance is 33 %.
 UNSEEN = ("two", "four", "six")
 VALIDATION = ("seven", "eight")
+#: An image: rows and columns of pixels, and how much ink there is in a full one.
+SHAPE, INK = (8, 8), 16
 
 
 def load_digits() -> Dataset:
@@ -60,6 +62,12 @@ def load_digits() -> Dataset:
     parts = make_split(y, unseen=UNSEEN, val=VALIDATION, test_seen=0.2, random_state=0)
     source = "scikit-learn's handwritten digits (UCI, 8 x 8 pixels), described by strokes"
     return Dataset("digits", X, y, classes, parts, source)
+
+
+def are_digits(name: str, X: FloatArray) -> bool:
+    """Whether samples of a data set are images of these, so that one can draw more of them."""
+    of_size = X.shape[1] == SHAPE[0] * SHAPE[1]
+    return name == "digits" and of_size and bool(((X >= 0) & (X <= INK)).all())
 
 
 def stroke_table() -> ClassTable:

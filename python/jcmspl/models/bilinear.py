@@ -17,6 +17,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.adaptable import Adaptable
 from jcmspl.models.adaptation import GUESS_WEIGHT
 from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.class_map import ClassMap
 from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
@@ -201,6 +202,11 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         if layer is not None:
             return NearestScorer(*layer, place, norm, prototypes)
         return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        if callable(self.metric) or (space == "visual" and self.aligned):
+            return None
+        return ClassMap.of_projections(self.visual_projection_, self.semantic_projection_, space, self.metric)
 
     def _visual_scorer(self, table: ClassTable) -> Scorer:
         features = self.feature_normalisation_

@@ -23,6 +23,7 @@ from jcmspl.models.calibration import SeenUnseenCurve, calibrated_biases, curve_
 from jcmspl.models.candidates import candidate_table, unseen_in
 from jcmspl.models.cautions import warn_of_zero_vectors
 from jcmspl.models.checking import rereadable_samples
+from jcmspl.models.class_map import ClassMap
 from jcmspl.models.labelled_samples import SamplesInMemory, SamplesOnDask
 from jcmspl.models.learner import Learner
 from jcmspl.models.naming import Namer
@@ -102,6 +103,10 @@ class ZeroShotClassifier(ClassifierMixin, Learner):
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         """Return what scores normalised samples for candidate classes with the given normalised vectors."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        """Return how the normalised vector of a class of which nothing else is known becomes its scores, if it can."""
+        return None
 
     def _adaptation_trials(self) -> AdaptationTrials:
         """Return what finds the constants of an adaptation, for a model that can be adapted."""

@@ -10,6 +10,7 @@ import numpy as np
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.class_map import ClassMap
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import SHARE, check_parameters, one_of_names
@@ -88,6 +89,11 @@ class GDA(PredictedMeans):
                 predicted[rows] *= 1 - self.seen_samples
                 predicted[rows] += self.seen_samples * self.arrays_[name][trained]
         return LinearScorer(weights, -(means * weights).sum(axis=1) / 2)
+
+    def _class_map(self, space: str) -> ClassMap:
+        weights = self.arrays_["weight_map"]
+        values, vectors = np.linalg.eigh(self.arrays_["mean_map"] @ weights.T)  # of predicted means, by the precision
+        return ClassMap(weights, None, np.sqrt(np.maximum(values, 0))[:, None] * vectors.T, "euclidean")
 
 
 class _Prepared(Moments):

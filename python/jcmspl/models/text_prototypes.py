@@ -11,6 +11,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays
+from jcmspl.models.class_map import ClassMap
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import checked_by
@@ -68,3 +69,6 @@ class TextPrototypes(ZeroShotClassifier):
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
         return LinearScorer(directions(class_vectors), np.zeros(len(class_vectors)))
+
+    def _class_map(self, space: str) -> ClassMap:
+        return ClassMap(np.eye(self.n_features_in_), None, None, "cosine")

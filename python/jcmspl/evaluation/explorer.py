@@ -1,0 +1,354 @@
+"""Explorer pages: a linear model and some samples in one file, to be tried in a browser."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label
+from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.on_dask import is_dask
+from jcmspl.datasets.digits import INK, SHAPE, are_digits
+from jcmspl.datasets.row_source import read_rows
+from jcmspl.io.atomic import write_atomically
+from jcmspl.models import registry
+from jcmspl.models.class_map import ClassMap
+from jcmspl.models.recogniser import LinearRecogniser
+from jcmspl.report.explorer_page import explorer_page
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
+from jcmspl.support.names import GROUPS
+from jcmspl.support.shown import shown
+
+# Samples that are drawn where nobody says how many, if so many fit.
+_SAMPLES = 500
+# Bytes of a page: what it is kept below by drawing fewer samples, what a model alone, and what all of it may take.
+_USUAL, _MOST_OF_MODEL, _MOST = 8_000_000, 32_000_000, 64_000_000
+# Bytes of a number in float32, in base64.
+_NUMBER = 4 * 4 / 3
+_LONGEST = 80  # names
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """The result of :func:`jcmspl.explore`.
+
+    Attributes
+    ----------
+    title : str
+    about : list of str
+        Sentences on what is in the page.
+    rows : ndarray of int
+        The rows of the data set that were drawn.
+    labels : list
+        The candidate classes, in the order of the scores.
+    no_new_classes : str or None
+        Why the page has no made-up classes, if it has none.
+    """
+
+    title: str
+    about: list[str]
+    rows: IntArray
+    labels: list[Label]
+    no_new_classes: str | None
+    _content: dict[str, Any] = field(repr=False)
+
+    def to_html(self) -> str:
+        """Return the page, which needs nothing else."""
+        return explorer_page(self.title, self.about, self.no_new_classes, self._content)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the page, whole or not at all; its name ends with .html."""
+        self.check_name(path)
+        write_atomically(Path(path), self.to_html().encode(), overwrite=overwrite)
+
+    @staticmethod
+    def check_name(path: str | Path) -> None:
+        """Refuse a path that does not end as the name of a page does."""
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"an explorer is a page, whose name ends with .html, but the path is {path}")
+
+    def __repr__(self) -> str:
+        return f"<Explorer of {self.title}: {len(self.rows):,} samples, {len(self.labels):,} classes>"
+
+
+def explore(
+    model: Any,
+    dataset: Any,
+    *,
+    n_samples: int | None = None,
+    candidates: str = "all",
+    adapt: bool = False,
+    random_state: int = 0,
+) -> Explorer:
+    """Put a fitted linear model and some samples of a data set into one page, to be tried in a browser.
+
+    The page shows the scores of every sample in it, as ``decision_function`` gives them to the precision of float32;
+    where scores follow from class vectors by a linear map it has sliders for the attributes of a made-up class, and
+    shows which samples that takes from the others. With :func:`jcmspl.datasets.load_digits` one can draw a digit.
+
+    Parameters
+    ----------
+    model : estimator
+        Whose scores are linear in the sample; of a search the best model.
+    dataset : Dataset
+        Its test samples are shown, and of classes that have none the training samples.
+    n_samples : int, optional
+        How many samples to draw, the same number from each class as far as they go round. By default 500, or as many as
+        fit into a page of 8 MB.
+    candidates : {"all", "unseen", "seen"}, default "all"
+        The classes in the page, and whose samples. In a page of all of them one can switch.
+    adapt : bool, default False
+        Whether to put the model into the page a second time, adapted to all test samples of the candidates without
+        their labels, in the visual space; the model that was given does not change. One that is adapted already, to all
+        candidates, is there twice as well. Made-up classes compete with the model that is not adapted. The bias on
+        seen classes, which one can move, starts at 0 for the adapted one: it is calibrated for the other.
+    random_state : int, default 0
+        The seed of the draw. What is drawn from a class does not depend on the others.
+
+    Returns
+    -------
+    Explorer
+        ``explore(model, dataset).save("explore.html")`` writes the page.
+    """
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    one_of(candidates, "candidates", GROUPS)
+    dataset = dataset.with_labels_of(model.class_table_)
+    if dataset.n_features != model.n_features_in_:
+        raise ValueError(
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
+            f"{model.n_features_in_}"
+        )
+    seed = as_count(random_state, "random_state", 0)
+    plain, layer = _layer_of(model, dataset, candidates)
+    adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
+    labels: list[Label] = layer.labels.tolist()
+    table = plain.class_table_.updated(dataset.classes).select(labels)
+    layers = [_layer_content(layer, plain.seen_bias_)]
+    size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
+    if adapted is not None:
+        layers.append(_layer_content(adapted, 0.0))
+    found, why_not = _map_of(plain)
+    if found is not None and found.size * _NUMBER > _MOST_OF_MODEL - size:
+        found, why_not = None, "what it takes to score any class vector is too large for a page"
+    size += 0 if found is None else found.size * _NUMBER
+    rows, of_how_many = _drawn(dataset, labels, n_samples, size, seed)
+    X = _read(dataset, rows)
+    trained = set(plain.classes_.tolist())
+    numbers = {label: number for number, label in enumerate(labels)}
+    digits, ids = are_digits(dataset.name, X), getattr(dataset, "ids", None)
+    content = {
+        "classes": [shown(label, _LONGEST) for label in labels],
+        "seen": [label in trained and np.array_equal(table[label], plain.class_table_[label]) for label in labels],
+        "scaling": layer.scaling._asdict(),
+        "layers": layers,
+        "features": _packed(X),
+        "rows": rows.tolist(),
+        "ids": None if ids is None else [shown(ids[row], _LONGEST) for row in rows.tolist()],
+        "truth": [numbers[label] for label in dataset.y[rows].tolist()],
+        "parts": np.where(np.isin(rows, dataset.rows("trainval")), "training", "test").tolist(),
+        "image": {"height": SHAPE[0], "width": SHAPE[1], "most": INK} if digits else None,
+        "map": None if found is None else _map_content(found, plain, table, pictures=digits),
+    }
+    title = f"{type(plain).__name__} on {shown(dataset.name)}"
+    return Explorer(title, _about(plain, content, of_how_many), rows, labels, why_not, content)
+
+
+def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRecogniser]:
+    """Return a model without any adaptation, and its linear layer of all candidates, without a bias on any."""
+    plain = copy(model).reset_adaptation() if hasattr(model, "adapted_") else model
+    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    if not isinstance(layer, LinearRecogniser):
+        raise ValueError(f"a page can hold a model whose scores are linear in the sample, but {_why_not_linear(model)}")
+    n, m = layer.weights.shape
+    if layer.weights.size * _NUMBER > _MOST_OF_MODEL:
+        hint = " with candidates='unseen' (--candidates unseen)" if candidates == "all" else ""
+        raise ValueError(
+            f"a page of {n:,} classes by {m:,} features would take {layer.weights.size * _NUMBER / 1e6:,.0f} MB, more "
+            f"than a browser should be given ({_MOST_OF_MODEL / 1e6:.0f} MB): explore fewer classes{hint}"
+        )
+    return plain, layer
+
+
+def _adapted_layer(
+    model: Any, dataset: Any, candidates: str, layer: LinearRecogniser, *, adapt: bool
+) -> LinearRecogniser | None:
+    """Return the layer of a model that is adapted, to the test samples of the candidates or already, to all of them."""
+    if adapt:
+        model = _adapted(model, dataset, candidates)
+    adapted = getattr(model, "adapted_", None)
+    if (
+        adapted is None
+        or model.own_space != "visual"
+        or any(one not in adapted.classes for one in layer.labels.tolist())
+    ):
+        return None
+    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    assert isinstance(found, LinearRecogniser)  # by cosine
+    return found
+
+
+def _layer_content(layer: LinearRecogniser, seen_bias: float) -> dict[str, Any]:
+    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_bias}
+
+
+def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
+    """Return a copy of a model that is adapted to the test samples of the candidates."""
+    if not hasattr(model, "adapt"):
+        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave adapt=True (--adapt) out")
+    parts = [part for part in ("test_seen", "test_unseen") if candidates in ("all", part.removeprefix("test_"))]
+    rows = np.sort(np.concatenate([dataset.rows(part) for part in parts]))
+    if not len(rows):
+        raise ValueError(f"{shown(dataset.name)} has no test samples to adapt to: leave adapt=True (--adapt) out")
+    samples: Any = dataset.X[rows] if is_dask(dataset.X) else (X for part in parts for X, _ in dataset.chunks(part))
+    twin = copy(model).set_params(space="visual")
+    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    return twin
+
+
+def _why_not_linear(model: Any) -> str:
+    name = type(model).__name__
+    if callable(getattr(model, "metric", None)):
+        return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
+    linear = ", ".join(other for other in registry.names() if registry.is_linear(registry.get(other)))
+    return f"those of {name} are not: explore a model of {linear}"
+
+
+def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
+    """Return how class vectors become scores; or why there is no such map that a page could hold."""
+    kernel = model.class_normalisation_.kernel
+    if kernel is not None:
+        return None, f"class_kernel={kernel.name!r} maps class vectors in a way that is not linear"
+    if getattr(model, "aligned", 0) and model.own_space == "visual":
+        return None, "with aligned above 0 class vectors count in two ways, for which no slider is made"
+    found = model._class_map(model.own_space)
+    if found is None:
+        return None, f"{type(model).__name__} has no linear map from class vectors to scores"
+    return found, None
+
+
+def _drawn(
+    dataset: Any, labels: list[Label], n_samples: int | None, model_size: float, seed: int
+) -> tuple[IntArray, int]:
+    """Return rows of test samples of each class, or of training samples where a class has no others, and of how many.
+
+    Classes take turns, the last one, which is unseen, first; the samples of each are in a random order.
+    """
+    place, every = {label: i for i, label in enumerate(labels)}, dataset.classes.labels.tolist()
+    members: dict[Label, IntArray] = {}
+    for kind in (("test_unseen", "test_seen"), ("trainval",)):
+        of_kind = np.concatenate([dataset.rows(part) for part in kind])
+        numbers = dataset.class_numbers[of_kind]
+        by_class = np.argsort(numbers, kind="stable")
+        for own in np.split(by_class, np.flatnonzero(np.diff(numbers[by_class])) + 1):
+            if len(own) and every[numbers[own[0]]] in place:
+                members.setdefault(every[numbers[own[0]]], of_kind[own])
+    total = sum(map(len, members.values()))
+    if not total:
+        raise ValueError(f"{shown(dataset.name)} has no samples of the candidate classes: choose other candidates")
+    turns, order, rows = [], [], []
+    for label, own in members.items():
+        rng = np.random.default_rng([seed, zlib.crc32(repr(label).encode())])
+        rows.append(rng.permutation(own))
+        turns.append(np.arange(len(own)))
+        order.append(np.full(len(own), place[label]))
+    turn, of_class, row = (np.concatenate(part) for part in (turns, order, rows))
+    n = min(_how_many(dataset.n_features, n_samples, model_size), total)
+    chosen = np.lexsort((-of_class, turn))[:n]
+    return row[chosen].astype(np.int64), total
+
+
+def _how_many(n_features: int, wanted: int | None, model_size: float) -> int:
+    """Return how many samples to put into a page beside a model of so many bytes."""
+    each = n_features * _NUMBER
+    if wanted is None:
+        room = max(_USUAL - model_size, _USUAL / 4)
+        return int(max(min(room // each, _SAMPLES), 1))
+    wanted, most = as_count(wanted, "n_samples"), int((_MOST - model_size) // each)
+    if wanted > max(most, 1):
+        raise ValueError(
+            f"{wanted:,} samples of {n_features:,} features would make a page of "
+            f"{(model_size + wanted * each) / 1e6:,.0f} MB, more than a browser should be given "
+            f"({_MOST / 1e6:.0f} MB): take at most {max(most, 1):,}"
+        )
+    return wanted
+
+
+def _read(dataset: Any, rows: IntArray) -> FloatArray:
+    ascending = np.sort(rows)
+    X: FloatArray = np.asarray(read_rows(dataset.X, ascending))[np.searchsorted(ascending, rows)]
+    bad = ~np.isfinite(X).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"the sample in row {rows[bad][0]} of {shown(dataset.name)} holds NaN or infinity: remove or replace such "
+            "values"
+        )
+    return X
+
+
+def _packed(array: npt.NDArray[Any], dtype: npt.DTypeLike = np.float32) -> str:
+    """Return the values of an array, little endian, as text."""
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
+    if not np.isfinite(values).all():
+        raise ValueError("the samples or the weights of the model are too large for float32: scale the samples first")
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def _map_content(found: ClassMap, model: Any, table: ClassTable, *, pictures: bool) -> dict[str, Any]:
+    of_samples: Normalisation = model.feature_normalisation_
+    of_classes: Normalisation = model.class_normalisation_
+    folded, offsets = of_samples.folded(found.of_samples, np.zeros(len(found.of_samples)))
+    named = table.attributes is not None
+    return {
+        "attributes": [shown(name, _LONGEST) for name in table.attribute_names] if named else None,
+        "n_attributes": table.n_attributes,
+        "vectors": _packed(table.vectors, np.float64),
+        "columns": None if of_classes.columns is None else _packed(of_classes.columns, np.float64),
+        "unit_rows": of_classes.unit_rows,
+        "shift": _packed(of_classes.shift, np.float64),
+        "scale": _packed(of_classes.scale, np.float64),
+        "of_samples": _packed(folded),
+        "offsets": _packed(offsets, np.float64),
+        "of_classes": None if found.of_classes is None else _packed(found.of_classes),
+        "lengths": None if found.lengths is None else _packed(found.lengths),
+        "metric": found.metric,
+        "shares": _shares(model, table),
+        "picture": _packed(_pictures(model)) if pictures and hasattr(model, "reconstruct_visual") else None,
+    }
+
+
+def _shares(model: Any, table: ClassTable) -> list[float]:
+    """Return how much of the prototype of each class is what its vector predicts: the rest is its samples."""
+    if model.own_space != "visual":
+        return [1.0] * table.n_classes
+    shares: list[float] = model._prototypes_of(table).shares.tolist()
+    return shares
+
+
+def _pictures(model: Any) -> Float64Array:
+    """Return what makes the sample that the model expects of a class, from its normalised vector and a last 1."""
+    d = model.class_table_.n_attributes
+    ends = model.feature_normalisation_.undone(model._expected(np.vstack([np.eye(d), np.zeros(d)])))
+    ends[:-1] -= ends[-1]
+    return np.asarray(ends, dtype=np.float64)
+
+
+def _about(model: Any, content: dict[str, Any], of_how_many: int) -> list[str]:
+    n, n_seen, n_all = len(content["rows"]), sum(content["seen"]), len(content["seen"])
+    drawn = f"{n:,} of {of_how_many:,} samples, drawn class by class" if n < of_how_many else f"All {n:,} samples"
+    if "training" in content["parts"]:
+        drawn += f" ({content['parts'].count('training'):,} of them training samples)"
+    kinds = [f"{count:,} {kind}" for count, kind in ((n_seen, "seen"), (n_all - n_seen, "unseen")) if count]
+    compared = f", compared in the {model.own_space} space" if len(model.SPACES) > 1 else ""
+    metric = getattr(model, "metric", None)
+    return [f"{drawn}; {' and '.join(kinds)} classes{compared}{'' if metric is None else f' by {metric}'}."]

@@ -64,6 +64,9 @@ sphinx_gallery_conf = {
     "copyfile_regex": r"^$",
 }
 
+# Pages of wide tables, or of code: they have no contents at their right.
+WIDE = ["methods", "performance", "generated/gallery/index"]
+WIDE += [f"generated/gallery/{file.stem}" for file in (ROOT / "examples").glob("*.py")]
 html_theme = "pydata_sphinx_theme"
 html_title = f"jcmspl {release}"
 html_static_path = ["_static"]
@@ -79,8 +82,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    # the pages of wide tables need the room
-    "secondary_sidebar_items": {"**": ["page-toc"], "methods": [], "performance": [], "generated/gallery/index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

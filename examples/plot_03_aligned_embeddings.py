@@ -24,7 +24,9 @@ rng = np.random.default_rng(0)
 n_seen, n_unseen, per_class, dim = 100, 20, 20, 64
 names = np.array([f"class {number}" for number in range(n_seen + n_unseen)])
 meaning = rng.standard_normal((len(names), dim)) * np.linspace(2, 0.2, dim)
-agreement = rng.permutation(np.linspace(0.3, 0.95, dim))  # how well the encoders agree, direction by direction
+agreement = rng.permutation(
+    np.linspace(0.3, 0.95, dim)
+)  # how well the encoders agree, direction by direction
 texts = agreement * meaning + (1 - agreement) * 1.5 * rng.standard_normal(meaning.shape) + 0.5
 images = np.repeat(meaning, per_class, axis=0)
 images += 2.0 * rng.standard_normal(images.shape) - 0.5
@@ -49,7 +51,10 @@ models = {
     "JCMSPL(aligned=0.5)": JCMSPL(aligned=0.5),
     "IdentityRidge()": IdentityRidge(),
 }
-scores = {name: model.fit(X, y, class_vectors=prompts).score(X_new, y_new) for name, model in models.items()}
+scores = {
+    name: model.fit(X, y, class_vectors=prompts).score(X_new, y_new)
+    for name, model in models.items()
+}
 for name, score in scores.items():
     print(f"{name:22} {score:.1%}")
 

@@ -15,13 +15,18 @@ from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 from jcmspl.metrics import harmonic_mean
 
-data = make_zsl(6000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, domain_shift=0.4)
+data = make_zsl(
+    6000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, domain_shift=0.4
+)
 X, y = data.part("trainval")
 model = JCMSPL().fit(X, y, class_vectors=data.classes)
 
 
 def accuracies(model, **how):
-    return [model.score(*data.part(part), candidates="all", **how) for part in ("test_seen", "test_unseen")]
+    return [
+        model.score(*data.part(part), candidates="all", **how)
+        for part in ("test_seen", "test_unseen")
+    ]
 
 
 seen, unseen = accuracies(model, seen_bias=0)

@@ -19,14 +19,18 @@ import numpy as np
 from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 
-data = make_zsl(4000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.5, random_state=1)
+data = make_zsl(
+    4000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.5, random_state=1
+)
 model = JCMSPL().fit(*data.part("trainval"), class_vectors=data.classes)
 X_new, y_new = data.part("test_unseen")
 
 
 def score_with(shots, seed, **parameters):
     rng = np.random.default_rng(seed)
-    few = np.concatenate([rng.permutation(np.flatnonzero(y_new == label))[:shots] for label in data.unseen])
+    few = np.concatenate(
+        [rng.permutation(np.flatnonzero(y_new == label))[:shots] for label in data.unseen]
+    )
     taught = copy.copy(model).set_params(**parameters).add_classes(X=X_new[few], y=y_new[few])
     others = np.setdiff1d(np.arange(len(y_new)), few)
     return taught.score(X_new[others], y_new[others], candidates="unseen")
@@ -35,11 +39,23 @@ def score_with(shots, seed, **parameters):
 shots = [1, 2, 3, 5, 10]
 fig, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name, weight in (("with the prediction", 1.0), ("samples alone", 0.0)):
-    draws = np.array([[score_with(n, seed, prediction_weight=weight) for n in shots] for seed in range(10)])
-    ax.errorbar(shots, 100 * draws.mean(0), 100 * draws.std(0), marker="o", markersize=4, capsize=2, label=name)
+    draws = np.array(
+        [[score_with(n, seed, prediction_weight=weight) for n in shots] for seed in range(10)]
+    )
+    ax.errorbar(
+        shots,
+        100 * draws.mean(0),
+        100 * draws.std(0),
+        marker="o",
+        markersize=4,
+        capsize=2,
+        label=name,
+    )
 zero = model.score(X_new, y_new, candidates="unseen")
 ax.axhline(100 * zero, color="0.5", linestyle=":", label="no labelled sample")
-ax.set(xlabel="labelled samples of each class", ylabel="10 unseen classes, % recognised", xticks=shots)
+ax.set(
+    xlabel="labelled samples of each class", ylabel="10 unseen classes, % recognised", xticks=shots
+)
 _ = ax.legend(frameon=False, loc="lower right")
 
 # %%

@@ -14,17 +14,22 @@ cross-validation over classes.
 from jcmspl import JCMSPL, JCMSPLCV
 from jcmspl.datasets import make_zsl
 
-data = make_zsl(2400, n_features=64, n_attributes=20, n_seen=30, n_unseen=10, noise=2.5, domain_shift=0.3)
+data = make_zsl(
+    2400, n_features=64, n_attributes=20, n_seen=30, n_unseen=10, noise=2.5, domain_shift=0.3
+)
 X, y = data.part("trainval")
 search = JCMSPLCV(progress=False).fit(X, y, class_vectors=data.classes)
-chosen = {name: value for name, value in search.best_params_.items() if value != getattr(JCMSPL(), name)}
-print("otherwise than by default:", chosen)
-print(f"on held-out training classes: {search.best_score_:.1%} ± {search.best_score_stderr_:.1%}")
+chosen = {
+    name: value for name, value in search.best_params_.items() if value != getattr(JCMSPL(), name)
+}
+print("Otherwise than by default:", *map("{0[0]} = {0[1]}".format, chosen.items()), sep="\n  ")
+print(f"On held-out training classes: {search.best_score_:.1%} ± {search.best_score_stderr_:.1%}")
 
 # %%
 # Every setting that was tried, the chosen one first:
 table = search.cv_results_table_
-table[["mean_test_score", "param_feature_normalisation", "param_class_kernel", "param_semantic_reconstruction"]].head()
+columns = ["whitening_shrinkage", "class_kernel", "semantic_reconstruction"]
+table[["mean_test_score", *(f"param_{name}" for name in columns)]].head()
 
 # %%
 # The path of λ4
@@ -50,7 +55,9 @@ ax.errorbar(
     capsize=2,
 )
 ax.axvline(best["semantic_reconstruction"], color="0.5", linestyle=":")
-_ = ax.set(xscale="log", xlabel="λ4 (semantic_reconstruction)", ylabel="held-out classes, % recognised")
+_ = ax.set(
+    xscale="log", xlabel="λ4 (semantic_reconstruction)", ylabel="held-out classes, % recognised"
+)
 
 # %%
 # Beside other methods

@@ -16,7 +16,9 @@ import numpy as np
 from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 
-data = make_zsl(8000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, random_state=0)
+data = make_zsl(
+    8000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, random_state=0
+)
 X, y = data.part("trainval")
 
 
@@ -48,7 +50,9 @@ fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(samples, shares, marker="o", markersize=4)
 for place in range(0, 16, 5):
     note = f"{seen[place]} classes"
-    ax.annotate(note, (samples[place], shares[place]), (4, -14), textcoords="offset points", fontsize=8)
+    ax.annotate(
+        note, (samples[place], shares[place]), (4, -14), textcoords="offset points", fontsize=8
+    )
 _ = ax.set(xlabel="samples so far", ylabel="10 unseen classes, % recognised", ylim=(0, 105))
 
 # %%

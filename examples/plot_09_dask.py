@@ -17,7 +17,9 @@ import dask.array as da
 from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 
-data = make_zsl(20000, n_features=64, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, random_state=0)
+data = make_zsl(
+    20000, n_features=64, n_attributes=24, n_seen=40, n_unseen=10, noise=2.0, random_state=0
+)
 X_train, y_train = data.part("trainval")
 X = da.from_array(X_train, chunks=(2500, 64))
 model = JCMSPL(progress=False).fit(X, y_train, class_vectors=data.classes)

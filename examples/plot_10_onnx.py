@@ -18,7 +18,9 @@ import numpy as np
 from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 
-data = make_zsl(3000, n_features=64, n_attributes=20, n_seen=30, n_unseen=10, noise=2.0, random_state=0)
+data = make_zsl(
+    3000, n_features=64, n_attributes=20, n_seen=30, n_unseen=10, noise=2.0, random_state=0
+)
 X, y = data.part("trainval")
 model = JCMSPL().fit(X, y, class_vectors=data.classes).calibrate(X, y)
 recogniser = model.recogniser(candidates="all")
@@ -55,5 +57,10 @@ import matplotlib.pyplot as plt
 difference = np.abs(scores - recogniser.scores(X_new))
 fig, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 ax.hist(1e6 * difference.ravel() / np.abs(scores).max(), bins=40)
-ax.set(xlabel="difference, in millionths of the largest score", ylabel="number of scores", yscale="log")
-print("samples that are named otherwise:", int((recogniser.labels[index] != model.predict(X_new)).sum()))
+ax.set(
+    xlabel="difference, in millionths of the largest score", ylabel="number of scores", yscale="log"
+)
+print(
+    "samples that are named otherwise:",
+    int((recogniser.labels[index] != model.predict(X_new)).sum()),
+)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from docutils.nodes import SkipNode
 from docutils.utils.math.latex2mathml import tex2mathml
+from numpydoc.docscrape_sphinx import SphinxDocString
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -132,6 +133,12 @@ def _read_chapter(app: object, docname: str, source: list[str]) -> None:
     if (DOCS / f"{docname}.md").exists() and "/" not in docname:
         source[0] = for_the_site(source[0], DOCS)
 
+
+# numpydoc shows what an attribute's property says in place of what the class says of it; only where that is nothing.
+_process_param = SphinxDocString._process_param
+SphinxDocString._process_param = lambda self, name, text, like_autosummary: _process_param(
+    self, name, text, like_autosummary and not text
+)
 
 _PROPERTY = re.compile(r":obj:`(\w+) <[\w.]*\.\1>`")
 _CODE_OR_NAME = re.compile(r"`[^`]+`|(?<![\w.\\*<])([A-Za-z]\w*_)(?!\w)")

@@ -197,16 +197,16 @@ def _page(name: str) -> str:
 
 def _methods_of(thing: type[Any]) -> list[str]:
     """Return the part of a page on methods and properties; those that every model has are on the page of JCMSPL."""
-    shown, elsewhere = [], []
-    for name in sorted(vars_of(thing)):
-        is_shared = thing in registry.methods().values() and thing is not jcmspl.JCMSPL and _same(thing, name)
-        (elsewhere if is_shared else shown).append(name)
+    names = sorted(vars_of(thing))
+    is_another_model = thing in registry.methods().values() and thing is not jcmspl.JCMSPL
+    shared = [name for name in names if is_another_model and _same(thing, name)]
     lines: list[str] = []
-    for name in shown:
-        kind = "method" if callable(getattr(thing, name)) else "property"
-        lines += [f"   .. auto{kind}:: {name}", ""]
-    if elsewhere:
-        links = ", ".join(f":meth:`~jcmspl.JCMSPL.{name}`" for name in elsewhere)
+    for name in names:
+        if name not in shared:
+            kind = "method" if callable(getattr(thing, name)) else "property"
+            lines += [f"   .. auto{kind}:: {name}", ""]
+    if shared:
+        links = ", ".join(f":meth:`~jcmspl.JCMSPL.{name}`" for name in shared if callable(getattr(thing, name)))
         lines += ["   .. rubric:: Methods of every model", "", f"   {links}.", ""]
     return lines
 

@@ -96,6 +96,15 @@ class AffineScorer:
         Divide each sample by its length first.
     power : bool, default False
         And before that take the signed root of each value.
+
+    Examples
+    --------
+    >>> from jcmspl import AffineScorer
+    >>> scorer = AffineScorer([[1.0, 0.0], [0.0, 2.0]], bias=[0.0, -1.0])
+    >>> scorer.scores([[1.0, 1.5]])
+    array([[1., 2.]])
+    >>> scorer.top_k([[1.0, 1.5]])[0]
+    array([[1]])
     """
 
     def __init__(

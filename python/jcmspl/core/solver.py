@@ -48,6 +48,16 @@ class Spectrum:
         them out makes every solution the minimum-norm one.
     timings : dict
         Seconds spent on each of the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import Spectrum, Statistics
+    >>> rng = np.random.default_rng(0)
+    >>> statistics = Statistics.from_samples(rng.random((60, 8)), np.arange(60) % 3)
+    >>> spectrum = Spectrum(statistics, class_vectors=rng.random((3, 4)))
+    >>> spectrum.visual_eigenvalues.shape, spectrum.semantic_eigenvalues.shape
+    ((8,), (3,))
     """
 
     def __init__(self, statistics: Statistics, class_vectors: npt.ArrayLike) -> None:
@@ -151,8 +161,8 @@ def solve(
 
     Minimises, over A, B and C by turns,
 
-    .. math:: \tfrac12|AX-C|^2 + \tfrac{l_1}2|BY-C|^2 + \tfrac{l_2}2|C-H|^2
-              + \tfrac{l_3}2|X-A'C|^2 + \tfrac{l_4}2|Y-B'C|^2
+    .. math:: \tfrac{1}{2}|AX-C|^2 + \tfrac{l_1}{2}|BY-C|^2 + \tfrac{l_2}{2}|C-H|^2
+              + \tfrac{l_3}{2}|X-A'C|^2 + \tfrac{l_4}{2}|Y-B'C|^2
 
     exactly as the textbook form does, at a cost that does not depend on the number of samples.
 

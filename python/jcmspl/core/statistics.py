@@ -41,7 +41,7 @@ class Statistics:
     unit_rows : bool, default False
         Scale each sample to length one before it is counted; samples of zeros stay as they are.
     power : bool, default False
-        Take the signed root of each value first, sign(x) |x| ** 0.5.
+        Take the signed root of each value first, ``sign(x) |x| ** 0.5``.
 
     Examples
     --------
@@ -276,6 +276,18 @@ class StartStatistics:
     Parameters
     ----------
     n_concepts, n_features, n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import Spectrum, StartStatistics, Statistics, solve
+    >>> rng = np.random.default_rng(0)
+    >>> X, labels = rng.random((60, 8)), np.arange(60) % 3
+    >>> spectrum = Spectrum(Statistics.from_samples(X, labels), class_vectors=rng.random((3, 4)))
+    >>> codes = rng.standard_normal((60, 3))  # C0, a row for each sample
+    >>> start = StartStatistics(n_concepts=3, n_features=8, n_classes=3).update(codes, X, labels)
+    >>> solve(spectrum, l1=1, l2=1, l3=1, l4=1, start=start, max_iter=5).n_iter
+    5
     """
 
     def __init__(self, n_concepts: int, n_features: int, n_classes: int) -> None:

@@ -105,6 +105,16 @@ def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
     -------
     Dataset
         Its features are mapped into memory unless the file is compressed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from jcmspl.datasets import load_npz, make_zsl, save_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_npz(make_zsl(), Path(folder, "made_up.npz"))
+    ...     print(load_npz(Path(folder, "made_up.npz")).n_samples)
+    1000
     """
     reader = NpzReader(Path(path))
     there = reader.names()

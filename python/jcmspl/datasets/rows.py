@@ -94,6 +94,18 @@ def read_labels(path: str | Path | Iterable[str | Path], column: str | None = No
     Returns
     -------
     labels : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from jcmspl.datasets import read_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder, "labels-0.npy"), ["zebra", "otter"])
+    ...     np.save(Path(folder, "labels-1.npy"), ["lynx"])
+    ...     print(read_labels(Path(folder, "labels-*.npy")))
+    ['zebra' 'otter' 'lynx']
     """
     return label_array([label for file in _files(path) for label in _labels_in(file, column)])
 

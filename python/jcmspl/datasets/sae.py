@@ -36,6 +36,20 @@ def load_sae(path: str | Path) -> Dataset:
         Labels are the numbers in the file. Without ``param.train_labels``, training samples with the same row in
         ``S_tr`` are a class, and such classes get the free numbers from 1 on, in the order in which they first occur.
         There is no "test_seen": see :meth:`Dataset.held_out`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from scipy.io import savemat
+    >>> from jcmspl.datasets import load_sae
+    >>> classes = {"testclasses_id": [3, 4], "test_labels": [3, 4], "train_labels": [1, 1, 2]}
+    >>> samples = {"X_tr": [[1.0, 0], [0.9, 0], [0, 1]], "X_te": [[1.0, 1], [0.0, 0]]}
+    >>> vectors = {"S_tr": [[1.0, 0], [1, 0], [0, 1]], "S_te_pro": [[1.0, 1], [1.0, 2]]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     savemat(Path(folder, "demo.mat"), {**samples, **vectors, "param": classes})
+    ...     print(load_sae(Path(folder, "demo.mat")).unseen)
+    [3, 4]
     """
     file = open_mat(Path(path))
     there = file.names()

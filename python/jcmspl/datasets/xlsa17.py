@@ -112,6 +112,16 @@ def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -
     See Also
     --------
     load_xlsa17 : reads it back; ``attributes="original_att"`` gives the very class vectors.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from jcmspl.datasets import load_xlsa17, make_zsl, save_xlsa17
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_xlsa17(make_zsl(), Path(folder, "made_up"))
+    ...     print(load_xlsa17(Path(folder, "made_up")).n_samples)
+    1000
     """
     from scipy.io import savemat
 

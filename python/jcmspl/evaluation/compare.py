@@ -90,6 +90,15 @@ def compare(
     Returns
     -------
     Comparison
+
+    Examples
+    --------
+    >>> from jcmspl.datasets import make_zsl
+    >>> from jcmspl.evaluation.compare import compare
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> comparison = compare(data, ["RPL", "ESZSL"], repeats=0, tune=False, progress=False)
+    >>> sorted(row.method for row in comparison.rows)
+    ['ESZSL', 'RPL']
     """
     if search and not tune:
         raise ValueError(f"nothing is searched for with tune=False: leave {', '.join(search)} out")

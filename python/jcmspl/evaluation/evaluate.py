@@ -85,6 +85,18 @@ def evaluate(
         among all classes; those of seen classes that the model was not trained on are left out), each per class and per
         sample, with 95 % intervals of a bootstrap over classes; a table of classes, the commonest confusions, the
         seen-unseen curve, settings, timings and versions. As text, Markdown, JSON or an HTML page.
+
+    Examples
+    --------
+    >>> from jcmspl import JCMSPL, evaluate
+    >>> from jcmspl.datasets import load_digits
+    >>> digits = load_digits()
+    >>> X, y = digits.part("trainval")
+    >>> model = JCMSPL().fit(X, y, class_vectors=digits.classes)
+    >>> report = evaluate(model, digits, spaces=["visual"])
+    >>> report.accuracy > 1 / 3, report.harmonic_mean > 0
+    (True, True)
+    >>> report.save("report.html")  # doctest: +SKIP
     """
     most_examples = as_count(n_examples, "n_examples", 0) if getattr(dataset, "ids", None) is not None else 0
     model = getattr(model, "best_estimator_", model)

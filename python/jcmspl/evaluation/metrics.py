@@ -21,7 +21,19 @@ __all__ = ["SeenUnseenCurve", "Tally", "accuracy", "confusion_matrix", "generali
 
 
 def harmonic_mean(acc_seen: float, acc_unseen: float) -> float:
-    """Return 2ab / (a + b), the field's measure of generalized recognition; 0 if both are."""
+    """Return 2ab / (a + b), the field's measure of generalized recognition; 0 if both are.
+
+    Parameters
+    ----------
+    acc_seen, acc_unseen : float
+        The accuracies on samples of seen and of unseen classes, among all classes.
+
+    Examples
+    --------
+    >>> from jcmspl.metrics import harmonic_mean
+    >>> harmonic_mean(0.6, 0.3)
+    0.4
+    """
     total = acc_seen + acc_unseen
     return 2 * acc_seen * acc_unseen / total if total > 0 else 0.0
 
@@ -54,6 +66,12 @@ def hit_at_k(y_true: Any, top_k: Any, *, average: str = "sample") -> float:
     top_k : array_like of shape (n_samples, k)
         Labels, as predict_topk gives them.
     average : {"class", "sample"}, default "sample"
+
+    Examples
+    --------
+    >>> from jcmspl.metrics import hit_at_k
+    >>> hit_at_k(["a", "b"], [["a", "c"], ["c", "a"]])
+    0.5
     """
     one_of(average, "average", ("class", "sample"))
     truth, named = as_label_list(y_true, "y_true"), [list(row) for row in top_k]
@@ -80,6 +98,16 @@ def confusion_matrix(y_true: Any, y_pred: Any, labels: Any = None) -> tuple[IntA
     counts : ndarray of shape (n_classes, n_classes)
         Rows are true classes, columns predicted ones.
     labels : list
+
+    Examples
+    --------
+    >>> from jcmspl.metrics import confusion_matrix
+    >>> counts, labels = confusion_matrix(["a", "a", "b"], ["a", "b", "b"])
+    >>> counts
+    array([[1, 1],
+           [0, 1]])
+    >>> labels
+    ['a', 'b']
     """
     truth, named = as_label_list(y_true, "y_true"), as_label_list(y_pred, "y_pred")
     if len(truth) != len(named):
@@ -101,6 +129,16 @@ class Tally:
     ----------
     k : int
         How many names each sample gets.
+
+    Examples
+    --------
+    >>> from jcmspl.metrics import Tally
+    >>> tally = Tally(k=2)
+    >>> tally.update(["a", "a", "b"], [["a", "b"], ["b", "a"], ["c", "a"]])
+    >>> tally.per_class(1), tally.per_class(2)
+    (0.25, 0.5)
+    >>> tally.worst_confusions(1)
+    [('a', 'b', 1)]
     """
 
     def __init__(self, k: int) -> None:

@@ -74,6 +74,18 @@ class HarmonicMeanScorer:
     ----------
     average : {"class", "sample"}, default "class"
         Of each accuracy: the mean over classes of the share within each, or the share of all samples.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from jcmspl import JCMSPL, ClassKFold
+    >>> from jcmspl.datasets import load_digits
+    >>> from jcmspl.metrics import HarmonicMeanScorer
+    >>> digits = load_digits()
+    >>> X, y = digits.part("trainval")
+    >>> how = {"cv": ClassKFold(2, test_seen=0.2), "params": {"class_vectors": digits.classes}}
+    >>> cross_val_score(JCMSPL(seen_bias=0.1), X, y, scoring=HarmonicMeanScorer(), **how).shape
+    (2,)
     """
 
     average: str = "class"

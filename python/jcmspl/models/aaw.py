@@ -83,6 +83,15 @@ class AAW(Embedding):
         Dz'.
     objective_ : ndarray of shape (n_iterations,)
         The objective, per sample, after the codes of each iteration.
+
+    Examples
+    --------
+    >>> from jcmspl import AAW
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = AAW(sparsity=0.2).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     n_atoms: int | None = field(default=None, kw_only=False, metadata=OPTIONAL_COUNT)

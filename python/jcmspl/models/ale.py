@@ -29,7 +29,7 @@ class ALE(BilinearRanker):
         "dot" is the published one, s'Wx.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -40,6 +40,15 @@ class ALE(BilinearRanker):
         W.
     losses_, n_iter_
         As for :class:`DeViSE`.
+
+    Examples
+    --------
+    >>> from jcmspl import ALE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ALE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     metric: Any = field(default="dot", metadata=METRIC)

@@ -53,6 +53,15 @@ class AMP(PosteriorMethod):
     ----------
     n_iter_, converged_ : int, bool
         Of "logistic".
+
+    Examples
+    --------
+    >>> from jcmspl import AMP
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = AMP(n_neighbours=5).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     n_neighbours: int = field(default=3, kw_only=False, metadata=COUNT)

@@ -67,6 +67,15 @@ class BZSL(ZeroShotClassifier):
         Q'.
     objective_ : ndarray of shape (n_iterations,)
         The value of the objective, per sample and bit, after each iteration; it never falls.
+
+    Examples
+    --------
+    >>> from jcmspl import BZSL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = BZSL(n_bits=256).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     feature_normalisation: str = field(

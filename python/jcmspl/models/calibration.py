@@ -43,6 +43,15 @@ class SeenUnseenCurve:
         bias above the gap makes the sample's prediction an unseen class.
     seen_weights, unseen_weights : ndarray
         What each of these samples adds to its accuracy if the class of its own kind is chosen: 0 if that one is wrong.
+
+    Examples
+    --------
+    >>> from jcmspl.metrics import SeenUnseenCurve
+    >>> curve = SeenUnseenCurve.of([0.4, 0.1, 0.3], [True, True, True], [0, 0, 1], [True, True, False])
+    >>> [share.tolist() for share in curve.accuracies(0.35)]  # seen, unseen
+    [0.5, 1.0]
+    >>> curve.area()
+    0.5
     """
 
     seen_gaps: Float64Array
@@ -127,6 +136,18 @@ def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tup
     seen, unseen : Recogniser
         The model with its training classes as candidates, and with the others.
     chunks : iterable of (X, y)
+
+    Examples
+    --------
+    >>> from jcmspl import JCMSPL
+    >>> from jcmspl.datasets import make_zsl
+    >>> from jcmspl.metrics import generalized_curve
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = JCMSPL().fit(*data.part("train"), class_vectors=data.classes)
+    >>> seen, unseen = model.recogniser(candidates="seen"), model.recogniser(candidates="unseen")
+    >>> curve = generalized_curve(seen, unseen, [data.part("test_seen"), data.part("test_unseen")])
+    >>> 0 < curve.area() < 1
+    True
     """
     pieces = [judged(seen, unseen, X, as_label_list(y)) for X, y in chunks]
     return curve_of(pieces, set(seen.labels.tolist()))

@@ -55,6 +55,15 @@ class CAPD(ZeroShotClassifier):
     coefficients_ : ndarray of shape (n_classes, n_classes)
         a, such that W_j is the sum over classes k of ``a_jk v_jk x_k'``, with v_jk the vector in l of samples of class
         k and x_k their mean.
+
+    Examples
+    --------
+    >>> from jcmspl import CAPD
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = CAPD(1e-3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)

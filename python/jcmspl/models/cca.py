@@ -35,7 +35,7 @@ class CCA(Bilinear):
         Compare Ax with By, B'Ax with y, or x with A'By.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -46,6 +46,17 @@ class CCA(Bilinear):
         A.
     semantic_projection_ : ndarray of shape (n_components, n_attributes)
         B.
+
+    Examples
+    --------
+    >>> from jcmspl import CCA
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = CCA(n_components=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> model.visual_projection_.shape
+    (10, 64)
     """
 
     visual_penalty: float = field(default=10.0, kw_only=False, metadata=WEIGHT)

@@ -49,6 +49,15 @@ class ConSE(PosteriorMethod):
     ----------
     n_iter_, converged_ : int, bool
         Of "logistic".
+
+    Examples
+    --------
+    >>> from jcmspl import ConSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ConSE(n_likely=5).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     n_likely: int = field(default=10, kw_only=False, metadata=COUNT)

@@ -77,6 +77,17 @@ class COSMO(ZeroShotClassifier):
     class_kernel, kernel_width, source_shares, class_weight
     seen_bias, temperature, progress
         As for :class:`jcmspl.JCMSPL`. The bias is on top of the gate, and usually not needed.
+
+    Examples
+    --------
+    >>> from jcmspl import COSMO
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = COSMO(expert="RPL").fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> accuracy_on_seen = model.score(*data.part("test_seen"), candidates="all")
+    >>> accuracy_on_unseen = model.score(*data.part("test_unseen"), candidates="all")
     """
 
     expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))

@@ -40,7 +40,7 @@ class DeViSE(BilinearRanker):
         "dot" compares as the training does. The authors search for the nearest class vector.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -52,6 +52,15 @@ class DeViSE(BilinearRanker):
     losses_ : ndarray of shape (n_iter\_,)
         The mean loss of a sample in each epoch, before the step for it.
     n_iter_ : int
+
+    Examples
+    --------
+    >>> from jcmspl import DeViSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = DeViSE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     PAPER: ClassVar[str] = "Frome et al. (2013): DeViSE: A deep visual-semantic embedding model"

@@ -40,7 +40,7 @@ class ESZSL(Bilinear):
         "dot" is the published one, x'Vs.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -49,6 +49,15 @@ class ESZSL(Bilinear):
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         V'.
+
+    Examples
+    --------
+    >>> from jcmspl import ESZSL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ESZSL(visual_penalty=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     visual_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

@@ -20,10 +20,21 @@ class FPL(Bilinear):
     ----------
     space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
+
+    Examples
+    --------
+    >>> from jcmspl import FPL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = FPL().fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> model.visual_projection_.shape
+    (16, 64)
     """
 
     PAPER: ClassVar[str] = (

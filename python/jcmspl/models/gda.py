@@ -44,6 +44,15 @@ class GDA(PredictedMeans):
     feature_normalisation, class_normalisation, whitening_shrinkage
     source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import GDA
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = GDA(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     shrinkage: float = field(default=0.5, metadata=SHARE)

@@ -46,6 +46,15 @@ class GFZSL(PredictedMeans):
     feature_normalisation, class_normalisation, whitening_shrinkage
     kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import GFZSL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = GFZSL(alpha=0.1).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     variance_penalty: float = field(default=100.0, metadata=WEIGHT)

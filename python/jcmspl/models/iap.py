@@ -38,6 +38,15 @@ class IAP(PosteriorMethod):
     ----------
     n_iter_, converged_ : int, bool
         Of "logistic".
+
+    Examples
+    --------
+    >>> from jcmspl import IAP
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = IAP(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     threshold: str = field(default="attribute_mean", kw_only=False, metadata=one_of_names(THRESHOLDS))

@@ -32,7 +32,7 @@ class IdentityRidge(Bilinear):
         Compare x with Wy, or W'x with y.
     feature_normalisation, class_normalisation : str, default "sample_l2"
     metric, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`. Without class vectors the mean sample of a class is taken for its vector.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -41,6 +41,17 @@ class IdentityRidge(Bilinear):
     ----------
     visual_projection_ : ndarray of shape (n_features, n_features)
         W'.
+
+    Examples
+    --------
+    >>> from jcmspl import IdentityRidge
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_features=16, n_attributes=16, n_seen=30, n_unseen=5)
+    >>> model = IdentityRidge(10.0).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> model.visual_projection_.shape
+    (16, 16)
     """
 
     alpha: float = field(default=100.0, kw_only=False, metadata=WEIGHT)

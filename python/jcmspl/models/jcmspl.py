@@ -74,8 +74,8 @@ class JCMSPL(Bilinear):
     Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
     which tell the training classes apart, and can be reconstructed from them:
 
-    .. math:: \min_{A,B,C} \tfrac12|AX-C|^2 + \tfrac{λ_1}2|BY-C|^2 + \tfrac{λ_2}2|C-H|^2
-              + \tfrac{λ_3}2|X-A'C|^2 + \tfrac{λ_4}2|Y-B'C|^2
+    .. math:: \min_{A,B,C} \tfrac{1}{2}|AX-C|^2 + \tfrac{λ_1}{2}|BY-C|^2 + \tfrac{λ_2}{2}|C-H|^2
+              + \tfrac{λ_3}{2}|X-A'C|^2 + \tfrac{λ_4}{2}|Y-B'C|^2
 
     (Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition). A class that was never seen
     in training is then recognised by its vector.
@@ -131,8 +131,8 @@ class JCMSPL(Bilinear):
     whitening_shrinkage : float, default 5
         The larger, the less samples are whitened, where they are.
     class_kernel : {"linear", "poly2", "rbf"}, default "linear"
-        How inner products of class vectors are taken: (1 + s . t)^2, or exp(-|s - t|^2 / (2 w^2)). Helps most where
-        class vectors are attributes.
+        How inner products of class vectors are taken: ``(1 + s . t)^2``, or ``exp(-|s - t|^2 / (2 w^2))``. Helps most
+        where class vectors are attributes.
     kernel_width : float, default 1
         The w of "rbf", in units of the median distance of the training classes' vectors.
     source_shares : tuple of float, optional

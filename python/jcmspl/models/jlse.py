@@ -60,6 +60,15 @@ class JLSE(ZeroShotClassifier):
     ----------
     matching_ : ndarray of shape (n_classes, n_classes)
         W: of codes of classes and codes of samples.
+
+    Examples
+    --------
+    >>> from jcmspl import JLSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = JLSE().fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     feature_normalisation: str = field(

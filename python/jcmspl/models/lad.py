@@ -68,6 +68,15 @@ class LAD(Embedding):
         After each iteration.
     n_iter_ : int
     converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import LAD
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = LAD(compare="attribute").fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     semantic_match: float = field(default=0.1, kw_only=False, metadata=WEIGHT)

@@ -43,6 +43,15 @@ class LATEM(Ranker):
         W_k, for normalised samples and class vectors.
     losses_, n_iter_
         As for :class:`DeViSE`.
+
+    Examples
+    --------
+    >>> from jcmspl import LATEM
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = LATEM(n_maps=3, max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     feature_normalisation: str = field(

@@ -39,7 +39,7 @@ class LESAE(Bilinear):
         Stop when a turn lowers the objective by less than this part of it.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -52,6 +52,15 @@ class LESAE(Bilinear):
         After each turn; the first is that of SAE.
     n_iter_ : int
     converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import LESAE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = LESAE(rank=8).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

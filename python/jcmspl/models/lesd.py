@@ -39,7 +39,7 @@ class LESD(Bilinear):
         For the classes of the members.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -50,6 +50,15 @@ class LESD(Bilinear):
         P' of all members, one below the other, divided by the root of their number.
     semantic_projection_ : ndarray of shape (n_dimensions, n_attributes)
         D, likewise.
+
+    Examples
+    --------
+    >>> from jcmspl import LESD
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = LESD(n_members=5).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     alpha: float = field(default=10.0, kw_only=False, metadata=WEIGHT)

@@ -191,6 +191,20 @@ def load(path: str | Path) -> ZeroShotClassifier:
     ------
     ModelFileError
         If the file is no model of jcmspl, is damaged, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import jcmspl
+    >>> from jcmspl.datasets import load_digits
+    >>> digits = load_digits()
+    >>> model = jcmspl.RPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder, "model.safetensors"))
+    ...     again = jcmspl.load(Path(folder, "model.safetensors"))
+    >>> type(again).__name__, len(again.classes_)
+    ('RPL', 7)
     """
     return load_model(Path(path))
 

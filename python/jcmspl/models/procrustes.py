@@ -27,7 +27,7 @@ class Procrustes(Bilinear):
         Compare Rx with y (as does "concept"), or x with R'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -36,6 +36,15 @@ class Procrustes(Bilinear):
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         R, for samples with all their features.
+
+    Examples
+    --------
+    >>> from jcmspl import Procrustes
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = Procrustes().fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     PAPER: ClassVar[str] = "Schönemann (1966): A generalized solution of the orthogonal Procrustes problem"

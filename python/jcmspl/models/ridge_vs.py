@@ -22,7 +22,7 @@ class RidgeVS(Bilinear):
         Compare Wx with y (as does "concept"), or x with W'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`jcmspl.JCMSPL`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.

@@ -25,7 +25,7 @@ class RPL(Bilinear):
         Compare x with Vy, or V'x with y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -34,6 +34,15 @@ class RPL(Bilinear):
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         V'.
+
+    Examples
+    --------
+    >>> from jcmspl import RPL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = RPL(0.1).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

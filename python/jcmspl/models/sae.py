@@ -28,7 +28,7 @@ class SAE(Bilinear):
         Compare Wx with y (as does "concept"), or x with W'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -37,6 +37,15 @@ class SAE(Bilinear):
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
+
+    Examples
+    --------
+    >>> from jcmspl import SAE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SAE(0.2, space="visual").fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

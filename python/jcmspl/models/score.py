@@ -42,7 +42,7 @@ class SemanticSoftmax(Descent, Bilinear):
         "cosine" compares as the training does, with class vectors of length one.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`. A temperature of 1 gives the probabilities that were fitted.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -57,6 +57,15 @@ class SemanticSoftmax(Descent, Bilinear):
         After each iteration.
     n_iter_ : int
     converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import SemanticSoftmax
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SemanticSoftmax(penalty=1e-4).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
@@ -107,7 +116,7 @@ class SCoRe(SemanticSoftmax):
         The paper's λ. Infinity: codewords C are the class vectors S.
     max_iter, tol, space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, seen_samples, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, seen_samples, progress
         As for :class:`SemanticSoftmax`. Classes are recognised by their vectors, those of the training data too.
 
     Attributes
@@ -118,6 +127,15 @@ class SCoRe(SemanticSoftmax):
         C: ``transform(X) @ codewords_.T`` are the scores of training classes by their codewords.
     objective_, n_iter_, converged_
         As for :class:`SemanticSoftmax`.
+
+    Examples
+    --------
+    >>> from jcmspl import SCoRe
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SCoRe(codeword_match=0.1).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     attribute_match: float = field(default=0.01, metadata=WEIGHT)

@@ -65,6 +65,15 @@ class SSE(ZeroShotClassifier):
         V.
     objective_ : ndarray of shape (n_iterations + 1,)
         The objective at the start and after each iteration; it never rises.
+
+    Examples
+    --------
+    >>> from jcmspl import SSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SSE().fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))

@@ -59,7 +59,7 @@ class SSVoc(Descent, Bilinear):
         So that penalty means the same whatever the spread of the samples.
     class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, progress
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
     seen_samples : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
@@ -72,6 +72,15 @@ class SSVoc(Descent, Bilinear):
         After each iteration.
     n_iter_ : int
     converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import SSVoc
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SSVoc(n_neighbours=3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     feature_normalisation: str = field(

@@ -32,6 +32,15 @@ class SynC(Synthesised):
     feature_normalisation, class_normalisation : str, default "sample_l2"
     whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import SynC
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SynC(tau=1.0).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     PAPER: ClassVar[str] = "Changpinyo, Chao, Gong, Sha (2016): Synthesized Classifiers for Zero-Shot Learning"

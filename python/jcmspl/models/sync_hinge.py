@@ -63,6 +63,15 @@ class SynCHinge(Synthesised):
         After each iteration; smoother in the first stage than in the second.
     n_iter_ : int
     converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import SynCHinge
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SynCHinge(loss="crammer_singer", penalty=1e-3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     loss: str = field(default="one_versus_other", metadata=one_of_names(LOSSES))

@@ -31,7 +31,7 @@ class TextPrototypes(ZeroShotClassifier):
     Parameters
     ----------
     feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`jcmspl.JCMSPL`. Nothing else is fitted to samples. Without class vectors the mean sample of a
         class is taken for its vector.
 

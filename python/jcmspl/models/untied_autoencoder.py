@@ -38,6 +38,15 @@ class UntiedAutoencoder(Embedding):
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import UntiedAutoencoder
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = UntiedAutoencoder(visual_share=0.7).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
     """
 
     encoder_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

@@ -1,0 +1,234 @@
+"""The pages of the API reference, written from what the package has: a page for each public name, in groups.
+
+A public name that is in no group ends the build; so does one of a group that is not there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import jcmspl
+from jcmspl.models import registry
+from jcmspl.models.posteriors import PosteriorMethod
+
+#: Everything public is in one of these.
+MODULES = ("jcmspl", "jcmspl.datasets", "jcmspl.metrics", "jcmspl.plots")
+#: The groups, with what is said above their tables. What is in braces stands for methods, or all names of a module.
+GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "The model": (
+        "The model of the package, and the reduced forms of it that its paper compares it with.",
+        ("jcmspl.JCMSPL", "jcmspl.IPL", "jcmspl.JCMSPL0", "jcmspl.JCMSPL1", "jcmspl.load"),
+    ),
+    "Models on statistics": (
+        "They read samples once, in a stream if need be; every fit works on sums over them. Their calls are those of "
+        ":class:`~jcmspl.JCMSPL`.",
+        ("{statistics}",),
+    ),
+    "Models on posteriors": (
+        "They ask how likely a sample is to be of each training class, or to have each attribute, and go on from it.",
+        ("{posteriors}",),
+    ),
+    "Models on samples": (
+        "They read the samples themselves, block by block, as often as they need to.",
+        ("{samples}",),
+    ),
+    "Searches": (
+        "Parameters chosen by cross-validation over classes.",
+        ("jcmspl.JCMSPLCV", "jcmspl.ClassSearchCV", "jcmspl.ClassKFold"),
+    ),
+    "Data": (
+        "Class vectors by name; loaders of the field's files and of your own.",
+        ("jcmspl.ClassTable", "{jcmspl.datasets}"),
+    ),
+    "Evaluation": (
+        "One call for a report, one for a comparison of methods; metrics, and scorers for scikit-learn.",
+        (
+            "jcmspl.evaluate",
+            "jcmspl.evaluation.report.Report",
+            "jcmspl.evaluation.compare.compare",
+            "jcmspl.evaluation.comparison.Comparison",
+            "{jcmspl.metrics}",
+        ),
+    ),
+    "Displays": (
+        "Charts in the manner of scikit-learn's displays. They need matplotlib: ``pip install 'jcmspl[plots]'``.",
+        ("{jcmspl.plots}",),
+    ),
+    "What calls return": (
+        "Made by the methods of models, not by you.",
+        (
+            "jcmspl.models.recogniser.LinearRecogniser",
+            "jcmspl.models.explanation.Explanation",
+            "jcmspl.models.adaptation.Adaptation",
+        ),
+    ),
+    "Kernels of the compiled core": (
+        "Each is usable on its own.",
+        (
+            "jcmspl.Statistics",
+            "jcmspl.StartStatistics",
+            "jcmspl.Spectrum",
+            "jcmspl.solve",
+            "jcmspl.Solution",
+            "jcmspl.nearest",
+            "jcmspl.AffineScorer",
+            "jcmspl.solve_sylvester",
+            "jcmspl.sylvester_residual",
+        ),
+    ),
+    "Errors and warnings": (
+        "",
+        (
+            "jcmspl.DivergenceError",
+            "jcmspl.ModelFileError",
+            "jcmspl.SingularEquationError",
+            "jcmspl.NearlySingularWarning",
+            "jcmspl.UncalibratedWarning",
+        ),
+    ),
+}
+# Their docstrings would be those of tuples.
+CONSTANTS = {
+    "jcmspl.datasets.LAYOUTS": "The layouts of data files that :func:`~jcmspl.datasets.load_dataset` knows.",
+    "jcmspl.datasets.PARTS": "The parts of a data set: keys of ``Dataset.parts``.",
+}
+# With the methods that set requests: scikit-learn's own, the same in every estimator.
+_NOT_SHOWN = ("get_metadata_routing", "set_output")
+
+
+def public_names() -> list[str]:
+    """Return all public names, with their modules."""
+    return [f"{module}.{name}" for module in MODULES for name in _names_of(module) if not name.startswith("__")]
+
+
+def groups() -> dict[str, list[str]]:
+    """Return the full names in each group; it is an error if a public one is in none or in two."""
+    own_way = {**_methods(), **{module: [f"{module}.{name}" for name in _names_of(module)] for module in MODULES[1:]}}
+    found: dict[str, list[str]] = {}
+    for title, (_, entries) in GROUPS.items():
+        found[title] = []
+        for entry in entries:
+            found[title] += own_way[entry[1:-1]] if entry.startswith("{") else [entry]
+    listed = [name for names in found.values() for name in names]
+    missing = sorted(set(public_names()) - set(listed))
+    if missing:
+        raise ValueError(f"public names that no group of docs/reference.py has: {', '.join(missing)}")
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    if twice:
+        raise ValueError(f"names that are in several groups of docs/reference.py: {', '.join(twice)}")
+    return found
+
+
+def member(name: str) -> Any:
+    """Return what a full name stands for."""
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def write(folder: Path) -> None:
+    """Write the pages, and take away those of names that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {"index": _index()}
+    for title, names in groups().items():
+        pages[_stem(title)] = "\n".join([*_table(title, names, "="), ""])
+        pages |= {name: _page(name) for name in names}
+    for file in folder.glob("*.rst"):
+        if file.stem not in pages:
+            file.unlink()
+    for stem, text in pages.items():
+        file = folder / f"{stem}.rst"
+        if not file.exists() or file.read_text(encoding="utf-8") != text:  # what is as it was is not built again
+            file.write_text(text, encoding="utf-8")
+
+
+def _names_of(module: str) -> list[str]:
+    content = importlib.import_module(module)
+    if hasattr(content, "__all__"):
+        return list(content.__all__)
+    return [name for name, value in vars(content).items() if not name.startswith("_") and inspect.isclass(value)]
+
+
+def _methods() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"statistics": [], "posteriors": [], "samples": []}
+    for name, method in registry.methods().items():
+        if method.__module__.startswith("jcmspl.") and method is not jcmspl.JCMSPL:
+            kind = "posteriors" if issubclass(method, PosteriorMethod) else method.NEEDS
+            found[kind].append(f"jcmspl.{name}")
+    return {kind: sorted(names, key=str.lower) for kind, names in found.items()}
+
+
+def _index() -> str:
+    """Return a page with all tables; their names are in the navigation below the page of their group."""
+    lines = ["API reference", "=============", "", "All that ``jcmspl`` offers, by what it is for.", ""]
+    lines += [".. toctree::", "   :hidden:", "", *(f"   {_stem(title)}" for title in GROUPS), ""]
+    for title, names in groups().items():
+        lines += [line for line in _table(title, names, "-") if ":toctree:" not in line]
+    return "\n".join(lines)
+
+
+def _stem(title: str) -> str:
+    return "group-" + title.lower().replace(" ", "-")
+
+
+def _table(title: str, names: list[str], underline: str) -> list[str]:
+    """Return a heading, what is said of the group, and a table of its names."""
+    options = ["   :toctree: .", "   :nosignatures:"]
+    rows = [f"   {name}" for name in names]
+    return [title, underline * len(title), "", GROUPS[title][0], "", ".. autosummary::", *options, "", *rows, ""]
+
+
+def _page(name: str) -> str:
+    module, _, last = name.rpartition(".")
+    lines = [last, "=" * len(last), "", f".. currentmodule:: {module}", ""]
+    thing = member(name)
+    if inspect.isclass(thing):
+        lines += [f".. autoclass:: {last}", "", *_methods_of(thing)]
+    elif name in CONSTANTS:
+        lines += [f".. py:data:: {last}", f"   :value: {thing!r}", "", f"   {CONSTANTS[name]}", ""]
+    else:
+        lines += [f".. autofunction:: {last}", ""]
+    return "\n".join(
+        [*lines, f".. minigallery:: {name}", "   :add-heading: Examples of its use", "   :heading-level: -"]
+    )
+
+
+def _methods_of(thing: type[Any]) -> list[str]:
+    """Return the part of a page on methods and properties; those that every model has are on the page of JCMSPL."""
+    names = sorted(vars_of(thing))
+    is_another_model = thing in registry.methods().values() and thing is not jcmspl.JCMSPL
+    shared = [name for name in names if is_another_model and _same(thing, name)]
+    lines: list[str] = []
+    for name in names:
+        if name not in shared:
+            kind = "method" if callable(getattr(thing, name)) else "property"
+            lines += [f"   .. auto{kind}:: {name}", ""]
+    if shared:
+        links = ", ".join(f":meth:`~jcmspl.JCMSPL.{name}`" for name in shared if callable(getattr(thing, name)))
+        lines += ["   .. rubric:: Methods of every model", "", f"   {links}.", ""]
+    return lines
+
+
+def vars_of(thing: type[Any]) -> list[str]:
+    """Return the names of the public methods and documented properties of a class."""
+    if issubclass(thing, Exception):
+        return []
+    attributes = inspect.getdoc(thing) or ""
+    found = []
+    for name in dir(thing):
+        static = inspect.getattr_static(thing, name)
+        is_property = isinstance(static, property) or type(static).__name__ == "cached_property"
+        if name.startswith("_") or name in _NOT_SHOWN or name.endswith("_request"):
+            continue
+        if is_property and f"\n{name} :" in attributes:
+            continue  # told in the docstring of the class
+        if is_property or (callable(getattr(thing, name)) and not inspect.isclass(static)):
+            found.append(name)
+    return found
+
+
+def _same(thing: type[Any], name: str) -> bool:
+    """Whether a method is told as that of JCMSPL is."""
+    return inspect.getdoc(getattr(thing, name)) == inspect.getdoc(getattr(jcmspl.JCMSPL, name, None))

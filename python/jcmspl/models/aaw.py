@@ -13,6 +13,7 @@ from jcmspl.core.lasso import soft, sparse_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.embedding import Embedding
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import GramBasis
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
@@ -37,8 +38,8 @@ _GAP, _SWEEPS, _STEPS = 1e-6, 3, 50
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AAW(Embedding):
-    """Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
+class AAW(Embedding, Iterative):
+    r"""Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
 
     ``min |X - Dx A|^2 / m + |Y - Dz A|^2 / d + 2 sparsity |A|_1 / m`` over dictionaries with atoms of length at most
     one and codes A; m is the number of features, d that of attributes, and the paper's λ is 2 sparsity n_atoms / m. A
@@ -81,8 +82,10 @@ class AAW(Embedding):
         Dx'.
     semantic_atoms_ : ndarray of shape (n_atoms, n_attributes)
         Dz'.
-    objective_ : ndarray of shape (n_iterations,)
+    objective_ : ndarray of shape (n_iter\_,)
         The objective, per sample, after the codes of each iteration.
+    n_iter_ : int
+    converged_ : bool
     """
 
     n_atoms: int | None = field(default=None, kw_only=False, metadata=OPTIONAL_COUNT)
@@ -107,7 +110,7 @@ class AAW(Embedding):
         "visual_atoms": ("r", "m"),
         "semantic_atoms": ("r", "d"),
         "penalty": (),
-        "objective": ("i",),
+        **Iterative.COURSE,
     }
 
     @property
@@ -120,16 +123,6 @@ class AAW(Embedding):
         """Dz'."""
         return self._array("semantic_atoms")
 
-    @property
-    def objective_(self) -> Float64Array:
-        """The objective, per sample, after the codes of each iteration."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_)
-
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         Dx, Dz = self._start(prepared)
         values: list[float] = []
@@ -139,13 +132,15 @@ class AAW(Embedding):
             if monitor.on_iteration is not None:
                 monitor.on_iteration(number, value)
             Dx, Dz = best_atoms(Dx, of_codes, with_samples), best_atoms(Dz, of_codes, with_vectors)
-            if number > 1 and values[-2] - values[-1] <= self.tol * values[-2]:
+            stalled = number > 1 and values[-2] - values[-1] <= self.tol * values[-2]
+            if stalled:
                 break
         if self.refit:
             _, of_codes, _, with_vectors = self._coded(prepared, Dx, None)
             Dz = GramBasis(of_codes).solve(with_vectors.T, 0.0).T.copy()
         penalty = np.array(float(self.sparsity))
-        return {"visual_atoms": Dx, "semantic_atoms": Dz, "penalty": penalty, "objective": np.array(values)}
+        arrays = {"visual_atoms": Dx, "semantic_atoms": Dz, "penalty": penalty}
+        return arrays | course(values, converged=stalled)
 
     def _start(self, training: TrainingData) -> tuple[Float64Array, Float64Array]:
         """Return mean samples and vectors of classes, and random mixtures of them, a row for each atom."""

@@ -558,8 +558,11 @@ class Learner(Fitted, BaseEstimator):
             prepared = self._prepare(training)
         timings = {"prepare": time.perf_counter() - started}
         most = getattr(self, "max_iter", None)
-        with Progress("fitting", most, "iterations", enabled=bool(self.progress)) as line:
-            monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"))
+        with (
+            Progress("fitting", most, "iterations", enabled=bool(self.progress)) as line,
+            Progress("coding", None, "samples", enabled=bool(self.progress)) as coding,
+        ):
+            monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"), coding.update_of)
             arrays = self._fit(prepared, monitor)
         timings["solve"] = time.perf_counter() - started - timings["prepare"]
         return arrays, monitor.timings or timings

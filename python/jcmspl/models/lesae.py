@@ -9,6 +9,7 @@ import numpy as np
 
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import Moments, one_map
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT
@@ -16,7 +17,7 @@ from jcmspl.support.arguments import Float64Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LESAE(Bilinear):
+class LESAE(Bilinear, Iterative):
     r"""A semantic autoencoder of low rank, after Liu et al. (2018).
 
     ``min |X - W'Y|^2 + weight |WX - Y|^2 + low_rank sum_{i > rank} s_i(W)^2``, with s_i the singular values of W. As in
@@ -66,22 +67,7 @@ class LESAE(Bilinear):
         "low_rank": (0.1, 10.0, 1e3),
         "space": ("semantic", "visual"),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "objective": ("i",), "converged": ()}
-
-    @property
-    def objective_(self) -> Float64Array:
-        """The value of the objective after each turn."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of turns."""
-        return len(self.objective_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Iterative.COURSE}
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         problem = _Problem(prepared, self.weight, self.low_rank, self.rank)
@@ -97,9 +83,8 @@ class LESAE(Bilinear):
                 break
             W = problem.solution(tail)
         A, B = one_map(prepared.semantic.vectors @ W @ prepared.visual.vectors.T)
-        found = {"objective": np.array(objective), "converged": np.array(float(stalled or not tail.size))}
-        arrays = {"visual_projection": A, "semantic_projection": B}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | found
+        arrays = {"visual_projection": np.ascontiguousarray(A), "semantic_projection": B}
+        return arrays | course(objective, converged=stalled or not tail.size)
 
 
 class _Problem:

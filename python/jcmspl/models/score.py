@@ -66,8 +66,7 @@ class SemanticSoftmax(Descent, Bilinear):
     ARRAYS: ClassVar[dict[str, Shape]] = {
         **Bilinear.ARRAYS,
         "codewords": ("c", "d"),
-        "objective": ("i",),
-        "converged": (),
+        **Descent.COURSE,
     }
 
     @property

@@ -93,18 +93,25 @@ void add_intersection_gradients(const ConstView<double>& samples, const ConstVie
       // with a for what is above a threshold v and p for its products with samples x, the sum of
       // factor min(x, v) is that of factor x, less p - v a
       MatrixD above = MatrixD::Zero(size, c), products = MatrixD::Zero(size, c);
+      // copies that lie close together: columns of the given ones may all fall into the same few lines of the cache
+      const MatrixD own = thresholds.middleRows(begin, size);
+      MatrixD close(size, some_samples);
+      VectorD total = VectorD::Zero(size);
       const double* some[4];
       double theirs[4];
       for (Index start = 0; start < n; start += some_samples) {
+        const Index n_here = std::min(some_samples, n - start);
+        close.leftCols(n_here) = samples.block(begin, start, size, n_here);
+        total.noalias() += close.leftCols(n_here) * sums.segment(start, n_here);
         for (Index j = 0; j < c; ++j) {
           const auto add_some = [&] {
-            add(some, thresholds.col(j).data() + begin, theirs, size, above.col(j).data(), products.col(j).data());
+            add(some, own.col(j).data(), theirs, size, above.col(j).data(), products.col(j).data());
           };
           int count = 0;
-          for (Index i = start; i < std::min(n, start + some_samples); ++i) {
-            if (factors(j, i) == 0) continue;
-            some[count] = samples.col(i).data() + begin;
-            theirs[count] = factors(j, i);
+          for (Index i = 0; i < n_here; ++i) {
+            if (factors(j, start + i) == 0) continue;
+            some[count] = close.col(i).data();
+            theirs[count] = factors(j, start + i);
             if (++count == 4) add_some(), count = 0;
           }
           if (count == 0) continue;
@@ -113,9 +120,7 @@ void add_intersection_gradients(const ConstView<double>& samples, const ConstVie
         }
         own_poll();
       }
-      const auto own = thresholds.middleRows(begin, size);
-      of_weights.segment(begin, size) += samples.middleRows(begin, size).lazyProduct(sums);
-      of_weights.segment(begin, size) -= (products - own.cwiseProduct(above)).rowwise().sum();
+      of_weights.segment(begin, size) += total - (products - own.cwiseProduct(above)).rowwise().sum();
       of_thresholds.middleRows(begin, size) += weights.segment(begin, size).asDiagonal() * above;
     };
   });

@@ -68,7 +68,7 @@ class AAW(Embedding, Iterative):
         Whether Dz is replaced, at the end, by the least squares of class vectors on codes of samples alone, as
         prediction knows them; its atoms are then of any length. False is the paper's form, whose codes know the class
         in training and not in prediction.
-    max_iter : int, default 10
+    max_iter : int, default 50
     tol : float, default 1e-3
         Iterations end when one lowers the objective by less than this part of it.
     random_state : int, generator or None, default 0
@@ -94,7 +94,7 @@ class AAW(Embedding, Iterative):
     entropy_weight: float = field(default=0.01, metadata=NOT_NEGATIVE)
     sharpness: float = field(default=3.0, metadata=NOT_NEGATIVE)
     refit: bool = field(default=True, metadata=FLAG)
-    max_iter: int = field(default=10, metadata=COUNT)
+    max_iter: int = field(default=50, metadata=COUNT)
     tol: float = field(default=1e-3, metadata=NOT_NEGATIVE)
     random_state: Any = field(default=0, metadata=SEED)
 

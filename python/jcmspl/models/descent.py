@@ -64,7 +64,7 @@ def descend(
     start : ndarray
     max_iter : int
     tol : float
-        It ends when an iteration lowers the objective by less than this part of it.
+        It ends when an iteration lowers the objective by less than this part of it, or less than this if it is below 1.
     monitor : Monitor
         Is told of each iteration, and may stop the descent.
     """

@@ -54,7 +54,7 @@ class LAD(Embedding, Iterative):
     compare : {"both", "latent", "similarity", "attribute"}, default "both"
         The cosines of latent attributes l and Wy; of similarities to training classes, Ul and UWy; of both, added; or
         of ``(W'W + ridge I)^-1 W'l`` and y. It may be changed after a fit.
-    max_iter : int, default 30
+    max_iter : int, default 100
     tol : float, default 1e-4
         Stop when an iteration lowers the objective by less than this part of it.
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
@@ -76,7 +76,7 @@ class LAD(Embedding, Iterative):
     n_latent: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     ridge: float = field(default=0.01, metadata=POSITIVE)
     compare: str = field(default="both", metadata=one_of_names(COMPARED))
-    max_iter: int = field(default=30, metadata=COUNT)
+    max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
     metric: Any = field(default="dot", metadata=METRIC)
 

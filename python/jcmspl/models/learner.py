@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -529,6 +529,7 @@ class Learner(Fitted, BaseEstimator):
             known = table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
         training = TrainingData.of(raw, vectors, *self._normalisations(known.sources), rows)
+        training = replace(training, sources=known.sources)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)
         if table is not None:

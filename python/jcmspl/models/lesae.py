@@ -35,7 +35,7 @@ class LESAE(Bilinear, Iterative):
         The paper's r; by default half of what the class vectors span. From that on the method is :class:`SAE`.
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    max_iter : int, default 30
+    max_iter : int, default 100
     tol : float, default 1e-6
         Stop when a turn lowers the objective by less than this part of it.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
@@ -58,7 +58,7 @@ class LESAE(Bilinear, Iterative):
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     low_rank: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
     rank: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    max_iter: int = field(default=30, metadata=COUNT)
+    max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
 
     PAPER: ClassVar[str] = "Liu et al. (2018): Zero Shot Learning via Low-rank Embedded Semantic AutoEncoder"

@@ -48,8 +48,8 @@ class SSE(Iterative):
         The paper's λv.
     mixture_ridge : float, default 0.01
         The paper's γ: the larger, the more seen classes mix.
-    max_iter : int, default 30
-    tol : float, default 1e-3
+    max_iter : int, default 100
+    tol : float, default 5e-3
         Iterations end when one lowers the objective by less than this part of it.
     feature_normalisation : str, default "sample_l2"
         Features must not be negative, as after a rectifier; so nothing that centres them is to be had.
@@ -75,8 +75,8 @@ class SSE(Iterative):
     class_margin: float = field(default=100.0, metadata=WEIGHT)
     threshold_penalty: float = field(default=0.01, metadata=WEIGHT)
     mixture_ridge: float = field(default=0.01, metadata=WEIGHT)
-    max_iter: int = field(default=30, metadata=COUNT)
-    tol: float = field(default=1e-3, metadata=NOT_NEGATIVE)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=5e-3, metadata=NOT_NEGATIVE)
 
     PAPER: ClassVar[str] = "Zhang, Saligrama (2015): Zero-shot learning via semantic similarity embedding"
     NEEDS: ClassVar[str] = "samples"

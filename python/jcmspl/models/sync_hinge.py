@@ -49,10 +49,10 @@ class SynCHinge(Synthesised, Iterative):
         the distance of the vectors of both classes.
     tau, feature_normalisation, class_normalisation
         As for :class:`SynC`.
-    max_iter : int, default 100
+    max_iter : int, default 1000
         Of each of two stages, where the loss has a largest violation.
     tol : float, default 1e-5
-        Stop when an iteration lowers the objective by less than this part of it.
+        Stop when an iteration lowers the objective by less than this, or by less than this part of one above 1.
     whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
@@ -65,7 +65,7 @@ class SynCHinge(Synthesised, Iterative):
     """
 
     loss: str = field(default="one_versus_other", metadata=one_of_names(LOSSES))
-    max_iter: int = field(default=100, metadata=COUNT)
+    max_iter: int = field(default=1000, metadata=COUNT)
     tol: float = field(default=1e-5, metadata=NOT_NEGATIVE)
 
     NEEDS: ClassVar[str] = "samples"

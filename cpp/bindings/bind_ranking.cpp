@@ -58,6 +58,17 @@ std::pair<double, Index> learn(Ranking& self, const Contiguous<double>& x, const
   return {progress.loss, progress.n_updates};
 }
 
+void keep(Ranking& self, const std::vector<Index>& some) {
+  const Index n_maps = static_cast<Index>(self.maps().size());
+  Index last = -1;
+  for (const Index k : some) {
+    require(k > last && k < n_maps, "expected ascending numbers of maps");
+    last = k;
+  }
+  require(!some.empty(), "expected a map to keep");
+  self.keep(some);
+}
+
 }  // namespace
 
 void register_ranking(py::module_& m) {
@@ -71,7 +82,9 @@ void register_ranking(py::module_& m) {
       .def("learn", &learn, py::arg("X").noconvert(), py::arg("labels").noconvert(),
            py::arg("weights").noconvert() = py::none())
       .def_property_readonly("maps", [](const Ranking& self) { return to_array(self.maps()); })
-      .def_property_readonly("mean_maps", [](const Ranking& self) { return to_array(self.mean_maps()); });
+      .def_property_readonly("mean_maps", [](const Ranking& self) { return to_array(self.mean_maps()); })
+      .def_property_readonly("choices", &Ranking::choices)
+      .def("keep", &keep, py::arg("maps"));
 }
 
 }  // namespace jcmspl::bindings

@@ -13,6 +13,8 @@ from jcmspl.models.aaw import Entropy, aware_codes, best_atoms
 from support.animals import make_zoo
 from support.linear import explicit_data, refuses
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 ZOO = make_zoo(n_seen=7)
 
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from jcmspl import ALE, LATEM, SJE, DeViSE
+from jcmspl import ALE, LATEM, SJE, ClassTable, DeViSE
 from jcmspl.support.exceptions import DivergenceError
 from support.animals import make_zoo
 from support.linear import ZOO, assert_map, explicit_data, fit, refuses
@@ -48,6 +49,26 @@ def test_no_loss_means_no_margin_is_violated(method):
 def test_only_the_ratio_of_margin_and_learning_rate_matters():
     one, two = fit(DeViSE(0.1, margin=0.5)), fit(DeViSE(0.4, margin=2.0))
     assert_allclose(4 * one.visual_projection_, two.visual_projection_, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("method", "with_vectors"), [(method, True) for method in ALL] + [(method, False) for method in ALL[:3]]
+)
+def test_names_of_classes_do_not_matter(method, with_vectors):
+    """Other names bring the classes into another order; without vectors, another dimension is theirs."""
+    zoo = make_zoo(n_seen=8, noise=1.0)
+    names = dict(zip(sorted(zoo.table), np.random.default_rng(0).permutation(sorted(zoo.table)).tolist(), strict=True))
+    other = zoo._replace(
+        y=np.array([names[label] for label in zoo.y]),
+        table=ClassTable([names[label] for label in zoo.table], zoo.table.vectors),
+    )
+    one, two = (
+        clone(method(max_iter=8)).fit(some.X, some.y, class_vectors=some.table if with_vectors else None)
+        for some in (zoo, other)
+    )
+    assert one.n_iter_ == two.n_iter_
+    found = two.decision_function(zoo.X, candidates=[names[label] for label in zoo.seen])
+    assert_allclose(found, one.decision_function(zoo.X, candidates=zoo.seen), atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ALL)

@@ -97,10 +97,52 @@ def test_the_hinge_between_codes():
     assert np.abs(gradient).max() < 1e-4 * np.abs(S.T @ T.T @ Z).max()
 
 
+def test_oracle_of_the_hinge_a_support_vector_machine_on_pairs():
+    """Pairs of a sample and a class are the samples of one machine, whose features are the products of codes."""
+    Z, _, S, _, y = coded(0.1, 0.3)
+    T = np.where(np.arange(len(S)) == y[:, None], 1, -1)
+    pairs = np.einsum("jk,il->ijkl", S, Z).reshape(T.size, -1)
+    machine = LinearSVC(loss="hinge", C=1 / (2 * 0.02), fit_intercept=False, tol=1e-8, max_iter=1_000_000)
+    W = machine.fit(pairs, T.ravel()).coef_.reshape(len(S), -1)
+
+    def objective(W):
+        return np.maximum(0, 1 - T * (Z @ W.T @ S.T)).sum() + 0.02 * np.sum(W**2)
+
+    options = {"visual_penalty": 0.02, "visual_ridge": 0.1, "semantic_ridge": 0.3, "max_iter": 2000, "tol": 1e-12}
+    model = fit(JLSE(loss="hinge", **options, **PLAIN))
+    found, least = objective(model.matching_), objective(W)
+    assert model.objective_[-1] <= found <= model.objective_[-1] + 0.015 * T.size
+    assert least * (1 - 1e-6) <= found < 1.01 * least
+
+
+def test_the_objective_of_the_closed_form():
+    Z, _, S, _, y = coded(0.1, 0.3)
+    model = fit(JLSE(visual_penalty=2.0, semantic_penalty=0.5, visual_ridge=0.1, semantic_ridge=0.3, **PLAIN))
+    T, W = np.where(np.arange(len(S)) == y[:, None], 1, -1), model.matching_
+    value = np.sum((T - Z @ W.T @ S.T) ** 2) + np.sum(W**2) + 2 * np.sum((S @ W) ** 2) + 0.5 * np.sum((Z @ W.T) ** 2)
+    assert model.objective_ == pytest.approx([value])
+
+
+def test_progress_is_told_and_stops_the_fit(monkeypatch):
+    told = []
+
+    def update(self, done, note=""):
+        if self.what == "coding":
+            told.append((done, self.total))
+            if done > 40:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("jcmspl.models.jlse._BLOCK", 20)
+    monkeypatch.setattr("jcmspl.support.progress.Progress.update", update)
+    with pytest.raises(KeyboardInterrupt):
+        JLSE().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert told == [(20, len(ZOO.X)), (40, len(ZOO.X)), (60, len(ZOO.X))]
+
+
 def test_a_seen_class_is_itself_without_a_ridge():
     model = fit(JLSE(semantic_ridge=0))
     vectors = model.arrays_["semantic_atoms"]
-    weights = model._scorer(vectors, "own").function.args[2]
+    weights = model._scorer(vectors, "own").function.args[1]
     assert_allclose(weights, model.matching_, atol=1e-6 * np.abs(weights).max())
 
 
@@ -142,5 +184,5 @@ def test_what_was_fitted_counts():
 
 
 def test_bad_parameters():
-    refuses(JLSE(loss="hinge"), "loss must be one of 'squared', 'squared_hinge'")
+    refuses(JLSE(loss="log"), "loss must be one of 'squared', 'squared_hinge', 'hinge'")
     refuses(JLSE(visual_ridge=-1), "visual_ridge must be a finite number of at least 0")

@@ -7,6 +7,8 @@ from sklearn.decomposition import PCA
 from jcmspl import LAD
 from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 
 def columns(F, A, L):
     """One column after the other, each projected into the unit ball, from samples."""

@@ -3,9 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import LATEM, DeViSE, SSVoc
+from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit, refuses
 from support.normalised import explicit
-from support.ranking import textbook_fit
+from support.ranking import settled, textbook, textbook_fit
 
 FEW = {"max_iter": 3, "validation_fraction": 0.0}
 
@@ -37,8 +38,46 @@ def test_the_highest_map_counts():
     assert len({W.tobytes() for W in model.maps_}) == 4
 
 
+def pruned_by_hand(model, X, S, codes, n_maps, share):
+    """The maps by textbook steps: those that few samples chose in the first five epochs end there."""
+    generator = np.random.RandomState(model.random_state)
+    lengths = [np.sqrt(np.mean(np.sum(rows**2, axis=1))) for rows in (X, S)]
+    maps = 0.1 * model.margin / np.prod(lengths) * generator.standard_normal((n_maps, S.shape[1], X.shape[1]))
+    seed, choices = int(generator.randint(2**31 - 1)), np.zeros(n_maps)
+    S, codes, order = settled(X, S, codes)
+    for epoch in range(model.max_iter):
+        rows = order[generator.permutation(len(order))]
+        for step, row in enumerate(rows, start=epoch * len(rows)):
+            choices[np.argmax([S[codes[row]] @ W @ X[row] for W in maps])] += 1
+            options = {"margin": model.margin, "rate": model.learning_rate, "seed": seed, "first_step": step}
+            (maps,), _ = textbook(maps, S, X[[row]], codes[[row]], "any", **options)
+        if epoch == 4:
+            maps = maps[choices >= share * choices.sum()]
+    return maps
+
+
+def test_oracle_of_pruning():
+    zoo = make_zoo(noise=1.5)
+    X, _, S, codes = explicit_data(zoo)
+    model = LATEM(2.0, margin=0.3, n_maps=5, average=False, max_iter=7, validation_fraction=0.0, random_state=5)
+    model.set_params(feature_normalisation="sample_l2+center", pruning=0.15)
+    expected = pruned_by_hand(model, X.T, S.T, codes, 5, 0.15)
+    assert 1 <= len(expected) < 5
+    found = fit(model, zoo)
+    assert found.n_iter_ == 7
+    assert_allclose(found.maps_, expected, atol=1e-10)
+
+
+def test_pruning_leaves_a_map_and_waits_for_five_epochs():
+    model = LATEM(n_maps=6, pruning=1.0, validation_fraction=0.0)
+    assert len(fit(model.set_params(max_iter=4)).maps_) == 6
+    assert len(fit(model.set_params(max_iter=6)).maps_) == 1
+    assert len(fit(model.set_params(average=False)).maps_) == 1
+
+
 def test_bad_parameters():
     refuses(LATEM(n_maps=0), "n_maps must be from 1")
+    refuses(LATEM(pruning=2), "pruning must be from 0 to 1")
 
 
 @pytest.mark.parametrize("model", [LATEM(), SSVoc(metric="cosine")])

@@ -7,6 +7,8 @@ from jcmspl import LESAE, RPL, SAE, RidgeVS
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit, refuses
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 FULL = make_zoo(n_seen=12, n_features=10)  # neither coefficient is singular
 PLAIN = {"feature_normalisation": "none", "class_normalisation": "none"}
 

@@ -10,6 +10,8 @@ from jcmspl.models.sse import _Margins, missing
 from support.animals import make_zoo
 from support.linear import refuses
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 ZOO = make_zoo(n_seen=5, n_attributes=6, n_features=7, per_class=6, rectified=True)
 
 

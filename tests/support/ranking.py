@@ -37,6 +37,13 @@ def textbook(maps, S, X, labels, violators, *, margin, rate, seed, first_step=0)
     return steps, total
 
 
+def settled(X, S, codes):
+    """Return class vectors and numbers with classes in the order of their samples, and the order of samples."""
+    direction = np.random.RandomState(0).standard_normal(X.shape[1])
+    classes = np.argsort([X[codes == k].mean(axis=0) @ direction for k in range(len(S))])
+    return S[classes], np.argsort(classes)[codes], np.argsort(X @ direction)
+
+
 def textbook_fit(model, X, S, codes, n_maps=1):
     """Return the maps of a model without early stopping; X, S normalised, a row for each sample and class."""
     generator = np.random.RandomState(model.random_state)
@@ -45,7 +52,7 @@ def textbook_fit(model, X, S, codes, n_maps=1):
         lengths = [np.sqrt(np.mean(np.sum(rows**2, axis=1))) for rows in (X, S)]
         maps = 0.1 * model.margin / np.prod(lengths) * generator.standard_normal(maps.shape)
     seed = int(generator.randint(2**31 - 1))
-    order = np.lexsort((X @ np.random.RandomState(0).standard_normal(X.shape[1]), codes))
+    S, codes, order = settled(X, S, codes)
     steps = []
     for epoch in range(model.max_iter):
         rows = order[generator.permutation(len(order))]

@@ -9,59 +9,72 @@ namespace jcmspl {
 
 namespace {
 
-constexpr Index lanes = 16;            // sums that are kept side by side
-constexpr Index block_values = 16384;  // of samples that stay in the cache while all thresholds pass
+constexpr Index group = 8;  // features whose terms are added to a sum at once: to read and to write it takes long
+constexpr Index some_samples = 32;    // that pass while features, or thresholds, stay in the cache
+constexpr Index some_features = 128;  // of all thresholds: their sums stay in the cache while all samples pass
 
-JCMSPL_INLINE double intersection(const double* x, const double* v, const double* w, Index m) {
-  double sums[lanes] = {};
-  Index k = 0;
-  for (; k + lanes <= m; k += lanes)
-    for (Index l = 0; l < lanes; ++l) sums[l] += w[k + l] * (x[k + l] < v[k + l] ? x[k + l] : v[k + l]);
-  double sum = 0;
-  for (; k < m; ++k) sum += w[k] * (x[k] < v[k] ? x[k] : v[k]);
-  for (Index l = 0; l < lanes; ++l) sum += sums[l];
-  return sum;
+// Adds the terms of a group of features, which have a column of thresholds each, to the sums for all thresholds.
+JCMSPL_INLINE void add_intersections(const double* x, const double* w, const double* v, Index c,
+                                     double* __restrict sums) {
+  const double *v0 = v, *v1 = v + c, *v2 = v + 2 * c, *v3 = v + 3 * c;
+  const double *v4 = v + 4 * c, *v5 = v + 5 * c, *v6 = v + 6 * c, *v7 = v + 7 * c;
+  const double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7];
+  const double w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6], w7 = w[7];
+  for (Index j = 0; j < c; ++j)
+    sums[j] += ((w0 * (x0 < v0[j] ? x0 : v0[j]) + w1 * (x1 < v1[j] ? x1 : v1[j])) +
+                (w2 * (x2 < v2[j] ? x2 : v2[j]) + w3 * (x3 < v3[j] ? x3 : v3[j]))) +
+               ((w4 * (x4 < v4[j] ? x4 : v4[j]) + w5 * (x5 < v5[j] ? x5 : v5[j])) +
+                (w6 * (x6 < v6[j] ? x6 : v6[j]) + w7 * (x7 < v7[j] ? x7 : v7[j])));
 }
 
-// Four samples at a time, since sums that are read and written take longer than the terms.
-JCMSPL_INLINE void add_terms(const double* const* x, const double* v, const double* factor, Index m,
-                             double* __restrict of_weights, double* __restrict of_thresholds) {
+// Adds the factors of four samples where these are above the thresholds, and there their products with the samples.
+JCMSPL_INLINE void add_factors(const double* const* x, const double* v, const double* factor, Index m,
+                               double* __restrict above, double* __restrict products) {
   const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
   const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
   for (Index k = 0; k < m; ++k) {
-    const double t = v[k];
-    of_weights[k] += (f0 * (x0[k] < t ? x0[k] : t) + f1 * (x1[k] < t ? x1[k] : t)) +
-                     (f2 * (x2[k] < t ? x2[k] : t) + f3 * (x3[k] < t ? x3[k] : t));
-    of_thresholds[k] +=
-        ((t < x0[k] ? f0 : 0.0) + (t < x1[k] ? f1 : 0.0)) + ((t < x2[k] ? f2 : 0.0) + (t < x3[k] ? f3 : 0.0));
+    const double g0 = v[k] < x0[k] ? f0 : 0.0, g1 = v[k] < x1[k] ? f1 : 0.0;
+    const double g2 = v[k] < x2[k] ? f2 : 0.0, g3 = v[k] < x3[k] ? f3 : 0.0;
+    above[k] += (g0 + g1) + (g2 + g3);
+    products[k] += (g0 * x0[k] + g1 * x1[k]) + (g2 * x2[k] + g3 * x3[k]);
   }
 }
 
-JCMSPL_TARGET("avx2") double intersection_by_avx2(const double* x, const double* v, const double* w, Index m) {
-  return intersection(x, v, w, m);
+JCMSPL_TARGET("avx2,fma")
+void add_intersections_by_avx2(const double* x, const double* w, const double* v, Index c, double* __restrict sums) {
+  add_intersections(x, w, v, c, sums);
 }
 
-JCMSPL_TARGET("avx2")
-void add_terms_by_avx2(const double* const* x, const double* v, const double* factor, Index m,
-                       double* __restrict of_weights, double* __restrict of_thresholds) {
-  add_terms(x, v, factor, m, of_weights, of_thresholds);
+JCMSPL_TARGET("avx2,fma")
+void add_factors_by_avx2(const double* const* x, const double* v, const double* factor, Index m,
+                         double* __restrict above, double* __restrict products) {
+  add_factors(x, v, factor, m, above, products);
 }
+
+bool has_avx2() { return JCMSPL_HAS("avx2") && JCMSPL_HAS("fma"); }
 
 }  // namespace
 
 void intersections(const ConstView<double>& samples, const ConstView<double>& thresholds, const VectorD& weights,
                    MatrixD& out, Index n_threads, const Poll& poll) {
-  const Index m = samples.rows(), c = thresholds.cols();
-  const auto one = JCMSPL_HAS("avx2") ? intersection_by_avx2 : intersection;
-  out.resize(c, samples.cols());
-  const Index rows = std::max<Index>(1, block_values / std::max<Index>(1, m));
-  for_ranges_in_parallel(samples.cols(), m * c, n_threads, poll, [&] {
-    return [&](Index first, Index last, const Poll& own_poll) {
-      for (Index start = first; start < last; start += rows) {
-        for (Index j = 0; j < c; ++j)
-          for (Index i = start; i < std::min(last, start + rows); ++i)
-            out(j, i) = one(samples.col(i).data(), thresholds.col(j).data(), weights.data(), m);
-        own_poll();
+  const Index m = samples.rows(), n = samples.cols(), c = thresholds.cols();
+  const auto add = has_avx2() ? add_intersections_by_avx2 : add_intersections;
+  const Index n_groups = (m + group - 1) / group;
+  MatrixD by_feature = MatrixD::Zero(c, n_groups * group);  // what is missing of the last group has no weight
+  by_feature.leftCols(m) = thresholds.transpose();
+  VectorD padded = VectorD::Zero(n_groups * group);
+  padded.head(m) = weights;
+  out.setZero(c, n);
+  const Index size = std::max<Index>(some_samples, 131072 / std::max<Index>(1, m * c));
+  for_each_in_parallel((n + size - 1) / size, n_threads, poll, [&] {
+    return [&](Index block, const Poll&) {
+      double values[group] = {};
+      for (Index g = 0; g < n_groups; ++g) {
+        const Index first = g * group, count = std::min(group, m - first);
+        for (Index i = block * size; i < std::min(n, (block + 1) * size); ++i) {
+          std::copy_n(samples.col(i).data() + first, count, values);
+          add(values, padded.data() + first, by_feature.col(first).data(), c, out.col(i).data());
+        }
       }
     };
   });
@@ -71,24 +84,34 @@ void add_intersection_gradients(const ConstView<double>& samples, const ConstVie
                                 const VectorD& weights, const ConstView<double>& factors, VectorD& of_weights,
                                 MatrixD& of_thresholds, Index n_threads, const Poll& poll) {
   const Index m = samples.rows(), n = samples.cols(), c = thresholds.cols();
-  const auto add = JCMSPL_HAS("avx2") ? add_terms_by_avx2 : add_terms;
-  const Index rows = std::max<Index>(1, block_values / std::max<Index>(1, m));
-  // a column for each threshold, so that threads share nothing and the sums do not depend on their number
-  MatrixD parts = MatrixD::Zero(m, c), steps = MatrixD::Zero(m, c);
-  for_ranges_in_parallel(c, m * n, n_threads, poll, [&] {
-    return [&](Index first, Index last, const Poll& own_poll) {
+  const auto add = has_avx2() ? add_factors_by_avx2 : add_factors;
+  const VectorD sums = factors.colwise().sum();
+  // threads have features of their own, so that they share nothing and the sums do not depend on their number
+  for_each_in_parallel((m + some_features - 1) / some_features, n_threads, poll, [&] {
+    return [&](Index block, const Poll& own_poll) {
+      const Index begin = block * some_features, size = std::min(some_features, m - begin);
+      // with a for what is above a threshold v and p for its products with samples x, the sum of
+      // factor min(x, v) is that of factor x, less p - v a
+      MatrixD above = MatrixD::Zero(size, c), products = MatrixD::Zero(size, c);
+      // copies that lie close together: columns of the given ones may all fall into the same few lines of the cache
+      const MatrixD own = thresholds.middleRows(begin, size);
+      MatrixD close(size, some_samples);
+      VectorD total = VectorD::Zero(size);
       const double* some[4];
       double theirs[4];
-      for (Index start = 0; start < n; start += rows) {
-        for (Index j = first; j < last; ++j) {
+      for (Index start = 0; start < n; start += some_samples) {
+        const Index n_here = std::min(some_samples, n - start);
+        close.leftCols(n_here) = samples.block(begin, start, size, n_here);
+        total.noalias() += close.leftCols(n_here) * sums.segment(start, n_here);
+        for (Index j = 0; j < c; ++j) {
           const auto add_some = [&] {
-            add(some, thresholds.col(j).data(), theirs, m, parts.col(j).data(), steps.col(j).data());
+            add(some, own.col(j).data(), theirs, size, above.col(j).data(), products.col(j).data());
           };
           int count = 0;
-          for (Index i = start; i < std::min(n, start + rows); ++i) {
-            if (factors(j, i) == 0) continue;
-            some[count] = samples.col(i).data();
-            theirs[count] = factors(j, i);
+          for (Index i = 0; i < n_here; ++i) {
+            if (factors(j, start + i) == 0) continue;
+            some[count] = close.col(i).data();
+            theirs[count] = factors(j, start + i);
             if (++count == 4) add_some(), count = 0;
           }
           if (count == 0) continue;
@@ -97,10 +120,10 @@ void add_intersection_gradients(const ConstView<double>& samples, const ConstVie
         }
         own_poll();
       }
+      of_weights.segment(begin, size) += total - (products - own.cwiseProduct(above)).rowwise().sum();
+      of_thresholds.middleRows(begin, size) += weights.segment(begin, size).asDiagonal() * above;
     };
   });
-  of_weights += parts.rowwise().sum();
-  of_thresholds += weights.asDiagonal() * steps;
 }
 
 }  // namespace jcmspl

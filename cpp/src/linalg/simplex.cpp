@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "jcmspl/linalg/kernels.hpp"
 #include "jcmspl/support/parallel.hpp"
 
 namespace jcmspl {
@@ -12,37 +13,72 @@ namespace jcmspl {
 namespace {
 
 constexpr int first_steps = 15;  // of projected gradients
+constexpr Index batch = 256;     // right-hand sides whose gradients are one product
 
-// The nearest point of the simplex is max(0, v - t) for the t that makes the sum one.
-void project(VectorD& v, VectorD& sorted) {
-  sorted = v;
-  std::sort(sorted.data(), sorted.data() + sorted.size(), [](double a, double b) { return a > b; });
-  double sum = -1, threshold = 0;
-  for (Index j = 0; j < sorted.size(); ++j) {
-    sum += sorted[j];
-    const double t = sum / static_cast<double>(j + 1);
-    if (sorted[j] <= t) break;
-    threshold = t;
+// The nearest point of the simplex is max(0, v - t) for the t that makes the sum one: the mean, less a share, of the
+// values above it, which are left when those that are not above are dropped again and again.
+template <class Column>
+void project(Column&& v, VectorD& left) {
+  left = v.array() - v.maxCoeff();  // so that sums are exact, however large the values are
+  v = left;
+  double threshold = 0;
+  for (Index count = left.size(), before = count + 1; count < before;) {
+    before = count;
+    threshold = (left.head(count).sum() - 1) / static_cast<double>(count);
+    count = std::remove_if(left.data(), left.data() + count, [=](double x) { return x <= threshold; }) - left.data();
   }
   v = (v.array() - threshold).max(0.0);
 }
 
-// Finds the minimum for one right-hand side after the other.
+// About the largest eigenvalue, by powers of the matrix, and hardly ever less.
+double norm_of(const MatrixD& q) {
+  VectorD v = VectorD::LinSpaced(q.rows(), 1, 2), product;
+  double norm = 0;
+  for (int i = 0; i < 20; ++i) {
+    product.noalias() = q * v;
+    norm = product.norm() / v.norm();
+    if (!(norm > 0)) return 1;
+    v = product / product.norm();
+  }
+  return std::min(1.1 * norm, q.cwiseAbs().rowwise().sum().maxCoeff());
+}
+
+// Writes points that accelerated projected gradients lead to in a few steps.
+void guess(const MatrixD& q, double step, const ConstView<double>& b, View<double> z) {
+  VectorD left;
+  const auto project_all = [&] {
+    for (Index i = 0; i < z.cols(); ++i) project(z.col(i), left);
+  };
+  z = step * b;
+  project_all();
+  MatrixD ahead = z, before;
+  double momentum = 1;
+  for (int i = 0; i < first_steps; ++i) {
+    before = z;
+    z = ahead + step * b;
+    gemm(Op::none, Op::none, -step, q, ahead, 1, z);
+    project_all();
+    const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
+    ahead = z + (momentum - 1) / next * (z - before);
+    momentum = next;
+  }
+}
+
+// Finds the minimum for one right-hand side after the other, from guesses on.
 class Minimiser {
 public:
-  explicit Minimiser(const MatrixD& q)
-      : q_(q), largest_(q.cwiseAbs().maxCoeff()), factor_(q.rows(), q.rows()), step_(1 / bound_on_norm(q)) {}
+  explicit Minimiser(const MatrixD& q) : q_(q), largest_(q.cwiseAbs().maxCoeff()), factor_(q.rows(), q.rows()) {}
 
-  // Writes the solution and returns its duality gap.
+  // Moves to the solution and returns its duality gap.
   double solve(const VectorD& b, VectorD& z) {
-    guess(b, z);
     take_support(z);
     const double size = static_cast<double>(q_.rows()) * (largest_ + b.cwiseAbs().maxCoeff());
     const double enough = 8 * std::numeric_limits<double>::epsilon() * size;
     Index newest = -1;
     for (Index round = 0;; ++round) {
       const bool moved = minimise_on_support(b, z, newest);
-      gradient_ = q_.lazyProduct(z) - b;
+      gradient_ = -b;
+      for (const Index j : support_) gradient_ += z[j] * q_.col(j);
       Index least;
       const double gap = gradient_.dot(z) - gradient_.minCoeff(&least);
       // what does not move any more is as good as rounding lets it be
@@ -53,26 +89,6 @@ public:
   }
 
 private:
-  static double bound_on_norm(const MatrixD& q) {
-    const double bound = std::min(q.norm(), q.cwiseAbs().rowwise().sum().maxCoeff());
-    return bound > 0 ? bound : 1;
-  }
-
-  void guess(const VectorD& b, VectorD& z) {
-    z = b * step_;
-    project(z, sorted_);
-    ahead_ = z;
-    double momentum = 1;
-    for (int i = 0; i < first_steps; ++i) {
-      before_ = z;
-      z = ahead_ - step_ * (q_.lazyProduct(ahead_) - b);
-      project(z, sorted_);
-      const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
-      ahead_ = z + (momentum - 1) / next * (z - before_);
-      momentum = next;
-    }
-  }
-
   // The support, and the Cholesky factor of Q on it. What rounding makes dependent is left out.
   void take_support(VectorD& z) {
     support_.clear();
@@ -136,19 +152,16 @@ private:
   const MatrixD& q_;
   double largest_;
   MatrixD factor_;  // upper triangular: Q = R'R on the support
-  double step_;
   std::vector<Index> support_;
-  VectorD ahead_, before_, gradient_, sorted_, target_, ones_;
+  VectorD gradient_, target_, ones_;
 };
 
 }  // namespace
 
 void project_onto_simplex(MatrixD& columns, const Poll& poll) {
-  VectorD column, sorted;
+  VectorD left;
   for (Index i = 0; i < columns.cols(); ++i) {
-    column = columns.col(i);
-    project(column, sorted);
-    columns.col(i) = column;
+    project(columns.col(i), left);
     poll();
   }
 }
@@ -157,17 +170,25 @@ void minimise_on_simplex(const MatrixD& q, const ConstView<double>& b, MatrixD& 
                          const Poll& poll) {
   z.resize(b.rows(), b.cols());
   gaps.resize(b.cols());
-  for_ranges_in_parallel(b.cols(), 32 * q.size(), n_threads, poll, [&] {
-    return [&, minimiser = Minimiser(q), right = VectorD(), solution = VectorD()](Index first, Index last,
-                                                                                  const Poll& own_poll) mutable {
-      for (Index i = first; i < last; ++i) {
-        right = b.col(i);
-        gaps[i] = minimiser.solve(right, solution);
-        z.col(i) = solution;
-        own_poll();
-      }
-    };
-  });
+  const double step = 1 / norm_of(q);
+  for (Index start = 0; start < b.cols(); start += batch) {
+    const Index size = std::min(batch, b.cols() - start);
+    const ConstView<double> some(b.data() + start * b.outerStride(), b.rows(), size,
+                                 Eigen::OuterStride<>(b.outerStride()));
+    guess(q, step, some, {z.data() + start * z.rows(), z.rows(), size, Eigen::OuterStride<>(z.rows())});
+    for_ranges_in_parallel(size, 4 * q.size(), n_threads, poll, [&] {
+      return [&, minimiser = Minimiser(q), right = VectorD(), solution = VectorD()](Index first, Index last,
+                                                                                    const Poll& own_poll) mutable {
+        for (Index i = first; i < last; ++i) {
+          right = some.col(i);
+          solution = z.col(start + i);
+          gaps[start + i] = minimiser.solve(right, solution);
+          z.col(start + i) = solution;
+          own_poll();
+        }
+      };
+    });
+  }
 }
 
 }  // namespace jcmspl

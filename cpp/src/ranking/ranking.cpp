@@ -36,6 +36,7 @@ Ranking::Ranking(std::vector<MatrixD> maps, MatrixD vectors, const Settings& set
     : maps_(std::move(maps)),
       vectors_(std::move(vectors)),
       settings_(settings),
+      choices_(maps_.size(), 0),
       gram_(block_size, block_size),
       products_(maps_.size(), MatrixD(vectors_.rows(), block_size)),
       changes_(products_),
@@ -65,6 +66,19 @@ std::vector<MatrixD> Ranking::mean_maps() const {
   std::vector<MatrixD> means = totals_;
   for (MatrixD& mean : means) mean /= static_cast<double>(n_steps_);
   return means;
+}
+
+void Ranking::keep(const std::vector<Index>& some) {
+  const auto reduce = [&](auto& all) {
+    std::decay_t<decltype(all)> kept;
+    for (const Index k : some) kept.push_back(std::move(all[static_cast<std::size_t>(k)]));
+    all = std::move(kept);
+  };
+  reduce(maps_);
+  if (settings_.average) reduce(totals_);
+  reduce(products_);
+  reduce(changes_);
+  reduce(choices_);
 }
 
 void Ranking::learn_block(const ConstView<double>& samples, const std::int64_t* labels, const double* weights,
@@ -102,6 +116,7 @@ void Ranking::find_scores(Index sample) {
 
 double Ranking::take_step(Index sample, Index own, double factor) {
   const std::uint64_t bits = random_bits(settings_.seed, n_steps_++);
+  ++choices_[static_cast<std::size_t>(best_map_[static_cast<std::size_t>(own)])];
   violating_.clear();
   double sum = 0, highest = 0;
   Index worst = own;

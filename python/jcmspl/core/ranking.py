@@ -6,7 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
-from jcmspl.support.arguments import Float64Array, as_labels, as_matrix, as_number, as_sample_weights, as_weight, one_of
+from jcmspl.support.arguments import (
+    Float64Array,
+    IntArray,
+    as_labels,
+    as_matrix,
+    as_number,
+    as_sample_weights,
+    as_weight,
+    one_of,
+)
 
 #: What a step learns from, of all classes that violate the margin: one of them at random, the worst, or all by rank.
 VIOLATORS = ("any", "worst", "all")
@@ -82,6 +91,15 @@ class BilinearRanking:
             raise ValueError(f"X has {samples.shape[1]} features, but the maps have {self.n_features}")
         weights = None if sample_weight is None else as_sample_weights(sample_weight, len(samples))
         return self._core.learn(samples, as_labels(labels, len(samples), self.n_classes), weights)
+
+    @property
+    def choices(self) -> IntArray:
+        """For how many samples so far each map gave the score of their own class."""
+        return np.array(self._core.choices, dtype=np.int64)
+
+    def keep(self, maps: npt.NDArray[np.int64]) -> None:
+        """Go on with some of the maps, given by their numbers, ascending."""
+        self._core.keep(maps.tolist())
 
     @property
     def maps(self) -> Float64Array:

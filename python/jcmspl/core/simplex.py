@@ -36,19 +36,28 @@ def minimise_on_simplex(quadratic: npt.ArrayLike, linear: npt.ArrayLike) -> tupl
     return _core.minimise_on_simplex(Q, b, blas_threads())
 
 
-def mixtures(points: Float64Array, atoms: Float64Array, ridge: float) -> Float64Array:
-    """Return the shares, (n, p), in which atoms mix to each point best: ``|x - z @ atoms|^2 + ridge |z|^2`` is least.
+class Mixtures:
+    """The shares in which atoms mix to points best: ``|x - z @ atoms|^2 + ridge |z|^2`` is least.
 
     Parameters
     ----------
-    points : ndarray of shape (n, k)
     atoms : ndarray of shape (p, k)
     ridge : float
         What is too little for rounding, as zero is, counts as 1e-10 of the mean square length of the atoms.
     """
-    centre = atoms.mean(axis=0)  # which does not matter to mixtures, but to rounding
-    around = atoms - centre
-    Q = around @ around.T
-    least = 1e-10 * float(np.mean(Q.diagonal()))
-    Q.flat[:: len(Q) + 1] += max(ridge, least) or 1.0
-    return minimise_on_simplex(Q, (points - centre) @ around.T)[0]
+
+    def __init__(self, atoms: Float64Array, ridge: float) -> None:
+        self._centre = atoms.mean(axis=0)  # which does not matter to mixtures, but to rounding
+        self._around = atoms - self._centre
+        self._products = self._around @ self._around.T
+        least = 1e-10 * float(np.mean(self._products.diagonal()))
+        self._products.flat[:: len(atoms) + 1] += max(ridge, least) or 1.0
+
+    def __call__(self, points: Float64Array) -> Float64Array:
+        """Return the shares, (n, p), for points of shape (n, k)."""
+        return minimise_on_simplex(self._products, (points - self._centre) @ self._around.T)[0]
+
+
+def mixtures(points: Float64Array, atoms: Float64Array, ridge: float) -> Float64Array:
+    """Return the shares, (n, p), in which atoms mix to each point best (:class:`Mixtures`)."""
+    return Mixtures(atoms, ridge)(points)

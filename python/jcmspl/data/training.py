@@ -12,6 +12,7 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.sources import Sources
 from jcmspl.support.arguments import Float64Array, IntArray
 
 
@@ -67,6 +68,8 @@ class TrainingData:
         What was done to samples and to class vectors.
     given_means, given_vectors : ndarray
         The mean sample (scaled) and the vector of each class before that.
+    sources : tuple of (str, int) or None
+        The sources that class vectors were joined of.
     """
 
     statistics: Statistics
@@ -76,6 +79,7 @@ class TrainingData:
     given_means: Float64Array
     given_vectors: Float64Array
     _rows: LabelledRows | None = None
+    sources: Sources | None = None
 
     @classmethod
     def of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -173,7 +173,7 @@ class FoldedData:
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
             rows = self._rows_of(kept)
             normalisations = (features, classes, shrinkage, kernel, width, columns)
-            training = TrainingData.of(raw, self.vectors[kept], *normalisations, rows)
+            training = replace(TrainingData.of(raw, self.vectors[kept], *normalisations, rows), sources=self._sources)
         self._last[fold] = of_samples, training
         return training
 

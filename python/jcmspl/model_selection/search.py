@@ -363,7 +363,7 @@ class Search:
         if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
             model.set_params(**start)
         try:
-            return prepared.recognisers(model, variants, Monitor(watch))
+            return prepared.recognisers(model, variants, Monitor(watch, watch))
         except DivergenceError:
             return None
 

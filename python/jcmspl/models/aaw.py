@@ -13,6 +13,7 @@ from jcmspl.core.lasso import soft, sparse_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.embedding import Embedding
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import GramBasis
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
@@ -37,8 +38,8 @@ _GAP, _SWEEPS, _STEPS = 1e-6, 3, 50
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AAW(Embedding):
-    """Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
+class AAW(Embedding, Iterative):
+    r"""Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
 
     ``min |X - Dx A|^2 / m + |Y - Dz A|^2 / d + 2 sparsity |A|_1 / m`` over dictionaries with atoms of length at most
     one and codes A; m is the number of features, d that of attributes, and the paper's λ is 2 sparsity n_atoms / m. A
@@ -67,7 +68,7 @@ class AAW(Embedding):
         Whether Dz is replaced, at the end, by the least squares of class vectors on codes of samples alone, as
         prediction knows them; its atoms are then of any length. False is the paper's form, whose codes know the class
         in training and not in prediction.
-    max_iter : int, default 10
+    max_iter : int, default 50
     tol : float, default 1e-3
         Iterations end when one lowers the objective by less than this part of it.
     random_state : int, generator or None, default 0
@@ -81,8 +82,10 @@ class AAW(Embedding):
         Dx'.
     semantic_atoms_ : ndarray of shape (n_atoms, n_attributes)
         Dz'.
-    objective_ : ndarray of shape (n_iterations,)
+    objective_ : ndarray of shape (n_iter\_,)
         The objective, per sample, after the codes of each iteration.
+    n_iter_ : int
+    converged_ : bool
 
     Examples
     --------
@@ -100,7 +103,7 @@ class AAW(Embedding):
     entropy_weight: float = field(default=0.01, metadata=NOT_NEGATIVE)
     sharpness: float = field(default=3.0, metadata=NOT_NEGATIVE)
     refit: bool = field(default=True, metadata=FLAG)
-    max_iter: int = field(default=10, metadata=COUNT)
+    max_iter: int = field(default=50, metadata=COUNT)
     tol: float = field(default=1e-3, metadata=NOT_NEGATIVE)
     random_state: Any = field(default=0, metadata=SEED)
 
@@ -116,7 +119,7 @@ class AAW(Embedding):
         "visual_atoms": ("r", "m"),
         "semantic_atoms": ("r", "d"),
         "penalty": (),
-        "objective": ("i",),
+        **Iterative.COURSE,
     }
 
     @property
@@ -129,16 +132,6 @@ class AAW(Embedding):
         """Dz'."""
         return self._array("semantic_atoms")
 
-    @property
-    def objective_(self) -> Float64Array:
-        """The objective, per sample, after the codes of each iteration."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_)
-
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         Dx, Dz = self._start(prepared)
         values: list[float] = []
@@ -148,13 +141,15 @@ class AAW(Embedding):
             if monitor.on_iteration is not None:
                 monitor.on_iteration(number, value)
             Dx, Dz = best_atoms(Dx, of_codes, with_samples), best_atoms(Dz, of_codes, with_vectors)
-            if number > 1 and values[-2] - values[-1] <= self.tol * values[-2]:
+            stalled = number > 1 and values[-2] - values[-1] <= self.tol * values[-2]
+            if stalled:
                 break
         if self.refit:
             _, of_codes, _, with_vectors = self._coded(prepared, Dx, None)
             Dz = GramBasis(of_codes).solve(with_vectors.T, 0.0).T.copy()
         penalty = np.array(float(self.sparsity))
-        return {"visual_atoms": Dx, "semantic_atoms": Dz, "penalty": penalty, "objective": np.array(values)}
+        arrays = {"visual_atoms": Dx, "semantic_atoms": Dz, "penalty": penalty}
+        return arrays | course(values, converged=stalled)
 
     def _start(self, training: TrainingData) -> tuple[Float64Array, Float64Array]:
         """Return mean samples and vectors of classes, and random mixtures of them, a row for each atom."""

@@ -15,7 +15,7 @@ from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, checked_by
 from jcmspl.models.recogniser import Recogniser
@@ -29,8 +29,8 @@ _NOISE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BZSL(ZeroShotClassifier):
-    """Binary embeddings, after Shen et al. (2019): the class whose code differs in the fewest bits.
+class BZSL(Iterative):
+    r"""Binary embeddings, after Shen et al. (2019): the class whose code differs in the fewest bits.
 
     ``max tr(B'CZ) + visual_weight tr(B'P'X) + semantic_weight tr(C'Q'AZ)`` over codes B of samples and C of classes,
     whose values are 1 and -1, and projections P and Q with orthonormal rows or columns; Z holds the labels, X centred
@@ -65,8 +65,10 @@ class BZSL(ZeroShotClassifier):
         P'.
     semantic_projection_ : ndarray of shape (n_bits, n_attributes)
         Q'.
-    objective_ : ndarray of shape (n_iterations,)
+    objective_ : ndarray of shape (n_iter\_,)
         The value of the objective, per sample and bit, after each iteration; it never falls.
+    n_iter_ : int
+    converged_ : bool
 
     Examples
     --------
@@ -100,7 +102,7 @@ class BZSL(ZeroShotClassifier):
         "semantic_projection": ("b", "d"),
         "visual_origin": ("m",),
         "semantic_origin": ("d",),
-        "objective": ("i",),
+        **Iterative.COURSE,
     }
 
     @property
@@ -112,16 +114,6 @@ class BZSL(ZeroShotClassifier):
     def semantic_projection_(self) -> Float64Array:
         """Q'."""
         return self._array("semantic_projection")
-
-    @property
-    def objective_(self) -> Float64Array:
-        """The value of the objective, per sample and bit, after each iteration."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_)
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         coding = _Coding(prepared, self.n_bits, self.visual_weight, self.semantic_weight)
@@ -135,14 +127,15 @@ class BZSL(ZeroShotClassifier):
             values.append(coding.objective(with_samples, of_classes, C, P, Q))
             if monitor.on_iteration is not None:
                 monitor.on_iteration(number, values[-1])
-            if number > 1 and values[-1] - values[-2] <= self.tol * values[-1]:
+            stalled = number > 1 and values[-1] - values[-2] <= self.tol * values[-1]
+            if stalled:
                 break
         return {
             "visual_projection": np.ascontiguousarray(P.T),
             "semantic_projection": np.ascontiguousarray(Q.T),
             "visual_origin": coding.visual_origin,
             "semantic_origin": coding.semantic_origin,
-            "objective": np.array(values),
+            **course(values, converged=stalled),
         }
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> _CodeScorer:

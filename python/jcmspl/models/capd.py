@@ -38,7 +38,9 @@ class CAPD(ZeroShotClassifier):
     reconstructed. Weights are not negative and add up to one, so that the scores of all classes are of one scale; the
     paper's term in their absolute values is then a constant. A class's samples are replaced by their mean, which counts
     for as many: W_j is then a combination of c outer products, and no W_j, of which there are as many as classes, is
-    ever stored. What is lost with it, the scatter within classes, is left to the whitening of samples.
+    ever stored. What is lost with it, the scatter within classes, is left to the whitening of samples. The
+    form with a term for each sample is not there: it has as many unknowns as class vectors, features and classes have
+    together, which would have to be stored, too.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class ConSE(PosteriorMethod):
     penalty : float, default 0.1
         Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
     max_iter, tol : int, default 100, and float, default 1e-4
-        Of "logistic": the largest number of iterations, and the largest entry of the gradient (of the mean loss) with
-        which they end.
+        Of "logistic": the largest number of iterations, and the largest entry of the gradient (of the mean loss, along
+        directions in which samples are uncorrelated) with which they end.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
     seen_bias, temperature, progress

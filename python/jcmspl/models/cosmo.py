@@ -60,7 +60,9 @@ class COSMO(ZeroShotClassifier):
     against the second-best training class, and how much better the other expert finds training classes than unseen
     ones. It is learnt on training classes alone, some of which take turns in the part of unseen ones, and from samples
     that are left out when they are looked at; so are the temperatures of both experts. (The paper's gate has more
-    features and its experts are others.) Unseen classes alone are named as the expert names them.
+    features and its experts are others; a logistic regression in the place of discriminant analysis is not there, since
+    to leave each sample out of it in turn takes a fit for each.) Unseen classes alone are named as the expert names
+    them.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ class Minimum(NamedTuple):
     point: Float64Array
     value: float
     gradient: Float64Array
-    values: list[float]  #: after each iteration
-    converged: bool
+    values: list[float]  #: after each iteration, or at the start if there was none
+    converged: bool  #: it ended before it was out of iterations
 
 
 def minimised(
@@ -42,8 +42,9 @@ def minimised(
             on_iteration(len(values), last[0])
 
     found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
-    point = np.asarray(found.x, dtype=np.float64)
-    return Minimum(point, float(found.fun), np.asarray(found.jac), values, bool(found.success))
+    point, value = np.asarray(found.x, dtype=np.float64), float(found.fun)
+    # 1: out of iterations. A line on which nothing lower is found (2) means that the rest is rounding.
+    return Minimum(point, value, np.asarray(found.jac), values or [value], found.status != 1)
 
 
 def descend(
@@ -53,8 +54,8 @@ def descend(
     max_iter: int,
     tol: float,
     monitor: Monitor,
-) -> tuple[Float64Array, Float64Array]:
-    """Return where L-BFGS ends, and the objective at the start and after each iteration.
+) -> Minimum:
+    """Return where L-BFGS ends.
 
     Parameters
     ----------
@@ -63,11 +64,9 @@ def descend(
     start : ndarray
     max_iter : int
     tol : float
-        It ends when an iteration lowers the objective by less than this part of it.
+        It ends when an iteration lowers the objective by less than this part of it, or less than this if it is below 1.
     monitor : Monitor
         Is told of each iteration, and may stop the descent.
     """
-    first, _ = objective(start)
-    options = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
-    found = minimised(objective, start, monitor.on_iteration, **options)
-    return found.point, np.array([first, *found.values])
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
+    return minimised(objective, start, monitor.on_iteration, **options)

@@ -33,7 +33,8 @@ class DeViSE(BilinearRanker):
         The share of classes that is held out for that, at least two and less than half of them. With 0, or fewer than
         five classes, there are max_iter epochs.
     random_state : int, Generator, RandomState or None, default 0
-        With the order of the class names it says which classes are held out, and the order of steps.
+        It says which classes are held out, and the order of steps. Other names for classes, or samples in another
+        order, change nothing but rounding.
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with s (as does "concept"), or x with W's.
     metric : {"cosine", "dot", "euclidean"} or callable, default "cosine"

@@ -12,6 +12,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import METRIC
 from jcmspl.models.embedding import Embedding
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
@@ -30,7 +31,7 @@ COMPARED = ("both", "latent", "similarity", "attribute")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LAD(Embedding):
+class LAD(Embedding, Iterative):
     r"""Latent attributes in a dictionary of samples, after Jiang et al. (2017).
 
     ``min |X - DL|^2 + semantic_match |L - WY|^2 + class_match |H - UL|^2``, over D, W, U, whose columns are of length
@@ -53,7 +54,7 @@ class LAD(Embedding):
     compare : {"both", "latent", "similarity", "attribute"}, default "both"
         The cosines of latent attributes l and Wy; of similarities to training classes, Ul and UWy; of both, added; or
         of ``(W'W + ridge I)^-1 W'l`` and y. It may be changed after a fit.
-    max_iter : int, default 30
+    max_iter : int, default 100
     tol : float, default 1e-4
         Stop when an iteration lowers the objective by less than this part of it.
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
@@ -84,7 +85,7 @@ class LAD(Embedding):
     n_latent: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     ridge: float = field(default=0.01, metadata=POSITIVE)
     compare: str = field(default="both", metadata=one_of_names(COMPARED))
-    max_iter: int = field(default=30, metadata=COUNT)
+    max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
     metric: Any = field(default="dot", metadata=METRIC)
 
@@ -101,24 +102,8 @@ class LAD(Embedding):
         "semantic_map": ("k", "d"),
         "similarity_map": ("c", "k"),
         "readout": ("d", "k"),
-        "objective": ("i",),
-        "converged": (),
+        **Iterative.COURSE,
     }
-
-    @property
-    def objective_(self) -> Float64Array:
-        """The value of the objective after each iteration."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
 
     def _prepare(self, training: TrainingData) -> Any:
         return Moments(training)
@@ -141,8 +126,8 @@ class LAD(Embedding):
             "similarity_map": U,
             "readout": _with_ridge(W, self.ridge),
         }
-        found = {"objective": np.array(objective[1:]), "converged": np.array(float(stalled))}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | found
+        found = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        return found | course(objective[1:], converged=stalled)
 
     def _embed(self, Z: FloatArray) -> FloatArray:
         latent = Z @ self.arrays_["encoder"].T.astype(Z.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -631,6 +631,7 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
             known = table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
         training = TrainingData.of(raw, vectors, *self._normalisations(known.sources), rows)
+        training = replace(training, sources=known.sources)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)
         if table is not None:
@@ -661,8 +662,11 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
             prepared = self._prepare(training)
         timings = {"prepare": time.perf_counter() - started}
         most = getattr(self, "max_iter", None)
-        with Progress("fitting", most, "iterations", enabled=bool(self.progress)) as line:
-            monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"))
+        with (
+            Progress("fitting", most, "iterations", enabled=bool(self.progress)) as line,
+            Progress("coding", None, "samples", enabled=bool(self.progress)) as coding,
+        ):
+            monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"), coding.update_of)
             arrays = self._fit(prepared, monitor)
         timings["solve"] = time.perf_counter() - started - timings["prepare"]
         return arrays, monitor.timings or timings

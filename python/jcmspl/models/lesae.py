@@ -9,6 +9,7 @@ import numpy as np
 
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import Moments, one_map
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT
@@ -16,7 +17,7 @@ from jcmspl.support.arguments import Float64Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LESAE(Bilinear):
+class LESAE(Bilinear, Iterative):
     r"""A semantic autoencoder of low rank, after Liu et al. (2018).
 
     ``min |X - W'Y|^2 + weight |WX - Y|^2 + low_rank sum_{i > rank} s_i(W)^2``, with s_i the singular values of W. As in
@@ -34,7 +35,7 @@ class LESAE(Bilinear):
         The paper's r; by default half of what the class vectors span. From that on the method is :class:`SAE`.
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
-    max_iter : int, default 30
+    max_iter : int, default 100
     tol : float, default 1e-6
         Stop when a turn lowers the objective by less than this part of it.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
@@ -66,7 +67,7 @@ class LESAE(Bilinear):
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     low_rank: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
     rank: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    max_iter: int = field(default=30, metadata=COUNT)
+    max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
 
     PAPER: ClassVar[str] = "Liu et al. (2018): Zero Shot Learning via Low-rank Embedded Semantic AutoEncoder"
@@ -75,22 +76,7 @@ class LESAE(Bilinear):
         "low_rank": (0.1, 10.0, 1e3),
         "space": ("semantic", "visual"),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "objective": ("i",), "converged": ()}
-
-    @property
-    def objective_(self) -> Float64Array:
-        """The value of the objective after each turn."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of turns."""
-        return len(self.objective_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Iterative.COURSE}
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         problem = _Problem(prepared, self.weight, self.low_rank, self.rank)
@@ -106,9 +92,8 @@ class LESAE(Bilinear):
                 break
             W = problem.solution(tail)
         A, B = one_map(prepared.semantic.vectors @ W @ prepared.visual.vectors.T)
-        found = {"objective": np.array(objective), "converged": np.array(float(stalled or not tail.size))}
-        arrays = {"visual_projection": A, "semantic_projection": B}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()} | found
+        arrays = {"visual_projection": np.ascontiguousarray(A), "semantic_projection": B}
+        return arrays | course(objective, converged=stalled or not tail.size)
 
 
 class _Problem:

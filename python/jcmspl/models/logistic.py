@@ -14,6 +14,7 @@ from scipy.special import expit, logsumexp
 
 from jcmspl.data.training import TrainingData
 from jcmspl.models.descent import minimised
+from jcmspl.models.moments import GramBasis
 from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array
 
@@ -42,6 +43,9 @@ def fit_logistic(
 ) -> LogisticFit:
     """Minimise ``sum of losses + penalty / 2 |weights|^2`` by L-BFGS.
 
+    The descent is in coordinates of the weights in which samples are centred and uncorrelated, and the objective about
+    as curved everywhere: where a few directions hold most of the scatter, it takes a tenth of the iterations.
+
     Parameters
     ----------
     training : TrainingData
@@ -52,33 +56,54 @@ def fit_logistic(
         The inverse of scikit-learn's C.
     max_iter : int
     tol : float
-        It has converged where no entry of the gradient, divided by the number of samples, is larger.
+        It has converged where no entry of the gradient of the mean loss, in these coordinates, is larger.
     on_iteration : function of the number and the objective of an iteration, optional
         What it raises stops the fit.
     """
-    blocks = WeightedBlocks(training)
-    n_answers, n_features = targets.shape[1], training.statistics.n_features
+    blocks, coordinates = WeightedBlocks(training), _Coordinates(training, targets.shape[1], link, penalty)
     losses = _softmax_losses if link == "softmax" else _sigmoid_losses
 
     def objective(flat: Float64Array) -> tuple[float, Float64Array]:
-        theta = flat.reshape(n_answers, n_features + 1)  # the last column holds the offsets
-        weights, offsets = theta[:, :-1], theta[:, -1]
-        total, gradient = penalty / 2 * float(np.vdot(weights, weights)), np.zeros_like(theta)
-        gradient[:, :-1] = penalty * weights
+        weights, offsets = coordinates.affine(flat)
+        total = penalty / 2 * float(np.vdot(weights, weights))
+        of_weights, of_offsets = penalty * weights, np.zeros_like(offsets)
         for Z, numbers, counts in blocks:
             loss, residuals = losses(Z @ weights.T + offsets, targets[numbers])
             total += float(loss @ counts)
             residuals *= counts[:, None]
-            gradient[:, :-1] += residuals.T @ Z
-            gradient[:, -1] += residuals.sum(axis=0)
-        return total / training.n_samples, gradient.ravel() / training.n_samples
+            of_weights += residuals.T @ Z
+            of_offsets += residuals.sum(axis=0)
+        return total / training.n_samples, coordinates.gradient(of_weights, of_offsets) / training.n_samples
 
-    start = np.zeros(n_answers * (n_features + 1))
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50}
-    found = minimised(objective, start, on_iteration, **options)
-    theta = found.point.reshape(n_answers, n_features + 1)
-    weights, offsets = np.ascontiguousarray(theta[:, :-1]), np.ascontiguousarray(theta[:, -1])
-    return LogisticFit(weights, offsets, max(len(found.values), 1), found.converged)
+    found = minimised(objective, np.zeros(coordinates.size), on_iteration, **options)
+    weights, offsets = coordinates.affine(found.point)
+    return LogisticFit(np.ascontiguousarray(weights), offsets, len(found.values), found.converged)
+
+
+class _Coordinates:
+    """Weights along the principal directions of samples, in units by their scatter, and offsets at the mean sample."""
+
+    def __init__(self, training: TrainingData, n_answers: int, link: str, penalty: float) -> None:
+        statistics, n = training.statistics, training.n_samples
+        curvature = 1 / n_answers if link == "softmax" else 0.25  # of the loss, where nothing is known yet
+        self._mean = statistics.class_sums.sum(axis=0) / n
+        scatter = GramBasis(statistics.gram - n * np.outer(self._mean, self._mean))
+        self._basis = scatter.vectors / np.sqrt((curvature * scatter.values + penalty) / n)
+        self._unit = 1 / np.sqrt(curvature)
+        self._shape = n_answers, self._basis.shape[1] + 1
+        self.size = self._shape[0] * self._shape[1]
+
+    def affine(self, flat: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return weights and offsets."""
+        theta = flat.reshape(self._shape)
+        weights = theta[:, :-1] @ self._basis.T
+        return weights, self._unit * theta[:, -1] - weights @ self._mean
+
+    def gradient(self, of_weights: Float64Array, of_offsets: Float64Array) -> Float64Array:
+        """Return the gradient by the coordinates, given that by weights and offsets."""
+        along = (of_weights - np.outer(of_offsets, self._mean)) @ self._basis
+        return np.column_stack([along, self._unit * of_offsets]).ravel()
 
 
 def _softmax_losses(logits: Float64Array, targets: Float64Array) -> tuple[Float64Array, Float64Array]:

@@ -38,9 +38,9 @@ class Epoch(NamedTuple):
 class Ranker(ZeroShotClassifier):
     """A method that takes steps against classes that come too close to a sample's own: VIOLATORS says which.
 
-    Samples come in a random order, another in each epoch, that does not depend on the order in which they are given.
-    The number of epochs is that after which classes that were held out are recognised best; then all classes are
-    learnt from, for so many epochs.
+    Samples come in a random order, another in each epoch, that depends neither on the order in which they are given nor
+    on the names of classes. The number of epochs is that after which classes that were held out are recognised best;
+    then all classes are learnt from, for so many epochs.
     """
 
     learning_rate: float = field(default=1.0, kw_only=False, metadata=POSITIVE_WEIGHT)
@@ -71,16 +71,15 @@ class Ranker(ZeroShotClassifier):
     def _learnt(self, training: TrainingData, monitor: Monitor, n_maps: int = 1) -> tuple[Float64Array, Float64Array]:
         """Return maps, (n_maps, d, m), and the loss of each epoch."""
         generator = as_random_state(self.random_state)
-        n_classes = len(training.class_vectors)
-        held_out = _held_out(n_classes, self.validation_fraction, generator)
-        tell = _Count(monitor, 1 if held_out is None else 2)
+        classes = settled_classes(training)
+        chosen = _held_out(len(classes), self.validation_fraction, generator)
+        tell = _Count(monitor, 1 if chosen is None else 2)
         n_epochs = self.max_iter
-        if held_out is not None:
-            others = np.setdiff1d(np.arange(n_classes), held_out)
-            trial = self._epochs(training, others, n_maps, generator)
-            n_epochs = self._best_number(training, held_out, trial, tell)
+        if chosen is not None:
+            trial = self._epochs(training, np.delete(classes, chosen), n_maps, generator)
+            n_epochs = self._best_number(training, classes[chosen], trial, tell)
         losses: list[float] = []
-        epochs = self._epochs(training, np.arange(n_classes), n_maps, generator)
+        epochs = self._epochs(training, classes, n_maps, generator)
         for epoch in islice(epochs, n_epochs):
             tell(epoch.loss)
             losses.append(epoch.loss)
@@ -104,7 +103,7 @@ class Ranker(ZeroShotClassifier):
         )
         sample_weights = training.sample_weights
         total_weight = len(order) if sample_weights is None else float(sample_weights[order].sum())
-        for _ in range(self.max_iter):
+        for number in range(1, self.max_iter + 1):
             total, n_updates = 0.0, 0
             turn = order[generator.permutation(len(order))]
             for first, (Z, of_samples) in zip(count(0, _BLOCK), training.samples(_BLOCK, turn), strict=False):
@@ -115,9 +114,13 @@ class Ranker(ZeroShotClassifier):
                 raise DivergenceError(
                     f"the scores overflow with learning_rate={self.learning_rate:g}: lower it, or scale the data down"
                 )
+            self._after_epoch(number, ranking)
             yield Epoch(ranking.mean_maps if self.average else ranking.maps, total / total_weight)
             if not n_updates:  # nor will there be in any later epoch
                 return
+
+    def _after_epoch(self, number: int, ranking: BilinearRanking) -> None:
+        """Do what a method wants to do with the maps after each epoch."""
 
     def _first_maps(self, training: TrainingData, n_maps: int, generator: np.random.RandomState) -> Float64Array:
         shape = (n_maps, training.class_vectors.shape[1], training.statistics.n_features)
@@ -170,10 +173,22 @@ class BilinearRanker(Ranker, Bilinear):
 
 
 def settled_order(training: TrainingData) -> IntArray:
-    """Return an order of the samples that depends on what they are and not on the order in which they are given."""
-    direction = np.random.RandomState(0).standard_normal(training.statistics.n_features)
+    """Return an order of the samples that depends on what they are: not on their given order, nor on names of classes.
+
+    Of samples that are the same the class decides, by its own settled order.
+    """
+    direction = _some_direction(training)
     places = np.concatenate([Z @ direction for Z, _ in training.samples()])
-    return np.lexsort((places, training.numbers))
+    return np.lexsort((np.argsort(settled_classes(training))[training.numbers], places))
+
+
+def settled_classes(training: TrainingData) -> IntArray:
+    """Return an order of the classes that depends on their samples, and not on their names."""
+    return np.argsort(training.class_means @ _some_direction(training), kind="stable")
+
+
+def _some_direction(training: TrainingData) -> Float64Array:
+    return np.asarray(np.random.RandomState(0).standard_normal(training.statistics.n_features))
 
 
 def highest_scores(maps: Float64Array, class_vectors: Float64Array, Z: Float64Array) -> Float64Array:

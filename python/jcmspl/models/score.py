@@ -75,8 +75,7 @@ class SemanticSoftmax(Descent, Bilinear):
     ARRAYS: ClassVar[dict[str, Shape]] = {
         **Bilinear.ARRAYS,
         "codewords": ("c", "d"),
-        "objective": ("i",),
-        "converged": (),
+        **Descent.COURSE,
     }
 
     @property
@@ -104,7 +103,8 @@ class SCoRe(SemanticSoftmax):
     g = attribute_match / (1 + attribute_match), d attributes, and S the class vectors, of length one. The objective and
     its constants are as published; the authors train the network that makes the features, too, and do so by gradient
     descent on small batches. That an attribute of a class is a label from 0, the least in the training classes, to 1,
-    the largest, is ours. Where the authors have word vectors they replace the second term, which is for attributes: set
+    the largest, is ours. Where the authors have word vectors they replace the second term, which is for attributes, by
+    a softmax over codeword scores of each source; what that is to match is not known well enough to build it: set
     attribute_match=0 there.
 
     Parameters

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
+from jcmspl.data.training import TrainingData
+from jcmspl.models.arrays import NamedArrays
 from jcmspl.models.bilinear import METRIC
+from jcmspl.models.moments import one_map
+from jcmspl.models.monitor import Monitor
+from jcmspl.models.parameters import FLAG
 from jcmspl.models.ranking import BilinearRanker
 
 
@@ -14,12 +21,15 @@ class SJE(BilinearRanker):
     """Structured joint embedding (Akata et al., 2015).
 
     ``min over W of the sum over samples x of max over classes j of (margin [j != y] - s_y'Wx + s_j'Wx)``, y the class
-    of x, by a step for each sample against the class of the maximum, as published. Several sources of class vectors
-    are joined by source_shares in one W, where the authors learn a W for each. Constants, the start (W = 0) and the
+    of x, by a step for each sample against the class of the maximum, as published. Constants, the start (W = 0) and the
     way to stop are as for :class:`DeViSE`.
 
     Parameters
     ----------
+    separate_sources : bool, default False
+        Whether class vectors of several sources (:meth:`ClassTable.joined`) have a W each, learnt without the others,
+        whose scores are added by source_shares, as the authors do; they choose the shares on held-out classes. With
+        False one W is learnt from the joined vectors.
     learning_rate, margin, average, max_iter, tol, validation_fraction, n_iter_no_change, random_state
         As for :class:`DeViSE`.
     space : {"semantic", "visual", "concept"}, default "semantic"
@@ -38,7 +48,7 @@ class SJE(BilinearRanker):
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
     losses_, n_iter_
-        As for :class:`DeViSE`.
+        As for :class:`DeViSE`; of one source after the other, where these are separate.
 
     Examples
     --------
@@ -51,6 +61,30 @@ class SJE(BilinearRanker):
     """
 
     metric: Any = field(default="dot", metadata=METRIC)
+    separate_sources: bool = field(default=False, metadata=FLAG)
 
     PAPER: ClassVar[str] = "Akata et al. (2015): Evaluation of output embeddings for fine-grained image classification"
     VIOLATORS: ClassVar[str] = "worst"
+
+    def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
+        if not self.separate_sources or prepared.sources is None:
+            return super()._fit(prepared, monitor)
+        if self.class_kernel != "linear":
+            raise ValueError(
+                f"class_kernel={self.class_kernel!r} mixes the sources of class vectors: set class_kernel='linear', or "
+                "separate_sources=False"
+            )
+        vectors = prepared.class_vectors
+        ends = np.cumsum([width for _, width in prepared.sources])
+        maps, losses = [], []
+        for own in np.split(vectors, ends[:-1], axis=1):
+            # vectors of a source alone are as long as joined ones; its share is what it has of their square
+            part = float(np.linalg.norm(own) / (np.linalg.norm(vectors) or 1.0))
+            if part == 0:
+                maps.append(np.zeros((own.shape[1], prepared.statistics.n_features)))
+                continue
+            (W,), of_epochs = self._learnt(replace(prepared, class_vectors=own / part), monitor)
+            maps.append(part * W)
+            losses.append(of_epochs)
+        A, B = one_map(np.vstack(maps))
+        return {"visual_projection": A, "semantic_projection": B, "losses": np.concatenate(losses)}

@@ -13,12 +13,12 @@ from jcmspl.core.simplex import mixtures
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.descent import descend
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by
 from jcmspl.models.scorers import FunctionScorer
-from jcmspl.models.weighted import sums_by_class, weighted_samples
+from jcmspl.models.weighted import WeightedBlocks, sums_by_class
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 # Samples that are read at a time.
@@ -26,8 +26,8 @@ _BLOCK = 4096
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SSE(ZeroShotClassifier):
-    """Semantic similarity embedding, after Zhang, Saligrama (2015): a class is a mixture of seen classes.
+class SSE(Iterative):
+    r"""Semantic similarity embedding, after Zhang, Saligrama (2015): a class is a mixture of seen classes.
 
     The shares of seen classes in a class with vector a are ``min |a - S p|^2 + mixture_ridge |p|^2`` over the simplex.
     How far a sample is of a seen class y is ``w' min(x, v_y)``, by elements (the paper's INT; its ReLU,
@@ -48,8 +48,8 @@ class SSE(ZeroShotClassifier):
         The paper's λv.
     mixture_ridge : float, default 0.01
         The paper's γ: the larger, the more seen classes mix.
-    max_iter : int, default 30
-    tol : float, default 1e-3
+    max_iter : int, default 100
+    tol : float, default 5e-3
         Iterations end when one lowers the objective by less than this part of it.
     feature_normalisation : str, default "sample_l2"
         Features must not be negative, as after a rectifier; so nothing that centres them is to be had.
@@ -63,8 +63,10 @@ class SSE(ZeroShotClassifier):
         w.
     thresholds_ : ndarray of shape (n_classes, n_features)
         V.
-    objective_ : ndarray of shape (n_iterations + 1,)
-        The objective at the start and after each iteration; it never rises.
+    objective_ : ndarray of shape (n_iter\_,)
+        The objective after each iteration; it never rises.
+    n_iter_ : int
+    converged_ : bool
 
     Examples
     --------
@@ -82,8 +84,8 @@ class SSE(ZeroShotClassifier):
     class_margin: float = field(default=100.0, metadata=WEIGHT)
     threshold_penalty: float = field(default=0.01, metadata=WEIGHT)
     mixture_ridge: float = field(default=0.01, metadata=WEIGHT)
-    max_iter: int = field(default=30, metadata=COUNT)
-    tol: float = field(default=1e-3, metadata=NOT_NEGATIVE)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=5e-3, metadata=NOT_NEGATIVE)
 
     PAPER: ClassVar[str] = "Zhang, Saligrama (2015): Zero-shot learning via semantic similarity embedding"
     NEEDS: ClassVar[str] = "samples"
@@ -98,7 +100,7 @@ class SSE(ZeroShotClassifier):
         "thresholds": ("c", "m"),
         "atoms": ("c", "d"),
         "ridge": (),
-        "objective": ("i",),
+        **Iterative.COURSE,
     }
 
     def __sklearn_tags__(self) -> Any:
@@ -116,11 +118,6 @@ class SSE(ZeroShotClassifier):
         """The thresholds of each training class, a row for each: V."""
         return self._array("thresholds")
 
-    @property
-    def objective_(self) -> Float64Array:
-        """The objective at the start and after each iteration."""
-        return self._array("objective")
-
     def _prepare(self, training: TrainingData) -> TrainingData:
         for Z, _ in training.samples():
             if (Z < 0).any():
@@ -132,23 +129,18 @@ class SSE(ZeroShotClassifier):
                 )
         return training
 
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_) - 1
-
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         V = prepared.class_means
         margins = _Margins(self, prepared)
         start = np.concatenate([np.zeros(V.shape[1]), V.ravel()])
-        best, values = descend(margins, start, max_iter=self.max_iter, tol=self.tol, monitor=monitor)
-        w, V = best[: V.shape[1]], best[V.shape[1] :].reshape(V.shape)
+        found = descend(margins, start, max_iter=self.max_iter, tol=self.tol, monitor=monitor)
+        w, V = found.point[: V.shape[1]], found.point[V.shape[1] :].reshape(V.shape)
         return {
             "weights": w.copy(),
             "thresholds": V.copy(),
             "atoms": np.ascontiguousarray(prepared.class_vectors),
             "ridge": np.array(float(self.mixture_ridge)),
-            "objective": values,
+            **course(found.values, converged=found.converged),
         }
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
@@ -163,18 +155,18 @@ class _Margins:
         self._model, self._training = model, training
         self._shares = mixtures(training.class_vectors, training.class_vectors, model.mixture_ridge)
         self._counts = training.statistics.counts
+        self._blocks = WeightedBlocks(training, _BLOCK)
 
     def __call__(self, parameters: Float64Array) -> tuple[float, Float64Array]:
         model, m = self._model, self._training.statistics.n_features
         w, V = parameters[:m], parameters[m:].reshape(-1, m)
         kernel = Intersections(V, w)
-        blocks = weighted_samples(self._training, _BLOCK)
-        similar = [(kernel.of(Z), numbers, weights) for Z, numbers, weights in blocks]
+        similar = [(kernel.of(Z), numbers, weights) for Z, numbers, weights in self._blocks]
         value = float(w @ w) / 2 + model.threshold_penalty * float(np.vdot(V, V)) / 2
         slope = np.concatenate([w, model.threshold_penalty * V.ravel()])
         of_classes, slopes_of_classes = self._of_classes(similar)
         value += of_classes
-        for (Z, _), (rows, numbers, weights) in zip(self._training.samples(_BLOCK), similar, strict=True):
+        for (Z, _, _), (rows, numbers, weights) in zip(self._blocks, similar, strict=True):
             factors = model.sample_margin * weights / self._training.n_samples
             lost, slopes = missing(rows, numbers, self._shares, factors)
             value += lost

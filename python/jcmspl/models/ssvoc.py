@@ -100,7 +100,7 @@ class SSVoc(Descent, Bilinear):
         "regression": (0.3, 0.6),
         "metric": ("euclidean", "cosine"),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "objective": ("i",), "converged": ()}
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Descent.COURSE}
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         words = prepared.class_vectors[:0]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
-from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
-from jcmspl.models.descent import minimised
+from jcmspl.models.descent import Minimum, minimised
+from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, one_of_names
@@ -21,7 +21,6 @@ from jcmspl.models.sync import classifiers_by_least_squares
 from jcmspl.models.synthesis import Synthesised, learnt
 from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.warn import warn_user
 
 LOSSES = ("one_versus_other", "crammer_singer", "structured")
 # The largest violation is smooth within this part of a margin; a coarser one first leads there sooner.
@@ -32,7 +31,7 @@ Loss = Callable[[Float64Array, IntArray], tuple[Float64Array, Float64Array]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SynCHinge(Synthesised):
+class SynCHinge(Synthesised, Iterative):
     r"""Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
 
     Losses, normalisation and phantom classes (the seen ones) are as published. Classifiers w of seen classes are learnt
@@ -50,10 +49,10 @@ class SynCHinge(Synthesised):
         the distance of the vectors of both classes.
     tau, feature_normalisation, class_normalisation
         As for :class:`SynC`.
-    max_iter : int, default 100
+    max_iter : int, default 1000
         Of each of two stages, where the loss has a largest violation.
     tol : float, default 1e-5
-        Stop when an iteration lowers the objective by less than this part of it.
+        Stop when an iteration lowers the objective by less than this, or by less than this part of one above 1.
     whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.
 
@@ -75,7 +74,7 @@ class SynCHinge(Synthesised):
     """
 
     loss: str = field(default="one_versus_other", metadata=one_of_names(LOSSES))
-    max_iter: int = field(default=100, metadata=COUNT)
+    max_iter: int = field(default=1000, metadata=COUNT)
     tol: float = field(default=1e-5, metadata=NOT_NEGATIVE)
 
     NEEDS: ClassVar[str] = "samples"
@@ -85,22 +84,7 @@ class SynCHinge(Synthesised):
         "penalty": tuple(2.0**power for power in (-20, -16, -12)),
         "tau": (0.25, 0.5, 1.0, 2.0),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, "objective": ("i",), "converged": ()}
-
-    @property
-    def objective_(self) -> Float64Array:
-        """The value of the objective after each iteration."""
-        return self._array("objective")
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations, of all stages."""
-        return len(self.objective_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, **Iterative.COURSE}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -123,15 +107,14 @@ class SynCHinge(Synthesised):
             stages = [_LargestViolation(margins, smoothness) for smoothness in _SMOOTHNESS]
         objective: list[float] = []
         for loss in stages:
-            W, values = self._minimised(prepared, loss, W, monitor)
-            objective += values
-        converged = np.array(float(len(values) < self.max_iter))
-        return {**learnt(W, prepared.vectors), "objective": np.array(objective), "converged": converged}
+            W, found = self._minimised(prepared, loss, W, monitor)
+            objective += found.values
+        return learnt(W, prepared.vectors) | course(objective, converged=found.converged)
 
     def _minimised(
         self, prepared: _Prepared, loss: Loss, start: Float64Array, monitor: Monitor
-    ) -> tuple[Float64Array, list[float]]:
-        """Return classifiers, and the objective after each iteration, or where it started if there was none."""
+    ) -> tuple[Float64Array, Minimum]:
+        """Return classifiers, and how they were found."""
         basis, shape = prepared.uncorrelated(self.penalty), (len(start), -1)
 
         def objective(flat: Float64Array) -> tuple[float, Float64Array]:
@@ -143,15 +126,7 @@ class SynCHinge(Synthesised):
         coordinates: Float64Array = np.asarray(np.linalg.lstsq(basis, start.T, rcond=None)[0].T, dtype=np.float64)
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 20}
         found = minimised(objective, coordinates.ravel(), monitor.on_iteration, **options)
-        return found.point.reshape(shape) @ basis.T, found.values or [found.value]
-
-    def _warn_of_result(self) -> None:
-        if not self.converged_ and self.tol > 0:
-            warn_user(
-                f"the fit stopped after max_iter={self.max_iter} iterations, before it converged: raise max_iter, or "
-                "tol if the predictions are good as they are",
-                ConvergenceWarning,
-            )
+        return found.point.reshape(shape) @ basis.T, found
 
 
 class _Prepared(Moments):

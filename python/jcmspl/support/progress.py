@@ -55,6 +55,11 @@ class Progress:
             if is_first:
                 bar.refresh()
 
+    def update_of(self, done: int, total: int) -> None:
+        """Tell that so many units are done, of so many that there are."""
+        self.total = total
+        self.update(done)
+
     def announce(self) -> None:
         """Tell at once what is being done, for work that cannot report how far it is."""
         if self._enabled:

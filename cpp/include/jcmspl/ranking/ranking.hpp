@@ -50,6 +50,10 @@ public:
   const std::vector<MatrixD>& maps() const { return maps_; }
   // The mean over all steps so far of the maps after each; the maps themselves before the first.
   std::vector<MatrixD> mean_maps() const;
+  // For how many samples so far each map gave the score of their own class.
+  const std::vector<std::int64_t>& choices() const { return choices_; }
+  // Goes on with some of the maps, given by their numbers.
+  void keep(const std::vector<Index>& some);
 
 private:
   void learn_block(const ConstView<double>& samples, const std::int64_t* labels, const double* weights,
@@ -63,6 +67,7 @@ private:
   MatrixD vectors_;
   Settings settings_;
   std::uint64_t n_steps_ = 0;
+  std::vector<std::int64_t> choices_;
 
   // of the block
   MatrixD gram_;                   // x_i'x_j

@@ -1,5 +1,6 @@
 """From pictures and descriptions to a report, by the command line."""
 
+import csv
 import json
 import os
 import shutil
@@ -73,10 +74,11 @@ def test_the_whole_way(here, capsys):
     assert shown.err == ""
     assert not list(here.glob("*.partial"))
 
-    run(capsys, "fit features.npz --classes classes.npz -o m.safetensors --quiet")
-    data = json.loads(run(capsys, "info features.npz --classes classes.npz --json").out)
+    run(capsys, "fit features.npz --classes classes.npz --unseen 0.2 -o m.safetensors --quiet")
+    data = json.loads(run(capsys, "info features.npz --classes classes.npz --unseen 0.2 --json").out)
     assert len(data["unseen_classes"]) == 2
-    out = run(capsys, "evaluate m.safetensors features.npz --classes classes.npz --json -o report.html --quiet").out
+    tested = "features.npz --classes classes.npz --unseen 0.2 -o report.html"
+    out = run(capsys, f"evaluate m.safetensors {tested} --json --quiet").out
     assert json.loads(out)["results"][0]["standard"]["per_class"] >= 0.9  # of two colours never seen
     assert data["unseen_classes"][0] in (here / "report.html").read_text()
 
@@ -85,9 +87,9 @@ def test_the_whole_way(here, capsys):
     with np.load("features.npz") as arrays:
         labels, paths = arrays["labels"], arrays["paths"]
     assert all(path.startswith(label) for path, label in zip(paths, labels, strict=True))
-    named = dict(line.split(",")[:2] for line in lines[1:])
+    named = [row["label"] for row in csv.DictReader(lines)]
     unseen = [row for row, label in enumerate(labels) if label in data["unseen_classes"]]
-    assert np.mean([named[str(row)] == labels[row] for row in unseen]) >= 0.9
+    assert np.mean([named[row] == labels[row] for row in unseen]) >= 0.9
 
 
 def test_with_less_typing(here, capsys):

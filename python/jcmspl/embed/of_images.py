@@ -121,10 +121,8 @@ def images(
     >>> found.save("features.npz")  # doctest: +SKIP
     """
     import_pillow()
-    batch_size, threads = (
-        as_count(batch_size, "batch_size"),
-        usable_cores() if threads is None else as_count(threads, "threads"),
-    )
+    batch_size = as_count(batch_size, "batch_size")
+    threads = usable_cores() if threads is None else as_count(threads, "threads")
     pictures = find_pictures(folder, labels)
     if isinstance(model, (str, Path)):
         model = ImageEncoder(model, threads=threads)

@@ -72,12 +72,8 @@ def texts(
     elif tokenizer is not None:
         raise ValueError("a tokenizer goes with an ONNX file: a TextEncoder has its own, and a function needs none")
     filled = [frame.replace(_HOLE, text) for several in by_class.values() for text in several for frame in frames]
-    vectors = unit_length(
-        np.asarray(
-            batches(filled, model, size=batch_size, progress=progress, unit="texts"),
-            dtype=np.float64,
-        )
-    )
+    rows = batches(filled, model, size=batch_size, progress=progress, unit="texts")
+    vectors = unit_length(rows.astype(np.float64))
     means, first = [], 0
     for name, several in by_class.items():
         count = len(several) * len(frames)

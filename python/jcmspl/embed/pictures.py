@@ -14,11 +14,12 @@ import numpy as np
 
 from jcmspl.datasets._tables import read_text_rows
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.datasets.rows import LABEL_COLUMNS
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 
+# Columns of a file of labels, by their names.
 _PATH_COLUMNS = ("path", "paths", "file", "filename", "image", "picture")
+_LABEL_COLUMNS = ("label", "labels", "class", "y")
 # What Pillow may decode. Not all that it can: EPS, for one, would run another program.
 _FORMATS = ("JPEG", "MPO", "PNG", "GIF", "BMP", "TIFF", "WEBP", "AVIF", "PPM", "JPEG2000", "TGA")
 
@@ -138,7 +139,7 @@ def _read_labels(path: Path, root: Path) -> dict[str, str]:
     """Read the class of each picture from a CSV file."""
     rows = read_text_rows(path)
     header = [cell.lower() for cell in rows[0]] if rows else []
-    there = [[header.index(name) for name in names if name in header] for names in (_PATH_COLUMNS, LABEL_COLUMNS)]
+    there = [[header.index(name) for name in names if name in header] for names in (_PATH_COLUMNS, _LABEL_COLUMNS)]
     columns = [positions[0] for positions in there] if all(there) else [0, 1]
     if all(there):
         rows = rows[1:]

@@ -77,10 +77,13 @@ def test_compare_says_what_it_holds_out(table, capsys):
     options = ["--impute", "zero", "--methods", "RPL", "--repeats", "0", "--untuned"]
     _, err = run(capsys, "compare", *OWN, *options)
     assert "note: nothing says what to test with, so 20% of the classes are held out (--unseen, --split)" in err
-    assert "50 of 2 unseen classes" in err
-    _, err = run(capsys, "compare", *OWN, *options, "--unseen", "0.4")
+    assert "note: 20% of the samples of seen classes are held out to test with (--hold-out)" in err
+    assert "180 to train on, 45 held out of the same classes (test_seen), 50 of 2 unseen classes" in err
+    out, err = run(capsys, "compare", *OWN, *options, "--unseen", "0.4", "--hold-out", "0.1", "--json")
     assert "note" not in err
     assert "of 4 unseen classes" in err
+    samples = json.loads(out)["samples"]
+    assert samples["test_seen"] == pytest.approx(0.1 * (samples["trained_on"] + samples["test_seen"]), abs=4)
 
 
 def test_tune_tells_too(table, capsys):

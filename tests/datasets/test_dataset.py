@@ -23,6 +23,14 @@ def animals(**changes):
     return Dataset(**{**content, **changes})
 
 
+def test_ids():
+    data = animals(ids=np.arange(8), id_name="number")
+    assert (data.ids, data.id_name) == (list("01234567"), "number")
+    assert data.without("test_seen", ["horse"]).ids == data.ids
+    with pytest.raises(DatasetError, match="there are 8 samples in X but 7 ids"):
+        animals(ids=list("1234567"))
+
+
 def test_parts():
     data = animals()
     assert data.seen == ["zebra", "horse"]  # the order of the table

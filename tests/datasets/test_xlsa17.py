@@ -104,6 +104,27 @@ def test_several_files_of_features(tmp_path):
         load_xlsa17(tmp_path, features="googlenet")
 
 
+@BOTH
+def test_the_files_of_images(tmp_path, version):
+    data = load_xlsa17(write_benchmark(tmp_path / "zoo", version))
+    expected = [f"/BS/some/where/{i}.jpg" for i in range(1, 1 + 6 * PER_CLASS)]
+    assert (data.id_name, len(data.ids), list(data.ids)) == ("image_file", 36, expected)
+    assert data.ids[2:4] == expected[2:4]
+    assert pickle.loads(pickle.dumps(data)).ids == expected
+    save_xlsa17(data, tmp_path / "again")
+    assert list(load_xlsa17(tmp_path / "again").ids) == expected
+    save_npz(data, tmp_path / "zoo.npz")
+    again = load_npz(tmp_path / "zoo.npz")
+    assert (list(again.ids), again.id_name) == (expected, "image_file")
+
+
+def test_too_few_files_of_images(tmp_path):
+    features, _ = benchmark_content()
+    write_benchmark(tmp_path, image_files=features["image_files"][:5])
+    with pytest.raises(DatasetError, match=r"res101.mat: image_files is 5 x 1, but there are 36 samples"):
+        load_xlsa17(tmp_path)
+
+
 def test_optional_variables(tmp_path):
     data = load_xlsa17(write_benchmark(tmp_path, train_loc=None, val_loc=None, test_seen_loc=None, image_files=None))
     assert len(data.rows("val")) == len(data.rows("test_seen")) == 0

@@ -89,13 +89,16 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
     imputed_values : ndarray, optional
         What takes the place of missing values, if a model says it and not an option.
     tested : bool
-        Whether classes must be held out, which are drawn if nobody says which.
+        Whether classes, and samples of the others, must be held out, which are drawn if nobody says which.
     """
     dataset, is_own = _read_dataset(arguments, missing=imputed_values is not None)
     if tested and is_own and not dataset.unseen:
         dataset = _with_held_out_classes(dataset, arguments)
     if arguments.hold_out is not None:
         dataset = dataset.held_out(arguments.hold_out, arguments.seed)
+    elif tested and not len(dataset.rows("test_seen")):
+        dataset = dataset.held_out(_SHARE, arguments.seed)
+        say(arguments, f"note: {_SHARE:.0%} of the samples of seen classes are held out to test with (--hold-out)")
     if imputed_values is not None:
         return dataset.imputed(imputed_values)
     how = getattr(arguments, "impute", None)
@@ -152,12 +155,10 @@ def _with_held_out_classes(dataset: Dataset, arguments: argparse.Namespace) -> D
 
     from jcmspl.datasets import make_split
 
-    seen = 0.0 if arguments.hold_out is not None else _SHARE
-    parts = make_split(dataset.y, unseen=_SHARE, test_seen=seen, val=0.0, random_state=arguments.seed)
+    parts = make_split(dataset.y, unseen=_SHARE, test_seen=0.0, val=0.0, random_state=arguments.seed)
     say(
         arguments,
-        f"note: nothing says what to test with, so {_SHARE:.0%} of the classes are held out (--unseen, --split)"
-        + f", and {seen:.0%} of the samples of the others (--hold-out)" * bool(seen),
+        f"note: nothing says what to test with, so {_SHARE:.0%} of the classes are held out (--unseen, --split)",
     )
     return replace(dataset, parts=parts)
 

@@ -6,8 +6,17 @@ Then again on random splits of the classes, with a test that tells a lead from n
 from __future__ import annotations
 
 import argparse
+import json
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, say_what_is_used
+from jcmspl.cli._options import (
+    add_data,
+    add_output,
+    dataset_of,
+    refuse_existing,
+    samples_used,
+    say,
+    say_what_is_used,
+)
 from jcmspl.models import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
@@ -54,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.compare import compare
     from jcmspl.evaluation.comparison import Comparison
+    from jcmspl.io.json_text import dumps
 
     refuse_existing(arguments.output, arguments.force)
     if arguments.output is not None:
@@ -75,6 +85,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         result.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
-    print(result.to_json() if arguments.json else result.to_text(), end="", flush=True)
+    if arguments.json:
+        text = dumps({"samples": samples_used(dataset), **json.loads(result.to_json())}, indent=1) + "\n"
+    else:
+        text = result.to_text()
+    print(text, end="", flush=True)
     if result.not_run:
         raise KeyboardInterrupt("the methods that were done are compared")

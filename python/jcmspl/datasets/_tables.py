@@ -163,6 +163,7 @@ def read_text_rows(path: Path, *, whole_lines: bool = False, delimiter: str | No
 
     Where whole lines are wanted, a comma is part of the text, whether it stands in quotes or not.
     """
+    require_file(path)
     with decoding(path, "a text file"):
         if whole_lines:
             rows = [[_unquoted(line.strip())] for line in text_lines(path)]

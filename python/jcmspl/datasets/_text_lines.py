@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.datasets.errors import DatasetError, decoding
-from jcmspl.io.regular import require_file
 
 #: What may stand between cells, by name.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -61,7 +60,6 @@ def checked_delimiter(value: str | None) -> str | None:
 
 def text_lines(path: Path) -> Iterator[str]:
     """Give the lines of a text file in UTF-8, with or without a byte order mark, with their ends."""
-    require_file(path)
     with decoding(path, "a text file"):
         with path.open("rb") as binary:
             code = _OTHER_CODES.get(binary.read(2))

@@ -210,7 +210,7 @@ class Learner(Fitted, BaseEstimator):
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None and hasattr(self, "arrays_"):
             raise ValueError(
-                f"this model is without its statistics, so it cannot learn on: {_HOW_LOST}; save it with statistics=True"
+                f"this model is without its statistics and cannot learn on: {_HOW_LOST}; use statistics=True"
             )
         steps = parse_feature_normalisation(self.feature_normalisation)
         if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):

@@ -351,4 +351,7 @@ def _about(model: Any, content: dict[str, Any], of_how_many: int) -> list[str]:
     kinds = [f"{count:,} {kind}" for count, kind in ((n_seen, "seen"), (n_all - n_seen, "unseen")) if count]
     compared = f", compared in the {model.own_space} space" if len(model.SPACES) > 1 else ""
     metric = getattr(model, "metric", None)
-    return [f"{drawn}; {' and '.join(kinds)} classes{compared}{'' if metric is None else f' by {metric}'}."]
+    about = [f"{drawn}; {' and '.join(kinds)} classes{compared}{'' if metric is None else f' by {metric}'}."]
+    if len(content["layers"]) > 1 and model.own_space != "visual":
+        about.append("Adapted, they are compared in the visual space.")
+    return about

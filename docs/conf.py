@@ -141,17 +141,19 @@ SphinxDocString._process_param = lambda self, name, text, like_autosummary: _pro
 )
 
 _PROPERTY = re.compile(r":obj:`(\w+) <[\w.]*\.\1>`")
+_LETTER = re.compile(r"^( *)([A-Z]\. )")
 _CODE_OR_NAME = re.compile(r"`[^`]+`|(?<![\w.\\*<])([A-Za-z]\w*_)(?!\w)")
 
 
 def _names_as_code(app, what, name, thing, options, lines):
     """Show ``classes_`` and its kin as code: to reStructuredText they would be links, and to nothing.
 
-    numpydoc links attributes that are properties; they are told of where the link is, and have no other place.
+    numpydoc links attributes that are properties; they are told of where the link is, and have no other place. And a
+    matrix at the start of a line is no item of a list.
     """
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
-            line = _PROPERTY.sub(r"**\1**", line)
+            line = _PROPERTY.sub(r"**\1**", _LETTER.sub(r"\1\\\2", line))
             lines[number] = _CODE_OR_NAME.sub(lambda match: f"``{match[1]}``" if match[1] else match[0], line)
 
 

@@ -229,7 +229,7 @@ class TestGoingOn:
         ):
             assert message in fails(capsys, "predict", "model.safetensors", PATTERN, "-o", output)
         error = fails(capsys, "predict", "model.safetensors", PATTERN, "-o", "a.csv", "--format", "csv")
-        assert "are for a folder of predictions" in error
+        assert "--format is for a folder of predictions" in error
         assert "at least 1" in fails(
             capsys, "predict", "model.safetensors", PATTERN, "-o", "named/", "--rows-per-file", 0
         )

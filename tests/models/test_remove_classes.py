@@ -45,9 +45,9 @@ def test_its_samples_are_forgotten():
     model = fitted().add_classes(X=ZOO.X_new[own], y=ZOO.y_new[own])
     assert not np.array_equal(scores(model, ZOO.unseen), scores(fitted(), ZOO.unseen))
     model.remove_classes([GONE])
-    with pytest.raises(ValueError, match="a class was removed that had samples"):
+    with pytest.raises(ValueError, match="with a class that was removed"):
         model.partial_fit(ZOO.X, ZOO.y)
-    with pytest.raises(AttributeError, match="a class was removed that had samples"):
+    with pytest.raises(AttributeError, match="with a class that was removed"):
         _ = model.statistics_
     model.add_classes({GONE: ZOO.table[GONE]})
     assert_array_equal(scores(model, ZOO.unseen), scores(fitted(), ZOO.unseen))

@@ -17,6 +17,7 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.models.conse import ConSE
+from jcmspl.models.naming import Namer
 from support.animals import make_zoo
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
@@ -224,8 +225,9 @@ class TestBadData:
     def test_the_command_names_file_and_rows(self, model):
         X, asked = ZOO.X.copy(), SimpleNamespace(samples="x.npy", top=1, quiet=True)
         X[123, 4] = np.nan
+        samples = predict.Samples(cut(X), np.arange(100, 150))
         with pytest.raises(ValueError, match=r"x\.npy, rows 100 to 149: partition 0: sample 23 holds NaN"):
-            list(predict._named(model.recogniser(), cut(X), np.arange(100, 150), asked, None))
+            list(predict._named(Namer(model.recogniser()), samples, samples.rows, asked, None))
 
     def test_an_error_stops_the_rest(self, client, tmp_path):
         go_on = tmp_path / "go on"

@@ -49,7 +49,7 @@ _LONG_DECOMPOSITION = 1500
 # What calibration finds.
 _CALIBRATED = ("calibration_", "rejection_", "_competition", "adaptation_constants_")
 # Why a fitted model has no statistics.
-_HOW_LOST = "was saved without them, or a class was removed that had samples in them"
+_HOW_LOST = "it was saved without them, or lost them with a class that was removed (remove_classes)"
 
 
 class Fitted:
@@ -212,7 +212,7 @@ class Learner(Fitted, BaseEstimator):
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None and hasattr(self, "arrays_"):
             raise ValueError(
-                f"this model has no statistics, so it cannot learn on: it {_HOW_LOST}; save it with statistics=True"
+                f"this model is without its statistics and cannot learn on: {_HOW_LOST}; use statistics=True"
             )
         steps = parse_feature_normalisation(self.feature_normalisation)
         if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
@@ -449,7 +449,7 @@ class Learner(Fitted, BaseEstimator):
         """
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None:
-            reason = f"it {_HOW_LOST}" if hasattr(self, "arrays_") else "it is not fitted yet"
+            reason = _HOW_LOST if hasattr(self, "arrays_") else "it is not fitted yet"
             raise AttributeError(f"this model has no statistics: {reason}")
         return so_far.statistics.copy()
 

@@ -72,7 +72,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--repeats must be at least 0, but is {arguments.repeats}")
     methods = arguments.methods and [name for names in arguments.methods for name in names.split(",")]
     dataset = dataset_of(arguments, tested=True)
-    say_what_is_used(arguments, dataset)
     result = compare(
         dataset,
         methods,
@@ -82,6 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         timed=arguments.time,
         progress=not arguments.quiet,
     )
+    say_what_is_used(arguments, dataset)
     if arguments.output is not None:
         result.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")

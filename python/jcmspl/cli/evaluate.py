@@ -59,7 +59,6 @@ def run(arguments: argparse.Namespace) -> None:
             f"{arguments.data} has no samples of unseen classes to test with: with own data, say which are held out as "
             "the fit did, with --split FILE or with --unseen SHARE and the same --seed"
         )
-    say_what_is_used(arguments, dataset)
     with workers_of(arguments) as n_workers:
         report = evaluate(
             model,
@@ -70,6 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
             open_set=arguments.open_set,
             progress=not arguments.quiet,
         )
+    say_what_is_used(arguments, dataset)
     say_what_is_replaced(arguments, dataset.X)
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)

@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> None:
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = dataset_of(arguments)
-    say_what_is_used(arguments, dataset, part)
     imputation = dataset.imputation
     at_once = model._needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     with workers_of(arguments) as n_workers:
@@ -71,6 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
             )
     if imputation is not None:
         model.imputed_values_ = imputation.values
+    say_what_is_used(arguments, dataset, part)
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
         "output": arguments.output,

@@ -76,7 +76,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
     search = _search(arguments)
     dataset = dataset_of(arguments)
-    say_what_is_used(arguments, dataset)
     with workers_of(arguments) as n_workers:
         X, y = on_workers(dataset, n_workers).part("trainval")
         search.fit(X, y, class_vectors=dataset.classes)
@@ -84,6 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
             search.calibrate(X, y, random_state=arguments.seed)
         if arguments.calibrate_rejection is not None:
             search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
+    say_what_is_used(arguments, dataset)
     if dataset.imputation is not None:
         search.best_estimator_.imputed_values_ = dataset.imputation.values
     if arguments.results is not None:

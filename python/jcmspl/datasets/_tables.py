@@ -234,7 +234,8 @@ def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> lis
     with open_parquet(path) as file, decoding(path, PARQUET):
         columns = [str(column) for column in file.schema_arrow.names]
         if name not in columns:
-            raise DatasetError(f"{path} has no column named {quoted(name)}: its columns are {some(columns, 6)}")
+            told = f"its {len(columns)} columns are {some(columns, 6)}"
+            raise DatasetError(f"{path} has no column named {quoted(name)}: {told}")
         values: list[Any] = []
         for batch in file.iter_batches(batch_size=_BLOCK, columns=[name]):
             values += batch.column(name).to_pylist()

@@ -123,12 +123,16 @@ def test_sensitivity():
     display = SensitivityDisplay("class_match", values, shares, chosen=1).plot()
     assert display.ax_.get_xscale() == "log"
     np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), [20, 50, 30])
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen"]
-    low, high = display.ax_.get_ylim()  # where the data is
-    assert 0 < low < 10
-    assert 50 < high < 60
-    unmarked = SensitivityDisplay("class_match", values, shares, chosen=np.inf).plot()
-    assert [text.get_text() for text in unmarked.ax_.get_legend().get_texts()] == ["semantic", "visual"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: 1"]
+    low, high = display.ax_.get_ylim()
+    assert 5 < low < 10  # where the data starts
+    assert 50 < high < 55
+    assert len({line.get_marker() for line in display.ax_.get_lines()[:2]} - {"None"}) == 2
+    infinite = SensitivityDisplay("class_match", values, shares, np.inf, {"semantic": 0.4}).plot()
+    assert [text.get_text() for text in infinite.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: ∞"]
+    assert infinite.ax_.get_xticklabels()[-1].get_text() == "∞"
+    np.testing.assert_allclose(infinite.ax_.get_lines()[1].get_xydata(), [[100, 40]])
+    assert len(SensitivityDisplay("alpha", values, shares).plot().ax_.get_lines()) == 2
 
 
 def test_sensitivity_to_names_and_to_zero():

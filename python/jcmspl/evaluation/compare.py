@@ -161,7 +161,7 @@ def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.calibrate(X, y)
     best = getattr(model, "best_estimator_", model)
-    result = evaluate(best, dataset, spaces=[best.own_space], progress=False).results[0]
+    result = evaluate(best, dataset, spaces=[best.own_space], n_examples=0, progress=False).results[0]
     figures = None
     if found := result.generalized:
         figures = GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc)
@@ -176,6 +176,7 @@ def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
         generalized=figures,
         repeats=[],
         seconds=_seconds(best, X, y, dataset) if timed else None,
+        interval=result.intervals.get("per_class"),
     )
 
 

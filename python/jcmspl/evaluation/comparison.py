@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from jcmspl.evaluation.bootstrap import SETTINGS
 from jcmspl.evaluation.evaluate import versions
-from jcmspl.evaluation.findings import Accuracies
+from jcmspl.evaluation.findings import Accuracies, Interval
 from jcmspl.evaluation.ranking import LEVEL, TEST, Standing, standings
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay
+from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import require_matplotlib
 from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
@@ -80,6 +82,8 @@ class Row:
         Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
     seconds : Seconds or None
         If they were asked for.
+    interval : Interval or None
+        Of unseen, by the bootstrap over classes; None if there is a single one.
     """
 
     method: str
@@ -91,6 +95,7 @@ class Row:
     generalized: GeneralizedFigures | None
     repeats: list[float]
     seconds: Seconds | None = None
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -147,10 +152,10 @@ class Comparison:
             among_all = [one for _, one in found]
             columns = {
                 "method": [method for method, _ in found],
-                "seen": [percent(one.acc_seen) for one in among_all],
-                "unseen": [percent(one.acc_unseen) for one in among_all],
+                "seen": _marked([one.acc_seen for one in among_all]),
+                "unseen": _marked([one.acc_unseen for one in among_all]),
                 "harmonic mean": _marked([one.harmonic_mean for one in among_all]),
-                "AUSUC": [f"{one.ausuc:.3f}" for one in among_all],
+                "AUSUC": _figures([one.ausuc for one in among_all], 3),
             }
             tables["all"] = Table("All classes (generalized)", list(columns), _across(columns))
         return tables
@@ -158,28 +163,31 @@ class Comparison:
     def _unseen_columns(self) -> dict[str, list[str]]:
         columns = {"method": [row.method for row in self.rows]}
         if self.tuned:
-            columns["held-out classes"] = [_with_error(row.cv_score, row.cv_error) for row in self.rows]
+            with_errors = [_with_error(row.cv_score, row.cv_error) for row in self.rows]
+            columns["held-out classes"] = _marked([row.cv_score for row in self.rows], with_errors)
         columns["per class"] = _marked([row.unseen for row in self.rows])
         columns["per sample"] = _marked([row.unseen_per_sample for row in self.rows])
         if self.standings:
             found = [self.standings.get(row.method) for row in self.rows]
             columns["random splits"] = [self._of_splits(row.method) for row in self.rows]
-            columns["mean rank"] = [f"{one.mean_rank:.1f}" if one else "" for one in found]
+            columns["mean rank"] = _figures([one.mean_rank if one else None for one in found], 1, best=min)
             if self.n_repeats > 1:
                 best = next(iter(self.standings.values()))
                 columns["p"] = [f"{one.p_value:.3f}" if one and one is not best else "" for one in found]
         if any(row.seconds for row in self.rows):
-            columns["fit, s"] = [f"{row.seconds.fit:.3f}" if row.seconds else "" for row in self.rows]
-            columns["prediction, s"] = [f"{row.seconds.prediction:.3f}" if row.seconds else "" for row in self.rows]
+            seconds = [row.seconds for row in self.rows]
+            columns["fit, s"] = _figures([one.fit if one else None for one in seconds], 3, best=min)
+            columns["prediction, s"] = _figures([one.prediction if one else None for one in seconds], 3, best=min)
         return columns
 
     def _of_splits(self, method: str) -> str:
         one = self.standings.get(method)
         if one is None:
             return ""
+        is_best = _same(one.mean, next(iter(self.standings.values())).mean)
         if self.n_repeats == 1:
-            return percent(one.mean)
-        mark = " *" if method == next(iter(self.standings)) else "  " if one.differs else " ≈"
+            return percent(one.mean) + (" *" if is_best else "  ")
+        mark = " *" if is_best else "  " if one.differs else " ≈"
         return _with_error(one.mean, one.standard_error) + mark
 
     @property
@@ -195,9 +203,9 @@ class Comparison:
         """Return what must be known to read the tables."""
         notes = [
             "Every method chose its parameters by cross-validation over the training classes (held-out classes: its "
-            "accuracy there, ± standard error over folds). * marks the best of a column."
+            "accuracy there, ± standard error over folds). * marks the best of every column."
             if self.tuned
-            else "Every method has its default parameters: nothing was tuned. * marks the best of a column."
+            else "Every method has its default parameters: nothing was tuned. * marks the best of every column."
         ]
         if any(row.generalized for row in self.rows):
             notes.append("Among all classes the bias on seen classes is calibrated on training classes.")
@@ -279,6 +287,8 @@ class Comparison:
             "held_out_classes": row.cv_score,
             "held_out_classes_error": row.cv_error,
             "unseen_per_class": row.unseen,
+            "unseen_per_class_low": row.interval and row.interval.low,
+            "unseen_per_class_high": row.interval and row.interval.high,
             "unseen_per_sample": row.unseen_per_sample,
             **{f"generalized_{name.removeprefix('acc_')}": value for name, value in generalized.items()},
             "random_splits_mean": one and one.mean,
@@ -301,10 +311,31 @@ class Comparison:
             title=f"Methods on {shown(self.dataset)}",
             comparison=self,
             tables=self.tables(),
-            chart_of_methods=self.chart(),
+            plot=self._plot(),
             parameters=Table("", ["method", "parameters"], [[row.method, _named(row.parameters)] for row in self.rows]),
             versions=versions(),
         )
+
+    def _plot(self) -> DotPlot:
+        """Return what the chart has, as a page draws it."""
+        rows = []
+        for row in self.rows:
+            one, interval = self.standings.get(row.method), row.interval
+            ends = (interval.low, interval.high) if interval and not self.standings else (None, None)
+            marks = [Mark("tick", row.unseen, f"the data's own split: {percent(row.unseen)}", *ends)]
+            if one:
+                error = one.standard_error if self.n_repeats > 1 else 0.0
+                words = f"random splits: {percent_with_error(one.mean, error)}"
+                marks.insert(0, Mark("dot", one.mean, words, one.mean - error, one.mean + error))
+            rows.append((row.method, row.method in self.as_good_as_the_best, marks))
+        legend = {"tick": "the data's own split"}
+        if self.standings:
+            legend = {
+                "dot": "mean of random splits, ± standard error" if self.n_repeats > 1 else "random split"
+            } | legend
+        elif any(row.interval for row in self.rows):
+            legend["tick"] += f", {100 * SETTINGS.level:g} % interval of a bootstrap over its unseen classes"
+        return DotPlot(rows, legend, 1 / self.n_unseen, "guessing")
 
     def chart(self) -> ComparisonDisplay:
         """Return the chart of all methods: the data's own split and, with their error, random splits."""
@@ -341,8 +372,27 @@ def _across(columns: dict[str, list[str]]) -> list[list[str]]:
     return [list(cells) for cells in zip(*columns.values(), strict=True)]
 
 
-def _marked(shares: Sequence[float]) -> list[str]:
-    return [percent(share) + (" *" if share == max(shares) else "  ") for share in shares]
+def _marked(values: Sequence[float], with_errors: Sequence[str] | None = None) -> list[str]:
+    """Return the cells of a column of shares, of which the highest are marked."""
+    return _starred(values, [percent(value) for value in values] if with_errors is None else with_errors, 3, max)
+
+
+def _figures(values: Sequence[float | None], digits: int, best: Callable[..., float] = max) -> list[str]:
+    """Return the cells of a column of figures, of which the best are marked."""
+    return _starred(values, ["" if value is None else f"{value:.{digits}f}" for value in values], digits, best)
+
+
+def _starred(
+    values: Sequence[float | None], texts: Sequence[str], digits: int, best: Callable[..., float]
+) -> list[str]:
+    """Return texts with a star at the best value, and at all that are shown as equal to it."""
+    known = [value for value in values if value is not None and not np.isnan(value)]
+    stars = [value is not None and bool(known) and _same(value, best(known), digits) for value in values]
+    return [text and text + (" *" if star else "  ") for text, star in zip(texts, stars, strict=True)]
+
+
+def _same(value: float, other: float, digits: int = 3) -> bool:
+    return f"{value:.{digits}f}" == f"{other:.{digits}f}"
 
 
 def _with_error(share: float, error: float) -> str:

@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
 from jcmspl.data.on_dask import is_dask
-from jcmspl.evaluation import findings
+from jcmspl.evaluation import bootstrap, findings
+from jcmspl.evaluation.examples import MOST, examples
 from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
 from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.models.recogniser import Recogniser
+from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
 from jcmspl.support.version import __version__
@@ -39,6 +42,7 @@ def evaluate(
     spaces: Sequence[str] | None = None,
     hits: Sequence[int] = (1, 2, 5),
     adapt: bool = False,
+    n_examples: int = MOST,
     progress: bool = True,
 ) -> Report:
     """Evaluate a fitted model on the test parts of a data set.
@@ -60,6 +64,10 @@ def evaluate(
         to those of unseen classes among these, and to all of them among all classes. It is called transductive in the
         report, and is not to be compared with methods that see one test sample at a time. The model that was given
         does not change; an adaptation of its own is left out of the evaluation.
+    n_examples : int, default 24
+        How many samples of unseen classes the report shows at most, half of them wrong ones, with what spoke for the
+        name that they got: drawn by chance, the classes in turn, with the pictures that ``dataset.ids`` names. Without
+        ids there are none.
     progress : bool, default True
         Whether to show progress, on stderr if it is a terminal.
 
@@ -68,9 +76,10 @@ def evaluate(
     Report
         Standard recognition (unseen samples among unseen classes) and generalized recognition (seen and unseen samples
         among all classes; those of seen classes that the model was not trained on are left out), each per class and per
-        sample; a table of classes, the commonest confusions, the seen-unseen curve, settings, timings and versions. As
-        text, Markdown, JSON or an HTML page.
+        sample, with 95 % intervals of a bootstrap over classes; a table of classes, the commonest confusions, the
+        seen-unseen curve, settings, timings and versions. As text, Markdown, JSON or an HTML page.
     """
+    most_examples = as_count(n_examples, "n_examples", 0) if getattr(dataset, "ids", None) is not None else 0
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     if hasattr(model, "adapted_"):
@@ -89,6 +98,7 @@ def evaluate(
     started, done = time.perf_counter(), 0
     results: list[findings.SpaceResult] = []
     tallies: list[tuple[Tally, Tally | None]] = []
+    named: list[Label] = []  # what samples of unseen classes were taken for in the first space, if it will be shown
     total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen)
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
@@ -105,7 +115,13 @@ def evaluate(
                 recogniser = _adapted(model, dataset, unseen, "test_unseen")
             else:
                 recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
-            standard, among_unseen = _standard(recogniser(candidates=unseen), len(unseen), hits, chunks)
+            standard, among_unseen = _standard(
+                recogniser(candidates=unseen),
+                len(unseen),
+                hits,
+                chunks,
+                None if results or not most_examples else named,
+            )
             generalized, among_all = None, None
             if n_seen:
                 if transductive:
@@ -114,10 +130,11 @@ def evaluate(
             results.append(findings.SpaceResult(space, standard, generalized, transductive))
             tallies.append((among_unseen, among_all))
     own, own_among_all = tallies[0]
+    found = bootstrap.intervals(tallies, unseen)
     return Report(
         dataset=_about_dataset(dataset, trained, unseen),
         model=_about_model(model),
-        results=results,
+        results=[replace(result, intervals=one) for result, one in zip(results, found, strict=True)],
         classes=_class_rows(own, own_among_all, set(unseen)),
         confusions=[
             findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
@@ -129,6 +146,8 @@ def evaluate(
         ),
         timings={**model.timings_, "evaluation": time.perf_counter() - started},
         versions=versions(),
+        bootstrap=bootstrap.SETTINGS,
+        examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
     )
 
 
@@ -182,12 +201,18 @@ def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> 
 
 
 def _standard(
-    recogniser: Recogniser, n_candidates: int, hits: Sequence[int], chunks: Callable[[str], _Chunks]
+    recogniser: Recogniser,
+    n_candidates: int,
+    hits: Sequence[int],
+    chunks: Callable[[str], _Chunks],
+    named: list[Label] | None,
 ) -> tuple[findings.Standard, Tally]:
     ks = sorted({k for k in hits if 1 <= k <= n_candidates} | {1})
     tally = Tally(ks[-1])
     for X, y in chunks("test_unseen"):
-        tally.recognise(recogniser, X, y)
+        best = tally.recognise(recogniser, X, y)
+        if named is not None:
+            named += [row[0] for row in best]
     rates = {k: findings.HitRate(tally.per_class(k), tally.per_sample(k)) for k in ks}
     return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
 

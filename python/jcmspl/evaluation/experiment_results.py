@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,15 @@ from jcmspl.evaluation.literature import CHECKS, Literature
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
+from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import Display
 from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
 from jcmspl.report.text import Table, percent
+
+#: The setting whose parameters were chosen by cross-validation.
+TUNED = "tuned"
+_CALIBRATED = ", calibrated"
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,11 @@ class ConvergenceRun:
         return "has not settled yet" if self.settled is None else f"settles at iteration {self.settled}"
 
     @property
+    def chart(self) -> ConvergenceDisplay:
+        """The chart of it."""
+        return ConvergenceDisplay(self.objective, settled=self.settled)
+
+    @property
     def file_name(self) -> str:
         """The name of its chart."""
         words = re.findall(r"\w+", self.setting.replace("'s", ""))
@@ -160,6 +170,8 @@ class Experiments:
             results=self,
             tables=self._page_tables(),
             charts=self.charts(),
+            ablations=self._ablation_plot(),
+            runs=self._different_runs(),
             paper_iterations=published.ITERATIONS,
             source=published.SOURCE,
             caution=published.CAUTION,
@@ -198,12 +210,13 @@ class Experiments:
         charts: dict[str, Display] = {}
         for name, curve in self.sensitivity.items():
             shares = {space_name(space): found for space, found in curve.accuracies.items()}
-            charts[f"sensitivity-{name}"] = SensitivityDisplay(name, curve.values, shares, curve.chosen)
+            tuned = {space_name(row.space): row.per_class for row in self.standard if row.setting == TUNED}
+            charts[f"sensitivity-{name}"] = SensitivityDisplay(name, curve.values, shares, curve.chosen, tuned)
         known = published.ABLATIONS.get(self.dataset.paper or "")
         methods = [row.method for row in self.ablations]
         beside = [known[method] / 100 for method in methods] if known else None
         charts["ablation"] = AblationDisplay(methods, [row.per_class for row in self.ablations], beside)
-        charts |= {run.file_name: ConvergenceDisplay(run.objective, settled=run.settled) for run in self.convergence}
+        charts |= {run.file_name: run.chart for run in self.convergence}
         return charts
 
     def save(self, folder: str | Path, *, plots: bool = True, overwrite: bool = False) -> list[Path]:
@@ -231,6 +244,29 @@ class Experiments:
             write_atomically(folder / name, content, overwrite=overwrite)
         return [folder / name for name in files]
 
+    def _ablation_plot(self) -> DotPlot:
+        """Return the chart of ablations as a page draws it."""
+        known = published.ABLATIONS.get(self.dataset.paper or "", {})
+        rows = []
+        for row in self.ablations:
+            marks = [Mark("dot", row.per_class, f"here: {percent(row.per_class)}")]
+            if row.method in known:
+                marks.append(Mark("ring", known[row.method] / 100, f"published: {known[row.method]:.1f} %"))
+            rows.append((row.method, True, marks))
+        return DotPlot(rows, {"dot": "here"} | ({"ring": "published (other features)"} if known else {}))
+
+    def _different_runs(self) -> list[ConvergenceRun]:
+        """Return the descents, those that are the same, as where the default is what tuning chose, once."""
+        found: list[ConvergenceRun] = []
+        for run in self.convergence:
+            for i, other in enumerate(found):
+                if replace(run, setting=other.setting) == other:
+                    found[i] = replace(other, setting=_together([other.setting, run.setting]))
+                    break
+            else:
+                found.append(run)
+        return found
+
     def _page_tables(self) -> dict[str, Table]:
         standard = ["setting", "space", "weights", "per class", "per sample", "hit@5 per sample"]
         recognised = [
@@ -246,6 +282,7 @@ class Experiments:
             + [f"{row.ausuc:.3f}"]
             for row in self.generalized
         ]
+        recognised, among_all = (_without_duplicates(rows) for rows in (recognised, among_all))
         ablations = ["method", "space", "held-out classes", "unseen classes"]
         reduced = [
             [row.method, space_name(row.space), percent(row.cv_score), percent(row.per_class)] for row in self.ablations
@@ -255,6 +292,21 @@ class Experiments:
             "generalized": Table("", generalized, among_all),
             "ablations": Table("", ablations, reduced),
         } | (_published_tables(self.dataset.paper) if self.dataset.paper else {})
+
+
+def _without_duplicates(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return rows that differ in more than the setting, their first cell, each once, with the names of all settings."""
+    settings: dict[tuple[str, ...], list[str]] = {}
+    for setting, *cells in rows:
+        settings.setdefault(tuple(cells), []).append(setting)
+    return [[_together(names), *cells] for cells, names in settings.items()]
+
+
+def _together(settings: Iterable[str]) -> str:
+    """Return one name for settings that are the same; calibration that changes nothing is not told of."""
+    names = list(settings)
+    plain = dict.fromkeys(name.removesuffix(_CALIBRATED) for name in names)
+    return " = ".join(plain) + (_CALIBRATED if all(name.endswith(_CALIBRATED) for name in names) else "")
 
 
 def _published_tables(paper: str) -> dict[str, Table]:

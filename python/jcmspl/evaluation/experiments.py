@@ -78,12 +78,12 @@ def reproduce(
         best = tuned.best_estimator_
         line.update(1, "tuned")
         default = JCMSPL(max_iter=max_iter).fit(X, y, class_vectors=dataset.classes)
-        settings = _papers_form(paper, dataset, max_iter, random_state) | {"default": default, "tuned": best}
+        settings = _papers_form(paper, dataset, max_iter, random_state) | {"default": default, results.TUNED: best}
         reports = {}
         for name, model in settings.items():
             with contextlib.suppress(ValueError):  # too few classes or samples to calibrate with
                 model.calibrate(X, y)
-            reports[name] = evaluate(model, dataset, spaces=list(SPACES), progress=False)
+            reports[name] = evaluate(model, dataset, spaces=list(SPACES), n_examples=0, progress=False)
         line.update(2, "recognition")
         ablations = []
         for number, method in enumerate(ABLATIONS):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 #: The paper's two directions of recognition, as they are called in print.
@@ -12,6 +13,24 @@ SPACE_NAMES = {"semantic": "semantic (V→S)", "visual": "visual (S→V)"}
 def space_name(space: str) -> str:
     """Return how a space is called in print."""
     return SPACE_NAMES.get(space, space)
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals were found: the share of all draws that lies in them, how many draws, and of what."""
+
+    level: float
+    draws: int
+    seed: int
+    over: str = "classes"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a figure lies in most draws of the bootstrap."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -84,12 +103,16 @@ class SpaceResult:
     """What was found in one space; generalized is None without test samples of seen classes.
 
     Transductive: after the model was adapted to the test samples, without their labels, among the candidates of each.
+    Intervals: of per_class and per_sample of standard recognition, of acc_seen, acc_unseen and harmonic_mean of
+    generalized recognition with the bias of the model, and, but for the first space, of per_class_difference, by which
+    its per_class is above that of the first; those that there are.
     """
 
     space: str
     standard: Standard
     generalized: Generalized | None = None
     transductive: bool = False
+    intervals: dict[str, Interval] = field(default_factory=dict)
 
     @property
     def space_name(self) -> str:
@@ -119,6 +142,48 @@ class Confusion:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """The part of an attribute in the lead of a class over another one."""
+
+    attribute: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A test sample of an unseen class, and what it was taken for among the unseen classes.
+
+    Attributes
+    ----------
+    row : int
+        Of the data set.
+    id : str
+        What the data set calls it.
+    true, predicted : str
+    picture : str or None
+        The file that the id names, if it is that of a picture.
+    against : str or None
+        The class that the predicted one is compared with: the true one or, if that was predicted, the second best.
+    spoke_for, spoke_against : list of Reason
+        Attributes that spoke most for the predicted class, and against it; none if the model cannot tell.
+    """
+
+    row: int
+    id: str
+    true: str
+    predicted: str
+    picture: str | None = None
+    against: str | None = None
+    spoke_for: list[Reason] = field(default_factory=list)
+    spoke_against: list[Reason] = field(default_factory=list)
+
+    @property
+    def right(self) -> bool:
+        """Whether it was recognised."""
+        return self.true == self.predicted
+
+
+@dataclass(frozen=True)
 class ConfusionMatrix:
     """How often each class was taken for each other: rows are true classes."""
 
@@ -127,8 +192,25 @@ class ConfusionMatrix:
 
     def sorted(self) -> ConfusionMatrix:
         """Return the matrix with classes in the order of their names."""
-        order = sorted(range(len(self.labels)), key=lambda i: self.labels[i])
+        return self.of(self.most_confused(len(self.labels)))
+
+    def of(self, order: Sequence[int]) -> ConfusionMatrix:
+        """Return the matrix of some classes, given by their places."""
         return ConfusionMatrix([self.labels[i] for i in order], [[self.counts[i][j] for j in order] for i in order])
+
+    def most_confused(self, most: int) -> list[int]:
+        """Return the places of so many classes at most, in the order of names: all, or those most often confused."""
+        chosen = set(range(len(self.labels)))
+        if len(chosen) > most:
+            chosen = set()
+            for _, i, j in sorted((-count, i, j) for i, j, count in self.mistakes()):
+                if len(chosen | {i, j}) <= most:
+                    chosen |= {i, j}
+        return sorted(chosen, key=lambda i: (self.labels[i], i))
+
+    def mistakes(self) -> Iterator[tuple[int, int, int]]:
+        """Give the places of a true class and of what it was taken for, and how often."""
+        return ((i, j, count) for i, row in enumerate(self.counts) for j, count in enumerate(row) if count and i != j)
 
 
 @dataclass(frozen=True)

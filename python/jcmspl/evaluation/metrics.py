@@ -116,9 +116,11 @@ class Tally:
             self._hits[label][named.index(label) if label in named else self.k] += 1
             self.confusions[label, named[0]] += 1
 
-    def recognise(self, recogniser: Recogniser, X: Any, y: Any) -> None:
-        """Count samples with what they are taken for."""
-        self.update(y, recogniser.labels[recogniser.best(X, self.k)[0]].tolist())
+    def recognise(self, recogniser: Recogniser, X: Any, y: Any) -> list[list[Label]]:
+        """Count samples with what they are taken for, and return that."""
+        named: list[list[Label]] = recogniser.labels[recogniser.best(X, self.k)[0]].tolist()
+        self.update(y, named)
+        return named
 
     @property
     def counts(self) -> dict[Label, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from jcmspl.report.charts import ConvergenceDisplay
 from jcmspl.report.figures import Display, require_matplotlib
 from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent
+from jcmspl.report.pictures import thumbnail
+from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent, percent_range
 from jcmspl.support.shown import shown
 
 __all__ = ["Report", "percent"]
@@ -24,9 +25,11 @@ __all__ = ["Report", "percent"]
 # Classes that the plain text lists; the other forms have all.
 _MOST_IN_TEXT = 10
 _LONGEST = 100  # names in tables
-# More bars than this are a wall: the best and the worst are shown, the table has all.
+# More bars than this are a wall: the best and the worst are drawn, the table has all.
 _MOST_BARS = 60
 _MOST_IN_MATRIX = 120
+# Of more classes than this a page shows those that are most often confused: names can still be read.
+_MOST_ON_PAGE = 50
 _FORMS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": "to_html", ".txt": "to_text"}
 
 
@@ -51,6 +54,10 @@ class Report:
     timings : dict of str to float
         Seconds per stage.
     versions : dict of str to str
+    bootstrap : Bootstrap or None
+        How the intervals of the results were found.
+    examples : list of Example
+        Test samples of unseen classes, wrong and right ones, if the data set says what they are called.
     """
 
     dataset: findings.DatasetSummary
@@ -62,6 +69,8 @@ class Report:
     objective: findings.Objective
     timings: dict[str, float]
     versions: dict[str, str]
+    bootstrap: findings.Bootstrap | None = None
+    examples: list[findings.Example] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
@@ -147,9 +156,24 @@ class Report:
             title=self.title,
             report=self,
             tables=self.tables(),
-            charts=self.charts(),
+            charts={name: chart for name, chart in self.charts().items() if name not in ("classes", "confusions")},
+            matrix=self._matrix(),
+            mistakes=self._commonest_mistakes(),
+            pictures={one.row: one.picture and thumbnail(one.picture) for one in self.examples},
             json=dumps({"results": results}, indent=1),
         )
+
+    def _matrix(self) -> dict[str, Any]:
+        """Return the confusion matrix of a page, with the number of samples of each class."""
+        order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
+        totals = [sum(self.confusion_matrix.counts[i]) for i in order]
+        return {**vars(self.confusion_matrix.of(order)), "totals": totals}
+
+    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
+        """Return what each unseen class is most often taken for, if it ever is, and which share of it."""
+        labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
+        worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
+        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __str__(self) -> str:
         return self.to_text()
@@ -212,25 +236,42 @@ class Report:
     def _standard_table(self) -> Table:
         found = [(result.space_name, result.standard) for result in self.results]
         ks = [k for k in found[0][1].hits if k != 1]
-        header = ["space", "per class", "per sample", *(f"hit@{k} per sample" for k in ks)]
-        rows = [
-            [space, *map(percent, (one.per_class, one.per_sample, *(one.hits[k].per_sample for k in ks)))]
-            for space, one in found
-        ]
-        chance = percent(self.dataset.chance)
-        rows.append(["chance", chance, chance, *[""] * len(ks)])
+        columns = {
+            "space": [*(space for space, _ in found), "chance"],
+            "per class": [percent(share) for share in (*(one.per_class for _, one in found), self.dataset.chance)],
+            **self._interval_column("per_class", 1),
+            "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
+            **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
+        }
+        header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
         return Table(f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)", header, rows)
 
     def _generalized_table(self) -> Table:
-        header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
+        header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", self._interval_title, "AUSUC"]
         rows = []
-        for space, found in self._generalized.items():
-            first, last = space, f"{found.ausuc:.3f}"
+        for result in self.results:
+            if (found := result.generalized) is None:
+                continue
+            first, last = result.space_name, f"{found.ausuc:.3f}"
             for bias, _, at in found.places:
-                rows.append([first, bias, *map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean)), last])
+                own = at is found or (not found.seen_bias and at is found.uncalibrated)
+                interval = percent_range(result.intervals.get("harmonic_mean") if own else None)
+                shares = map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean))
+                rows.append([first, bias, *shares, interval, last])
                 first = last = ""
+        if not any(row[5] for row in rows):
+            header, rows = [*header[:5], *header[6:]], [[*row[:5], *row[6:]] for row in rows]
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
         return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
+
+    @property
+    def _interval_title(self) -> str:
+        return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
+
+    def _interval_column(self, name: str, n_other_rows: int) -> dict[str, list[str]]:
+        """Return a column with the intervals of a figure, if there are any."""
+        cells = [percent_range(result.intervals.get(name)) for result in self.results]
+        return {self._interval_title: [*cells, *[""] * n_other_rows]} if any(cells) else {}
 
     def _class_table(self) -> Table:
         header = ["class", "kind", "samples", "among unseen", "among all"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jcmspl.support.shown import printable
 
-_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.]+)?[ *≈]*")
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( to [\d.]+)?( %)?( ± [\d.]+)?[ *≈]*")
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -25,6 +25,11 @@ class Table(NamedTuple):
 def percent(share: float | None) -> str:
     """Return a share as a percentage; nothing for one that is missing."""
     return "" if share is None or share != share else f"{100 * share:.1f} %"
+
+
+def percent_range(interval: Any) -> str:
+    """Return what has a low and a high share as percentages; nothing for one that is missing."""
+    return "" if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
 
 
 def percent_with_error(share: float, error: float) -> str:

@@ -1,0 +1,111 @@
+"""Samples of a test to look at: right and wrong ones, with what spoke for the name that they got."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jcmspl.data.labels import Label
+from jcmspl.data.on_dask import is_dask
+from jcmspl.datasets.row_source import read_rows
+from jcmspl.evaluation.findings import Example, Reason
+from jcmspl.report.pictures import picture_named
+from jcmspl.support.arguments import IntArray
+
+#: How many samples a report shows, half of them wrong if there are as many.
+MOST = 24
+_SEED = 0
+_MOST_REASONS = 4
+
+
+def examples(
+    model: Any, dataset: Any, candidates: list[Label], space: str, named: Sequence[Label], most: int
+) -> list[Example]:
+    """Return some test samples of unseen classes, drawn by chance with a seed, the classes in turn; wrong ones first.
+
+    Parameters
+    ----------
+    model, dataset, candidates, space
+        What was tested, on what, among which classes and where.
+    named : sequence of labels
+        What the samples of the part "test_unseen" were taken for.
+    most : int
+    """
+    rows, ids = dataset.rows("test_unseen"), dataset.ids
+    true = dataset.y[rows].tolist()
+    right = np.array([a == b for a, b in zip(true, named, strict=True)])
+    rng = np.random.default_rng(_SEED)
+    chosen = [
+        at
+        for positions in (np.flatnonzero(~right), np.flatnonzero(right))
+        for at in _in_turn(rng.permutation(positions), true, most // 2)
+    ]
+    folders = _folders(dataset.source)
+    why = _reasons(model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen])
+    return [
+        Example(
+            row=int(rows[at]),
+            id=str(ids[int(rows[at])]),
+            true=str(true[at]),
+            predicted=str(named[at]),
+            picture=picture_named(str(ids[int(rows[at])]), folders),
+            **about,
+        )
+        for at, about in zip(chosen, why, strict=True)
+    ]
+
+
+def _in_turn(positions: IntArray, labels: Sequence[Label], most: int) -> list[int]:
+    """Return the first of each class, then the second of each, and so on."""
+    turns: Counter[Label] = Counter()
+    order = []
+    for at in positions.tolist():
+        order.append((turns[labels[at]], at))
+        turns[labels[at]] += 1
+    return [at for _, at in sorted(order, key=lambda one: one[0])[:most]]
+
+
+def _folders(source: str) -> list[Path]:
+    """Return where pictures may be: the folder of the data set, if it is known, and the current one."""
+    try:
+        place = Path(source)
+        own = [place] if place.is_dir() else [place.parent] if place.is_file() else []
+    except (OSError, ValueError):  # no name of a file at all
+        own = []
+    return [*own, Path()]
+
+
+def _reasons(
+    model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
+) -> list[dict[str, Any]]:
+    """Return for each row what spoke for its name: beside the truth if that is another one, else the runner-up."""
+    nothing: list[dict[str, Any]] = [{} for _ in rows]
+    if not hasattr(model, "explain") or not len(rows):
+        return nothing
+    if "space" in model.get_params(deep=False):
+        model = copy(model).set_params(space=space)
+    order = np.argsort(rows)  # rows are read in ascending order
+    X: Any = read_rows(dataset.X, rows[order])
+    X = np.asarray(X.compute() if is_dask(X) else X)[np.argsort(order)]
+    options = {"class_vectors": dataset.classes, "candidates": candidates}
+    found = []
+    try:
+        for sample, label in zip(X[:, None], true, strict=True):
+            one = model.explain(sample, **options)[0]
+            if one.label != label:
+                one = model.explain(sample, label=one.label, against=label, **options)[0]
+            found.append(
+                {
+                    "against": None if one.against is None else str(one.against),
+                    "spoke_for": [Reason(*pair) for pair in one.top(_MOST_REASONS)],
+                    "spoke_against": [Reason(*pair) for pair in one.bottom(_MOST_REASONS - 1)],
+                }
+            )
+    except ValueError:  # scores of this model, as it is set, do not split over attributes
+        return nothing
+    return found

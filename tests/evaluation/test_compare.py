@@ -268,7 +268,8 @@ class TestForms:
         )
         assert page.count('class="lane"') == len(comparison.rows)
         assert "other methods" not in replace(comparison, rows=comparison.rows[:1]).to_html()
-        assert "http" not in page.replace("http://www.w3.org", "")  # nothing is fetched
+        assert "http:" not in page.replace("http://www.w3.org", "")  # nothing is fetched
+        assert "https:" not in page
 
     @pytest.mark.parametrize("repeats", [0, 1])
     def test_without_splits_nothing_is_claimed(self, comparison, repeats):

@@ -127,8 +127,7 @@ def test_charts_are_those_of_the_page(report):
     charts = report.charts()
     assert list(charts) == ["generalized", "classes", "confusions", "convergence"]
     svg = charts["convergence"].to_svg("Objective after each iteration")
-    line = re.search(r'<path d="(M[^"]{200,})" clip', svg).group(1)
-    assert line in report.to_html()
+    assert set(re.findall(r' d="([^"]+)"', svg)) <= set(re.findall(r' d="([^"]+)"', report.to_html()))
 
 
 def test_many_classes_are_drawn_in_part(report):

@@ -123,15 +123,16 @@ def test_sensitivity():
     display = SensitivityDisplay("class_match", values, shares, chosen=1).plot()
     assert display.ax_.get_xscale() == "log"
     np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), [20, 50, 30])
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen: 1"]
-    low, high = display.ax_.get_ylim()  # where the data is
-    assert 5 < low < 10
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: 1"]
+    low, high = display.ax_.get_ylim()
+    assert 5 < low < 10  # where the data starts
     assert 50 < high < 55
+    assert len({line.get_marker() for line in display.ax_.get_lines()[:2]} - {"None"}) == 2
     infinite = SensitivityDisplay("class_match", values, shares, np.inf, {"semantic": 0.4}).plot()
-    assert [text.get_text() for text in infinite.ax_.get_legend().get_texts()] == ["semantic", "visual", "chosen: ∞"]
+    assert [text.get_text() for text in infinite.ax_.get_legend().get_texts()] == ["semantic", "visual", "tuned: ∞"]
     assert infinite.ax_.get_xticklabels()[-1].get_text() == "∞"
-    ring = next(line for line in infinite.ax_.get_lines() if line.get_markerfacecolor() == "none")
-    np.testing.assert_allclose(ring.get_xydata(), [[100, 40]])
+    np.testing.assert_allclose(infinite.ax_.get_lines()[1].get_xydata(), [[100, 40]])
+    assert len(SensitivityDisplay("alpha", values, shares).plot().ax_.get_lines()) == 2
 
 
 def test_sensitivity_to_names_and_to_zero():

@@ -38,7 +38,7 @@ class SeenUnseenDisplay(Display):
     bias: float | None = None
     marks: Mapping[str, tuple[float, float]] = field(default_factory=dict, kw_only=True)
 
-    TITLE: ClassVar[str] = "Seen and unseen classes among all, as the bias varies"
+    TITLE: ClassVar[str] = "Seen and unseen classes, as the bias varies"
 
     @classmethod
     def from_estimator(
@@ -96,6 +96,9 @@ class SeenUnseenDisplay(Display):
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
         self._legend(ax, loc="best")
+
+    def _size(self, **options: Any) -> tuple[float, float]:
+        return 5.2, 4.4
 
     def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
         if isinstance(self.curve, Mapping):

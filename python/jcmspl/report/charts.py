@@ -20,7 +20,7 @@ from jcmspl.support.shown import listed, quoted
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
-_MARKERS_OF_LINES = "os^D"
+_MARKERS = "os^D"
 _PALE = "#93b4f5"
 _MOST_METHODS_UPRIGHT = 60  # characters of all names together, for which there is room side by side
 
@@ -73,7 +73,7 @@ class ConvergenceDisplay(Display):
         if len(steps) == 1:
             ax.set_xticks([1])
         if self.terms is not None or self.settled is not None or name != "objective":
-            self._legend_above(ax)
+            self._legend_above(ax, 2 if self.terms is None else 3)
 
     def _size(self, **options: Any) -> tuple[float, float]:
         return 5.2, 3.4
@@ -92,7 +92,7 @@ class SensitivityDisplay(Display):
     accuracies : mapping of str to array_like of shape (n_values,)
         By space, or whatever else tells curves apart.
     chosen : optional
-        The value that is marked; an infinite one beyond all others, as ∞.
+        The value that is marked; on a logarithmic axis an infinite one beyond all others, as ∞.
     at_chosen : mapping of str to float, optional
         The accuracy there, by the same names.
     errors : mapping of str to array_like of shape (n_values,), optional
@@ -145,42 +145,44 @@ class SensitivityDisplay(Display):
         values = list(self.values)
         are_numbers = all(isinstance(one, (int, float, np.number)) and np.isfinite(one) for one in values)
         places = np.array(values, dtype=np.float64) if are_numbers else np.arange(len(values))
-        mark = self._place_of_chosen(values, are_numbers)
-        for (label, shares), marker in zip(self.accuracies.items(), itertools.cycle(_MARKERS_OF_LINES)):
+        is_log = bool(are_numbers and np.all(places > 0))
+        chosen = self._place_of_chosen(values, places, are_numbers, is_log)
+        for (label, shares), marker in zip(self.accuracies.items(), itertools.cycle(_MARKERS)):
             error = 100 * numbers(self.errors[label]) if label in self.errors else None
-            style = {"marker": marker, "markersize": 4, "capsize": 2}
-            line, *_ = ax.errorbar(places, 100 * numbers(shares), error, **style, label=in_legend(label))
-            if mark is not None and label in self.at_chosen:
+            style = {"marker": marker, "markersize": 4, "capsize": 2, "label": in_legend(label)}
+            line = ax.errorbar(places, 100 * numbers(shares), error, **style).lines[0]
+            if chosen is not None and label in self.at_chosen:
                 ring = {"markersize": 8, "markerfacecolor": "none", "markeredgewidth": 1.5, "linestyle": "none"}
-                ax.plot([mark], [100 * self.at_chosen[label]], marker=marker, color=line.get_color(), **ring)
-        if mark is not None:
-            name = f"{self.chosen:g}".replace("inf", "∞") if are_numbers else drawable(self.chosen, 20)
-            ax.axvline(mark, color="0.5", linestyle=":", label=f"chosen: {name}")
-        if are_numbers and np.all(places > 0):
+                ax.plot([chosen], [100 * self.at_chosen[label]], marker=marker, color=line.get_color(), **ring)
+        if is_log:
             ax.set_xscale("log")
-            if mark is not None and np.isinf(self.chosen):
-                powers = np.log10([places.min(), places.max()])
-                apart = max(1, np.ceil(np.ptp(powers) / 6))
-                ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
-                ax.set_xticks([*ticks, mark], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
             ax.minorticks_off()
         elif not are_numbers:
             self._name_ticks(ax.xaxis, values)
+        if chosen is not None:
+            name = "∞" if self._is_infinite else f"{self.chosen:g}" if are_numbers else drawable(self.chosen)
+            ax.axvline(chosen, color="0.5", linestyle=":", label=f"tuned: {name}")
+            if self._is_infinite:
+                _tick_powers(ax, places, chosen)
         ax.set(ylabel="per-class accuracy, %")
         label = f"{_SYMBOLS[self.name]} ({self.name})" if self.name in _SYMBOLS else drawable(self.name, 60)
         ax.set_xlabel(label, parse_math=False)
-        self._legend_above(ax, 4)
+        self._legend_above(ax, 2)
 
-    def _place_of_chosen(self, values: list[Any], are_numbers: bool) -> float | None:
-        """Return where on the axis the chosen value is; None if it is nowhere."""
+    @property
+    def _is_infinite(self) -> bool:
+        return isinstance(self.chosen, (float, np.floating)) and bool(np.isinf(self.chosen))
+
+    def _place_of_chosen(self, values: list[Any], places: Any, are_numbers: bool, is_log: bool) -> float | None:
+        """Return where the chosen value is on the axis, if it has a place there."""
         if not are_numbers:
-            return values.index(self.chosen) if self.chosen in values else None
-        if self.chosen is None or min(values) > 0 >= self.chosen:  # zero has no place on an axis of powers
-            return None
-        return float(10 * max(values) if np.isinf(self.chosen) else self.chosen)
+            return float(values.index(self.chosen)) if self.chosen in values else None
+        if self._is_infinite:
+            return float(places.max() * 10) if is_log else None
+        return None if self.chosen is None or (is_log and not self.chosen) else float(self.chosen)
 
     def _size(self, **options: Any) -> tuple[float, float]:
-        return 5.2, 3.6
+        return 5.2, 3.8
 
 
 @dataclass(eq=False, repr=False)
@@ -265,8 +267,8 @@ class ComparisonDisplay(Display):
         if self.means is not None:
             means = 100 * numbers(self.means)
             errors = np.zeros(len(means)) if self.errors is None else 100 * np.nan_to_num(numbers(self.errors))
-            known = np.flatnonzero(~np.isnan(means)).tolist()
-            colours = [COLOURS[0] if self.methods[i] in self.marked else _PALE for i in known]
+            known = np.flatnonzero(~np.isnan(means))
+            colours = [COLOURS[0] if self.methods[i] in self.marked else _PALE for i in known.tolist()]
             ax.hlines(known, (means - errors)[known], (means + errors)[known], colors=colours, linewidth=2)
             ax.scatter(means[known], known, s=30, color=colours, zorder=3)
             ax.plot([], [], "o", color=COLOURS[0] if self.marked else _PALE, label="random splits")
@@ -281,6 +283,14 @@ class ComparisonDisplay(Display):
 
     def _size(self, **options: Any) -> tuple[float, float]:
         return 7.0, min(1.2 + 0.24 * len(self.methods), 14)
+
+
+def _tick_powers(ax: Any, places: Any, infinity: float) -> None:
+    """Name powers of ten, and infinity beyond them."""
+    powers = np.log10([places.min(), places.max()])
+    apart = max(1, np.ceil(np.ptp(powers) / 6))
+    ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
+    ax.set_xticks([*ticks, infinity], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
 
 
 def _comparable(value: Any) -> Any:

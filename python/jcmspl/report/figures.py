@@ -26,7 +26,7 @@ COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#0f766e", "#be185d")
 INK, FAINT = "#18181b", "#d4d4d8"
 _MOST_IN_HINT = 600
 # What lines and whiskers beside the data are called; matplotlib would put some of them first.
-_MARKS = ("chance", "chosen", "settles at", "95 % interval")
+_MARKS = ("chance", "tuned: ", "settles at", "95 % interval")
 _FONTS = ["DejaVu Sans", "sans-serif"]
 
 

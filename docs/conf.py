@@ -35,7 +35,8 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["generated/backreferences", "generated/gallery/*.ipynb"]
+# Pages of how long examples took load scripts from elsewhere.
+exclude_patterns = ["generated/backreferences", "generated/gallery/*.ipynb", "**sg_execution_times.rst"]
 highlight_language = "none"  # a block without a language is a formula or a shell session
 smartquotes = False
 html_math_renderer = "mathml"

@@ -67,7 +67,7 @@ sphinx_gallery_conf = {
 }
 
 # Pages of wide tables, or of code: they have no contents at their right.
-WIDE = ["methods", "performance", "generated/gallery/index"]
+WIDE = ["methods", "tuning", "performance", "generated/gallery/index"]
 WIDE += [f"generated/gallery/{file.stem}" for file in (ROOT / "examples").glob("*.py")]
 html_theme = "pydata_sphinx_theme"
 html_title = f"jcmspl {release}"

@@ -35,7 +35,8 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["generated/backreferences", "generated/gallery/*.ipynb"]
+# Pages of how long examples took load scripts from elsewhere.
+exclude_patterns = ["generated/backreferences", "generated/gallery/*.ipynb", "**sg_execution_times.rst"]
 highlight_language = "none"  # a block without a language is a formula or a shell session
 smartquotes = False
 html_math_renderer = "mathml"
@@ -66,7 +67,7 @@ sphinx_gallery_conf = {
 }
 
 # Pages of wide tables, or of code: they have no contents at their right.
-WIDE = ["methods", "performance", "generated/gallery/index"]
+WIDE = ["methods", "tuning", "performance", "generated/gallery/index"]
 WIDE += [f"generated/gallery/{file.stem}" for file in (ROOT / "examples").glob("*.py")]
 html_theme = "pydata_sphinx_theme"
 html_title = f"jcmspl {release}"

@@ -15,7 +15,7 @@ from jcmspl.models import registry
 from jcmspl.models.posteriors import PosteriorMethod
 
 #: Everything public is in one of these.
-MODULES = ("jcmspl", "jcmspl.datasets", "jcmspl.metrics", "jcmspl.plots")
+MODULES = ("jcmspl", *(f"jcmspl.{module}" for module in jcmspl._MODULES))
 #: The groups, with what is said above their tables. What is in braces stands for methods, or all names of a module.
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "The model": (
@@ -90,6 +90,8 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
 }
+#: Where a name of ``jcmspl`` goes that is not listed, by the layer that it comes from.
+GROUP_OF_LAYER = {"data": "Data", "model_selection": "Searches", "evaluation": "Evaluation"}
 # Their docstrings would be those of tuples.
 CONSTANTS = {
     "jcmspl.datasets.LAYOUTS": "The layouts of data files that :func:`~jcmspl.datasets.load_dataset` knows.",
@@ -105,7 +107,10 @@ def public_names() -> list[str]:
 
 
 def groups() -> dict[str, list[str]]:
-    """Return the full names in each group; it is an error if a public one is in none or in two."""
+    """Return the full names in each group; it is an error if a public one is in none or in two.
+
+    A public module that no group mentions is a group of its own.
+    """
     own_way = {**_methods(), **{module: [f"{module}.{name}" for name in _names_of(module)] for module in MODULES[1:]}}
     found: dict[str, list[str]] = {}
     for title, (_, entries) in GROUPS.items():
@@ -113,7 +118,16 @@ def groups() -> dict[str, list[str]]:
         for entry in entries:
             found[title] += own_way[entry[1:-1]] if entry.startswith("{") else [entry]
     listed = [name for names in found.values() for name in names]
-    missing = sorted(set(public_names()) - set(listed))
+    missing = []
+    for name in sorted(set(public_names()) - set(listed)):
+        module = name.rpartition(".")[0]
+        home = getattr(getattr(jcmspl, name.removeprefix("jcmspl."), None), "__module__", "")
+        if module != "jcmspl":
+            found.setdefault(module, []).append(name)
+        elif home.startswith("jcmspl.") and (group := GROUP_OF_LAYER.get(home.split(".")[1])):
+            found[group].append(name)
+        else:
+            missing.append(name)
     if missing:
         raise ValueError(f"public names that no group of docs/reference.py has: {', '.join(missing)}")
     twice = sorted({name for name in listed if listed.count(name) > 1})
@@ -163,10 +177,15 @@ def _methods() -> dict[str, list[str]]:
 def _index() -> str:
     """Return a page with all tables; their names are in the navigation below the page of their group."""
     lines = ["API reference", "=============", "", "All that ``jcmspl`` offers, by what it is for.", ""]
-    lines += [".. toctree::", "   :hidden:", "", *(f"   {_stem(title)}" for title in GROUPS), ""]
+    lines += [".. toctree::", "   :hidden:", "", *(f"   {_stem(title)}" for title in groups()), ""]
     for title, names in groups().items():
         lines += [line for line in _table(title, names, "-") if ":toctree:" not in line]
     return "\n".join(lines)
+
+
+def summary(thing: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
 def _stem(title: str) -> str:
@@ -177,7 +196,8 @@ def _table(title: str, names: list[str], underline: str) -> list[str]:
     """Return a heading, what is said of the group, and a table of its names."""
     options = ["   :toctree: .", "   :nosignatures:"]
     rows = [f"   {name}" for name in names]
-    return [title, underline * len(title), "", GROUPS[title][0], "", ".. autosummary::", *options, "", *rows, ""]
+    said = GROUPS[title][0] if title in GROUPS else summary(importlib.import_module(title))
+    return [title, underline * len(title), "", said, "", ".. autosummary::", *options, "", *rows, ""]
 
 
 def _page(name: str) -> str:

@@ -44,7 +44,7 @@ def fit_logistic(
     """Minimise ``sum of losses + penalty / 2 |weights|^2`` by L-BFGS.
 
     The descent is in coordinates of the weights in which samples are centred and uncorrelated, and the objective about
-    as curved everywhere: where a few directions hold most of the scatter, it takes a tenth of the iterations.
+    as curved everywhere: where a few directions hold most of the scatter, it takes far fewer iterations.
 
     Parameters
     ----------

@@ -53,7 +53,6 @@ class TestFeatures:
             ({"output": "tokens", "pooling": "mean"}, lambda maps: maps.mean(axis=1)),
             ({"output": "maps"}, lambda maps: maps.mean(axis=1)),
         ],
-        ids=str,
     )
     def test_pooling(self, birds, options, pooled):
         found = images(birds, ImageEncoder(birds.parent / "m.onnx", **options))

@@ -59,7 +59,6 @@ class TestOracle:
             ({"crop_pct": 0.5, "size": {"shortest_edge": 384}, "do_center_crop": None}, {"exact": (384, 384)}),
             *(({"resample": number}, {"shortest": 4, "crop": (4, 4), "resample": number}) for number in range(6)),
         ],
-        ids=str,
     )
     def test_sizes(self, tmp_path, config, expected):
         write_config(tmp_path, **config)
@@ -80,7 +79,6 @@ class TestOracle:
             ),
             ({"image_mean": [0.5], "image_std": 0.5}, {"mean": 0.5, "std": 0.5}),
         ],
-        ids=str,
     )
     def test_values(self, tmp_path, config, expected):
         write_config(tmp_path, **config)
@@ -159,7 +157,6 @@ class TestOracle:
                 {"shortest": 4, "crop": (4, 4), "scale": 1, "std": (1, 2, 4)},
             ),
         ],
-        ids=str,
     )
     def test_options(self, tmp_path, options, expected):
         encoder = ImageEncoder(write_pixels(tmp_path / "m.onnx"), **options)
@@ -204,7 +201,6 @@ class TestMistakes:
             ({"resample": 9}, {}, "resample must be one of"),
             ({"crop_size": 5}, {}, "the height 4, but"),
         ],
-        ids=str,
     )
     def test_sentences(self, tmp_path, config, options, sentence):
         if config is not None:

@@ -47,7 +47,6 @@ class TestPooling:
             ({"batch": 3, "mask": False}, {}, lambda rows: rows.mean(axis=0)),
             ({}, {"pad_to": 12}, lambda rows: rows.mean(axis=0)),
         ],
-        ids=str,
     )
     def test_of_different_lengths(self, tmp_path, tokenizer, model, options, pooled):
         encoder = TextEncoder(write_text(tmp_path / "t.onnx", **model), tmp_path / "tokenizer.json", **options)

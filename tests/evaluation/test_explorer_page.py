@@ -10,7 +10,7 @@ from jcmspl import ESZSL, GDA, JCMSPL, ClassTable, RidgeVS, SynC, TextPrototypes
 from jcmspl.datasets import Dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
 from support.animals import make_zoo
-from support.frames import browse, needs_chromium
+from support.browser import browse, needs_chromium
 from support.pen import DIGITS, DRAW
 
 pytestmark = needs_chromium

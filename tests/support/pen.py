@@ -28,7 +28,7 @@ DIGITS = {
     "nine": [arc(0.48, 0.32, 0.2, 0.22, 0, -360) + arc(0.42, 0.5, 0.27, 0.4, -25, 100)],
 }
 
-#: A function draw(strokes) of a script for :func:`support.frames.browse`.
+#: A function draw(strokes) of a script for :func:`support.browser.browse`.
 DRAW = """
 const pad = document.getElementById("pad"), box = pad.getBoundingClientRect();
 const point = (kind, [x, y]) => pad.dispatchEvent(new window.PointerEvent(kind, {

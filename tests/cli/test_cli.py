@@ -332,7 +332,7 @@ class TestCompletion:
         ("words", "expected"),
         [
             (["co"], "compare convert completion"),
-            (["fit", "--calib"], "--calibrate"),
+            (["fit", "--statis"], "--statistics"),
             (["fit", "digits", "--model", "SA"], "SAE"),
             (["tune", "digits", "--space", "visual", "c"], "concept"),
             (["compare", "digits", "--methods", "JCMSPL1", "IP"], "IPL"),

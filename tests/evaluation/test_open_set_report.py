@@ -53,7 +53,7 @@ def test_without_a_threshold_and_unless_asked_for(dataset):
     assert (found.threshold, found.lost, found.rejected) == (None, None, None)
     assert "none chosen" in report.to_text()
     pytest.importorskip("matplotlib")
-    assert "<h2>Open set</h2>" in report.to_html()
+    assert '<h2 id="open-set">Open set</h2>' in report.to_html()
     plain = evaluate(model, dataset, spaces=["visual"], progress=False)
     assert plain.results[0].open_set is None
     assert "open_set" not in plain.data["results"][0]

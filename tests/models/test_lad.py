@@ -84,7 +84,7 @@ def test_a_large_match_makes_latent_attributes_those_of_class_vectors():
     _, Y, *_ = explicit_data(ZOO)
     _, W, _, L, values = textbook(ZOO, 1e6, 0.1, 4, 30)
     assert_allclose(L, W @ Y, atol=1e-4)
-    assert_allclose(fit(LAD(1e6, 0.1, n_latent=4, tol=0)).objective_[-1], values[-1], rtol=1e-6)
+    assert_allclose(fit(LAD(1e6, 0.1, n_latent=4, max_iter=30, tol=0)).objective_[-1], values[-1], rtol=1e-6)
 
 
 def test_without_a_match_of_classes_there_are_no_similarities():

@@ -102,5 +102,4 @@ def _about_data(dataset: Any) -> dict[str, Any]:
         "seen_classes": list(dataset.seen),
         "unseen_classes": list(dataset.unseen),
         "samples": {part: len(rows) for part, rows in dataset.parts.items()},
-        "ids": "none" if dataset.ids is None else dataset.id_name,
-    }
+    } | ({} if dataset.ids is None else {"ids": dataset.id_name})

@@ -86,7 +86,15 @@ def texts(
 
 
 def save_classes(table: ClassTable, path: str | Path, overwrite: bool = False) -> None:
-    """Write class vectors to an .npz file, which ``class_vectors`` of ``load_arrays`` and ``--classes`` take."""
+    """Write class vectors to an .npz file, which ``class_vectors`` of ``load_arrays`` and ``--classes`` take.
+
+    Parameters
+    ----------
+    table : ClassTable
+    path : str or Path
+    overwrite : bool, default False
+        Whether to replace a file that is there.
+    """
     arrays: dict[str, Any] = {"class_names": label_array(list(table)), "class_vectors": table.vectors}
     if arrays["class_names"].dtype == object:
         raise ValueError(

@@ -86,6 +86,9 @@ class ClassAccuracyDisplay(Display):
         y_true, y_pred : array_like of shape (n_samples,)
         name : str, default "accuracy"
             Of the kind of recognition.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
         """
         counts, labels = confusion_matrix(y_true, y_pred)
         totals, right = counts.sum(axis=1), np.diagonal(counts)
@@ -249,6 +252,9 @@ class ConfusionDisplay(Display):
         y_true, y_pred : array_like of shape (n_samples,)
         labels : sequence, optional
             The classes and their order; by default all that occur, sorted.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
         """
         return cls(*confusion_matrix(y_true, y_pred, labels)).plot(ax=ax, **options)
 

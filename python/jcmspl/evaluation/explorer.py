@@ -118,6 +118,15 @@ def explore(
     -------
     Explorer
         ``explore(model, dataset).save("explore.html")`` writes the page.
+
+    Examples
+    --------
+    >>> from jcmspl import JCMSPL, explore
+    >>> from jcmspl.datasets import load_digits
+    >>> digits = load_digits()
+    >>> X, y = digits.part("trainval")
+    >>> page = explore(JCMSPL().fit(X, y, class_vectors=digits.classes), digits, n_samples=50)
+    >>> page.save("explore.html")  # doctest: +SKIP
     """
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)

@@ -82,6 +82,9 @@ class FewShotDisplay(Display):
         ----------
         estimator, X, y, shots, n_draws, random_state, progress
             As for :func:`jcmspl.metrics.few_shot_accuracies`.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
         """
         wanted = _checked_shots(shots)
         found = few_shot_accuracies(
@@ -172,6 +175,18 @@ def few_shot_accuracies(
     dict of str to ndarray of shape (n_draws, n_shots)
         Mean per-class accuracies: "prediction and samples", with the model as it is, and "samples alone", with
         ``prediction_weight=0``, NaN where there are no samples.
+
+    Examples
+    --------
+    >>> from jcmspl import JCMSPL
+    >>> from jcmspl.datasets import make_zsl
+    >>> from jcmspl.metrics import few_shot_accuracies
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = JCMSPL().fit(*data.part("train"), class_vectors=data.classes)
+    >>> found = few_shot_accuracies(model, *data.part("test_unseen"), shots=[0, 5], progress=False)
+    >>> none, five = found["prediction and samples"].mean(axis=0)
+    >>> bool(five > none)
+    True
     """
     model, wanted = model_of(estimator), _checked_shots(shots)
     check_is_fitted(model)

@@ -80,6 +80,11 @@ class SeenUnseenDisplay(Display):
             The classes of the columns.
         seen : sequence of labels
             Which of them are seen.
+        ax : Axes of matplotlib, optional
+        name : str, optional
+            Of the model, for the legend.
+        **options
+            As for ``plot``.
         """
         curve = curve_of_scores(y_true, scores, labels, seen)
         return cls(curve).plot(ax=ax, name=name, **options)

@@ -118,6 +118,9 @@ class SensitivityDisplay(Display):
             Fitted.
         name : str
             A parameter of which it tried more than one value.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
         """
         check_is_fitted(search)
         tried = search.cv_results_["params"]

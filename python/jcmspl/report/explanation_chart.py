@@ -61,10 +61,15 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
+        estimator : estimator
+            A fitted model, or a search.
         X : array_like of shape (n_features,) or (1, n_features)
             One sample.
         label, against, class_vectors, candidates, seen_bias
             As for explain.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
         """
         model = model_of(estimator)
         if not hasattr(model, "explain"):

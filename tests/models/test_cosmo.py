@@ -6,11 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from jcmspl import COSMO, RPL, ClassKFold, load
 from jcmspl.models.cosmo import Mixture, _scores
+from jcmspl.models.cross_fitted import BOTH, halves
 from jcmspl.models.posteriors import Affine
 from support.animals import make_zoo
 from support.linear import explicit_data, fit, refuses
@@ -98,6 +100,70 @@ def test_oracle_mixed_probabilities(model, smoothing):
     model.set_params(smoothing=smoothing)
     found = model.decision_function(ZOO.X_new, candidates=[*ZOO.seen, *ZOO.unseen])
     assert_allclose(np.exp(found), expected, atol=1e-7)
+
+
+class TestLogistic:
+    """A logistic regression tells training classes apart; half of the samples is left out at a time."""
+
+    @staticmethod
+    def posterior(X, numbers, Z):
+        found = LogisticRegression(C=10, tol=1e-8, max_iter=10_000).fit(X, numbers)
+        return Z @ found.coef_.T + found.intercept_
+
+    def cosmo(self, **parameters):
+        made = COSMO("RPL", posterior="logistic", tol=1e-8, max_iter=1000, **PLAIN).set_params(**parameters)
+        return fit(made, ZOO)
+
+    def test_oracle_of_what_was_fitted_to_the_other_half(self):
+        X, _, S, numbers = explicit_data(ZOO)
+        X, S = X.T, S.T
+        half_of = halves([(X, numbers, np.ones(len(X)))], X.shape[1])
+        features, is_seen, weights = [], [], []
+        for held_out in map(np.sort, ClassKFold(4).split_classes(len(S))):
+            kept = np.setdiff1d(np.arange(len(S)), held_out)
+            own = np.isin(numbers, kept)
+            codes = np.searchsorted(kept, numbers)
+            _, of_seen, of_unseen = experts(X[own], codes[own], S[kept], S[held_out], X)
+            logits = self.posterior(X[own], codes[own], X)
+            for half in (0, 1):
+                ours, others = own & (half_of == half), own & (half_of != half)
+                logits[ours] = self.posterior(X[others], codes[others], X[ours])
+            features.append(sureness(logits, of_seen, of_unseen))
+            is_seen.append(own)
+            weights.append(np.where(own, 1 / own.sum(), 1 / (~own).sum()))
+        features, is_seen, weights = (np.concatenate(part) for part in (features, is_seen, weights))
+        weights *= len(weights) / weights.sum()
+        scaler = StandardScaler().fit(features, sample_weight=weights)
+        gate = LogisticRegression(tol=1e-10, max_iter=1000).fit(scaler.transform(features), is_seen, weights)
+        model = self.cosmo()
+        assert model.converged_
+        assert_allclose(model.arrays_["gate"][:2], gate.coef_[0] / scaler.scale_, rtol=1e-3)
+        whole = self.posterior(X, numbers, X)
+        found = X @ model.arrays_["weights"].T + model.arrays_["offsets"]
+        assert_allclose(log_softmax(found, axis=1), log_softmax(whole, axis=1), atol=1e-4)
+
+    def test_halves(self):
+        Z = RNG.standard_normal((9, 4))
+        Z[1] = Z[0]
+        numbers = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2])
+        found = halves([(Z, numbers, np.ones(9))], 4)
+        assert found[0] == found[1]
+        assert sorted(found[[0, 2, 3, 4, 5]]) in ([0, 0, 0, 1, 1], [0, 0, 1, 1, 1])
+        assert sorted(found[6:8]) == [0, 1]
+        assert found[8] == BOTH  # alone in its class
+        turned = RNG.permutation(9)
+        assert_array_equal(halves([(Z[turned], numbers[turned], np.ones(9))], 4), found[turned])
+        parts = [(Z[:4], numbers[:4], np.ones(4)), (Z[4:], numbers[4:], np.ones(5))]
+        assert_array_equal(halves(parts, 4), found)
+
+    def test_where_it_stops_too_soon_it_says_so(self):
+        with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or penalty"):
+            assert not self.cosmo(max_iter=2).converged_
+
+    def test_files(self, tmp_path):
+        model = self.cosmo()
+        model.save(tmp_path / "m.safetensors")
+        assert_array_equal(load(tmp_path / "m.safetensors").predict(ZOO.X_new), model.predict(ZOO.X_new))
 
 
 def test_it_knows_seen_from_unseen_without_a_bias(model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -20,12 +21,23 @@ from jcmspl.models import registry
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.models.cross_fitted import CrossFitted, halves
 from jcmspl.models.left_out import LeftOut
+from jcmspl.models.logistic import LogisticFit, fit_logistic
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import FLAG, SHARE, check_parameters, checked_by
-from jcmspl.models.posteriors import Affine, ClassGaussians, training_numbers
+from jcmspl.models.parameters import (
+    COUNT,
+    FLAG,
+    NOT_NEGATIVE,
+    SHARE,
+    WEIGHT,
+    check_parameters,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.models.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
 from jcmspl.models.scorers import FunctionScorer
-from jcmspl.models.weighted import WeightedBlocks
+from jcmspl.models.weighted import Block, WeightedBlocks
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
 
 # Temperatures that are tried, in units of the spread of scores.
@@ -53,22 +65,27 @@ def _check_splits(value: Any, name: str) -> None:
 class COSMO(ZeroShotClassifier):
     """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
 
-    After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others; each
-    expert's answer is mixed with a uniform one, the more the less the gate believes that the sample is the expert's.
-    The score is the logarithm. Here the expert for training classes is linear discriminant analysis, and that for
-    others a method of this package. The gate is a logistic regression on how sure both are: the log odds of the best
-    against the second-best training class, and how much better the other expert finds training classes than unseen
-    ones. It is learnt on training classes alone, some of which take turns in the part of unseen ones, and from samples
-    that are left out when they are looked at; so are the temperatures of both experts. (The paper's gate has more
-    features and its experts are others; a logistic regression in the place of discriminant analysis is not there, since
-    to leave each sample out of it in turn takes a fit for each.) Unseen classes alone are named as the expert names
+    After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others;
+    each expert's answer is mixed with a uniform one, the more the less the gate believes that the sample is the
+    expert's. The score is the logarithm. Here the expert for training classes is linear discriminant analysis, and
+    that for others a method of this package. By option the former is a logistic regression. The gate is a logistic
+    regression on how sure both are: the log odds of the best against the second-best training class, and how much
+    better the other expert finds training classes than unseen ones. It is learnt on training classes alone, some of
+    which take turns in the part of unseen ones, and from samples that are left out when they are looked at; so are
+    the temperatures of both experts. Of a logistic regression half of the samples is left out at a time. (The
+    paper's gate has more features and its experts are others.) Unseen classes alone are named as the expert names
     them.
 
     Parameters
     ----------
     expert : str, default "JCMSPL"
         The name of a bilinear method on statistics, which is used with its defaults.
+    posterior : {"lda", "logistic"}, default "lda"
+        The expert for training classes. The second is fitted thirteen times, with the default of n_splits.
     shrinkage : float, default 0.3
+    penalty : float, default 0.1
+    max_iter : int, default 100
+    tol : float, default 1e-4
         As for :class:`ConSE`.
     smoothing : bool, default True
         Whether answers are mixed with uniform ones.
@@ -93,7 +110,11 @@ class COSMO(ZeroShotClassifier):
     """
 
     expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))
+    posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
     shrinkage: float = field(default=0.3, metadata=SHARE)
+    penalty: float = field(default=0.1, metadata=WEIGHT)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
     smoothing: bool = field(default=True, metadata=FLAG)
     n_splits: int = field(default=4, metadata=checked_by(_check_splits))
     feature_normalisation: str = field(
@@ -114,19 +135,46 @@ class COSMO(ZeroShotClassifier):
         "comparison": (2,),
         "gate": (3,),
         "temperatures": (2,),
+        "n_iter": (),
+        "converged": (),
     }
 
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations of the logistic regression on all samples; 1 where there is none."""
+        return int(self._array("n_iter"))
+
+    @property
+    def converged_(self) -> bool:
+        """Whether all logistic regressions came to an end; True where there are none."""
+        return bool(self._array("converged"))
+
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
-        expert = self._expert_of(prepared, monitor)
-        seen = ClassGaussians(prepared).log_posterior(self.shrinkage)
-        blocks = WeightedBlocks(prepared)
+        expert, blocks = self._expert_of(prepared, monitor), WeightedBlocks(prepared)
+        seen, n_iter, converged = self._seen_expert(prepared, blocks, monitor)
         trials = self._trials(prepared, blocks, monitor)
         units = np.array([_spread(seen.of(prepared.class_means)), _spread(expert.seen.of(prepared.class_means))])
         gate, temperatures = np.zeros(3), units
         if trials:
             gate, temperatures = _learnt(blocks, trials, units)
         projections = {"visual_projection": expert.A, "semantic_projection": expert.B, "comparison": expert.comparison}
-        return {**seen._asdict(), **projections, "gate": gate, "temperatures": temperatures}
+        converged &= all(trial.converged for trial in trials)
+        facts = {"n_iter": np.array(float(n_iter)), "converged": np.array(float(converged))}
+        return {**seen._asdict(), **projections, "gate": gate, "temperatures": temperatures, **facts}
+
+    def _seen_expert(
+        self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor
+    ) -> tuple[Affine, int, bool]:
+        """Return what tells training classes apart, after how many iterations, and whether they came to an end."""
+        if self.posterior == "lda":
+            return ClassGaussians(training).log_posterior(self.shrinkage), 1, True
+        weights, offsets, n_iter, converged = self._logistic(blocks, training.statistics, monitor)
+        return Affine(weights, offsets), n_iter, converged
+
+    def _logistic(self, samples: Iterable[Block], statistics: Statistics, monitor: Monitor) -> LogisticFit:
+        options: dict[str, Any] = {"penalty": self.penalty, "max_iter": self.max_iter, "tol": self.tol}
+        targets = np.eye(len(statistics.counts))
+        return fit_logistic(samples, statistics, targets, link="softmax", on_iteration=monitor.on_iteration, **options)
 
     def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
         model = registry.get(self.expert)()
@@ -141,17 +189,30 @@ class COSMO(ZeroShotClassifier):
             return []
         folds = [np.sort(part) for part in ClassKFold(min(self.n_splits, c // 2)).split_classes(c)]
         parts = _statistics_of(training, blocks, folds)
+        half_of = halves(blocks, training.statistics.n_features) if self.posterior == "logistic" else None
         trials = []
         for number, held_out in enumerate(folds):
             kept = np.setdiff1d(np.arange(c), held_out)
             others = [part for other, part in enumerate(parts) if other != number]
             statistics = sum(others[1:], others[0]).select_classes(kept)
             data = replace(training, statistics=statistics, class_vectors=training.class_vectors[kept])
-            gaussians, expert = ClassGaussians(data), self._expert_of(data, monitor)
+            expert = self._expert_of(data, monitor)
             unseen = expert.among(training.class_vectors[held_out])
-            left_out, posterior = LeftOut(gaussians, self.shrinkage), gaussians.log_posterior(self.shrinkage)
-            trials.append(Trial(left_out, posterior, expert.seen, unseen, kept, held_out))
+            if half_of is None:
+                gaussians = ClassGaussians(data)
+                left_out = partial(_without_itself, LeftOut(gaussians, self.shrinkage))
+                posterior, converged = gaussians.log_posterior(self.shrinkage), True
+            else:
+                fits = CrossFitted(
+                    blocks, half_of, kept, statistics.n_features, partial(self._logistic, monitor=monitor)
+                )
+                left_out, posterior, converged = partial(_by_the_other_half, fits), fits.whole, fits.converged
+            trials.append(Trial(left_out, posterior, converged, expert.seen, unseen, kept, held_out))
         return trials
+
+    def _warn_of_result(self) -> None:
+        if not self.converged_ and self.tol > 0:
+            warn_not_converged(self.max_iter)
 
     def _is_biased_in(self, space: str) -> bool:
         return True  # by the gate
@@ -198,8 +259,10 @@ class Expert:
 class Trial(NamedTuple):
     """Both experts, fitted without some of the training classes."""
 
-    left_out: LeftOut
+    #: The log posteriors of samples, their numbers among those kept, counts and rows, each by a fit without it.
+    left_out: Callable[[Float64Array, IntArray, Float64Array, IntArray], Float64Array]
     posterior: Affine
+    converged: bool
     expert_seen: Affine
     expert_unseen: Affine
     kept: IntArray
@@ -216,6 +279,19 @@ class Mixture(NamedTuple):
     temperatures: Float64Array
     numbers: IntArray
     smoothing: bool
+
+
+# Functions for functools.partial: what leaves samples out.
+def _without_itself(
+    left_out: LeftOut, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
+) -> Float64Array:
+    return left_out.log_posterior(Z, numbers, counts)
+
+
+def _by_the_other_half(
+    fits: CrossFitted, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
+) -> Float64Array:
+    return fits.log_posterior(Z, rows)
 
 
 def _statistics_of(training: TrainingData, blocks: WeightedBlocks, folds: list[IntArray]) -> list[Statistics]:
@@ -238,12 +314,13 @@ def _learnt(blocks: WeightedBlocks, trials: list[Trial], units: Float64Array) ->
     sureness, is_seen, weights = [], [], []
     tried = units[:, None] * _TEMPERATURES
     for trial in trials:
-        counted = []
+        counted, first = [], 0
         for Z, numbers, counts in blocks:
+            rows, first = np.arange(first, first + len(Z)), first + len(Z)
             own = np.isin(numbers, trial.kept)
             as_seen, as_unseen = np.searchsorted(trial.kept, numbers), np.searchsorted(trial.held_out, numbers)
             posterior, scores = np.empty((len(Z), len(trial.kept))), trial.expert_unseen.of(Z)
-            posterior[own] = trial.left_out.log_posterior(Z[own], as_seen[own], counts[own])
+            posterior[own] = trial.left_out(Z[own], as_seen[own], counts[own], rows[own])
             posterior[~own] = trial.posterior.of(Z[~own])
             losses[0] += _losses(posterior[own], as_seen[own], counts[own], tried[0])
             losses[1] += _losses(scores[~own], as_unseen[~own], counts[~own], tried[1])

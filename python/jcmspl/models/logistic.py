@@ -6,16 +6,16 @@ What a sample is to be depends on its class alone: a row of ``targets`` for each
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from jcmspl.data.training import TrainingData
+from jcmspl.core.statistics import Statistics
 from jcmspl.models.descent import minimised
 from jcmspl.models.moments import GramBasis
-from jcmspl.models.weighted import WeightedBlocks
+from jcmspl.models.weighted import Block
 from jcmspl.support.arguments import Float64Array
 
 # L-BFGS ends where a step lowers the objective by no more than rounding.
@@ -32,7 +32,8 @@ class LogisticFit(NamedTuple):
 
 
 def fit_logistic(
-    training: TrainingData,
+    samples: Iterable[Block],
+    statistics: Statistics,
     targets: Float64Array,
     *,
     link: str,
@@ -48,8 +49,10 @@ def fit_logistic(
 
     Parameters
     ----------
-    training : TrainingData
-        Of a method that reads samples.
+    samples : iterable of blocks
+        Read again in each iteration.
+    statistics : Statistics
+        Theirs.
     targets : ndarray of shape (n_classes, n_answers)
     link : {"softmax", "sigmoid"}
     penalty : float
@@ -60,20 +63,20 @@ def fit_logistic(
     on_iteration : function of the number and the objective of an iteration, optional
         What it raises stops the fit.
     """
-    blocks, coordinates = WeightedBlocks(training), _Coordinates(training, targets.shape[1], link, penalty)
+    n, coordinates = statistics.n_samples, _Coordinates(statistics, targets.shape[1], link, penalty)
     losses = _softmax_losses if link == "softmax" else _sigmoid_losses
 
     def objective(flat: Float64Array) -> tuple[float, Float64Array]:
         weights, offsets = coordinates.affine(flat)
         total = penalty / 2 * float(np.vdot(weights, weights))
         of_weights, of_offsets = penalty * weights, np.zeros_like(offsets)
-        for Z, numbers, counts in blocks:
+        for Z, numbers, counts in samples:
             loss, residuals = losses(Z @ weights.T + offsets, targets[numbers])
             total += float(loss @ counts)
             residuals *= counts[:, None]
             of_weights += residuals.T @ Z
             of_offsets += residuals.sum(axis=0)
-        return total / training.n_samples, coordinates.gradient(of_weights, of_offsets) / training.n_samples
+        return total / n, coordinates.gradient(of_weights, of_offsets) / n
 
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50}
     found = minimised(objective, np.zeros(coordinates.size), on_iteration, **options)
@@ -84,8 +87,8 @@ def fit_logistic(
 class _Coordinates:
     """Weights along the principal directions of samples, in units by their scatter, and offsets at the mean sample."""
 
-    def __init__(self, training: TrainingData, n_answers: int, link: str, penalty: float) -> None:
-        statistics, n = training.statistics, training.n_samples
+    def __init__(self, statistics: Statistics, n_answers: int, link: str, penalty: float) -> None:
+        n = statistics.n_samples
         curvature = 1 / n_answers if link == "softmax" else 0.25  # of the loss, where nothing is known yet
         self._mean = statistics.class_sums.sum(axis=0) / n
         scatter = GramBasis(statistics.gram - n * np.outer(self._mean, self._mean))

@@ -24,6 +24,7 @@ from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.logistic import fit_logistic
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, WEIGHT, check_parameters, one_of_names
+from jcmspl.models.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.warn import warn_user
 
@@ -162,7 +163,8 @@ class PosteriorMethod(ZeroShotClassifier):
             n_iter, converged = 1, True
         else:
             weights, offsets, n_iter, converged = fit_logistic(
-                prepared.training,
+                WeightedBlocks(prepared.training),
+                prepared.training.statistics,
                 self._targets(prepared.training),
                 link=self.LINK,
                 penalty=self.penalty,
@@ -187,11 +189,16 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:
-            warn_user(
-                f"the logistic regression stopped after max_iter={self.max_iter} iterations, before it converged: "
-                "raise max_iter, tol or penalty, or take posterior='lda', which needs no iterations",
-                ConvergenceWarning,
-            )
+            warn_not_converged(self.max_iter)
+
+
+def warn_not_converged(max_iter: int) -> None:
+    """Say that a logistic regression has not converged, and what to do."""
+    warn_user(
+        f"the logistic regression stopped after max_iter={max_iter} iterations, before it converged: raise max_iter, "
+        "tol or penalty, or take posterior='lda', which needs no iterations",
+        ConvergenceWarning,
+    )
 
 
 def log_probabilities(log_posterior: Affine, Z: FloatArray) -> Float64Array:

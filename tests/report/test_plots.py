@@ -164,6 +164,20 @@ def test_ablation(published):
     assert len(heights) == (2 if published is None else 4)
 
 
+@pytest.mark.parametrize("chart", [AblationDisplay, ComparisonDisplay])
+def test_of_fitted_models(chart, model, search):
+    models = {"ours": model, "a search": search, "ridge": RidgeVS().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)}
+    display = chart.from_estimators(models, ZOO.X_new, ZOO.y_new, candidates="unseen")
+    expected = []
+    for one in models.values():
+        right = one.predict(ZOO.X_new, candidates="unseen") == ZOO.y_new
+        expected.append(np.mean([right[np.array(ZOO.y_new) == label].mean() for label in ZOO.unseen]))
+    np.testing.assert_allclose(display.accuracies, expected)
+    assert list(display.methods) == list(models)
+    with pytest.raises(ValueError, match="give a dict of names"):
+        chart.from_estimators({}, ZOO.X_new, ZOO.y_new)
+
+
 def test_comparison():
     display = ComparisonDisplay(["A", "B"], [0.5, 0.4], [0.6, None], [0.1, None], marked=["A"], chance=0.2).plot()
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["A", "B"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.report.figures import COLOURS, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.shown import listed, quoted
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
@@ -188,8 +191,42 @@ class SensitivityDisplay(Display):
         return 5.2, 3.8
 
 
+class _OfMethods(Display):
+    """A chart of what several methods reach: ``methods`` and ``accuracies`` come first."""
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the mean per-class accuracies of fitted models, or of the best ones of searches, on the same samples.
+
+        Parameters
+        ----------
+        estimators : mapping of str to estimator
+            By the names that are drawn.
+        X, y, class_vectors, candidates
+            As for ``score``.
+        ax : Axes of matplotlib, optional
+        **options
+            As for ``plot``.
+        """
+        if not estimators:
+            raise ValueError("there are no estimators to be drawn: give a dict of names and fitted models")
+        how = {"class_vectors": class_vectors, "candidates": candidates}
+        shares = [model_of(one).score(X, y, **how) for one in estimators.values()]
+        return cls(list(estimators), shares).plot(ax=ax, **options)  # type: ignore[call-arg]
+
+
 @dataclass(eq=False, repr=False)
-class AblationDisplay(Display):
+class AblationDisplay(_OfMethods):
     """Accuracy of reduced forms of the model, beside published figures where there are any.
 
     Parameters
@@ -239,7 +276,7 @@ class AblationDisplay(Display):
 
 
 @dataclass(eq=False, repr=False)
-class ComparisonDisplay(Display):
+class ComparisonDisplay(_OfMethods):
     """What methods reach on unseen classes: on one split, and the mean over random splits with its standard error.
 
     Parameters

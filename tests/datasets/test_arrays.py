@@ -356,7 +356,7 @@ def test_bad_split_files(tmp_path, text, message):
         ("1,2\n3\n", "line 2 has 1 cells, but line 1 has 2"),
         ("a,b\n1,2\n3,four\n", "line 3 holds 'four' in the column 'b' where a plain number is expected"),
         ("a,b\n1,2\n3,\n", "line 3 has no value in the column 'b': fill it in, or train a model with impute"),
-        ("zebra,1\nhorse,2\n", "the columns number 1 do not hold numbers: .*--ignore 1"),
+        ("zebra,1\nhorse,2\n", "the column number 1 does not hold numbers: .*--ignore 1"),
         ("1,2\n3,4\n", "there are 2 samples but 20 labels"),
         (b"\xff\xfe1\x00", "is written in UTF-16: save it as UTF-8"),
     ],
@@ -408,7 +408,7 @@ def test_bad_files_of_other_kinds(tmp_path):
     with pytest.raises(DatasetError, match="cut short"):
         load_arrays(tmp_path / "cut.npy", Y, class_vectors=VECTORS)
     pd.DataFrame({"a": ["x"] * 20, "b": 1.0}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(DatasetError, match="the columns 'a' do not hold numbers"):
+    with pytest.raises(DatasetError, match="the column 'a' does not hold numbers"):
         load_arrays(tmp_path / "t.parquet", Y, class_vectors=VECTORS)
 
 

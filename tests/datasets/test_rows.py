@@ -351,7 +351,7 @@ class TestHostile:
         with pytest.raises(DatasetError, match=r"t1\.parquet has other columns than .*t0\.parquet.*: 'b', 'a'"):
             open_rows(tmp_path)
         pq.write_table(pa.table({"a": [1.0], "caption": ["x"]}), tmp_path / "t0.parquet")
-        with pytest.raises(DatasetError, match=r"t0\.parquet: the columns 'caption' do not hold numbers"):
+        with pytest.raises(DatasetError, match=r"t0\.parquet: the column 'caption' does not hold numbers"):
             open_rows(tmp_path)
 
     def test_nothing_there(self, tmp_path):

@@ -147,7 +147,7 @@ class TestColumns:
         return tmp_path / "x.parquet"
 
     def test_texts_are_named_and_left_out_on_request(self, path):
-        told = r"the columns 'caption' do not hold numbers: .*id_column \(--id\).*--ignore caption\).*--ignore-text"
+        told = r"the column 'caption' does not hold numbers: .*id_column \(--id\).*--ignore caption\).*--ignore-text"
         with pytest.raises(DatasetError, match=told):
             load_features(path)
         for options in ({"ignore": ["caption"]}, {"ignore": [3]}, {"ignore": ["3"]}, {"ignore_text": True}):
@@ -187,7 +187,7 @@ class TestColumns:
 
     def test_without_a_header(self, tmp_path):
         path = written(tmp_path, "1.jpg,1,2\n2.jpg,3,4\n")
-        with pytest.raises(DatasetError, match=r"the columns number 1 do not hold numbers.*--ignore 1\)"):
+        with pytest.raises(DatasetError, match=r"the column number 1 does not hold numbers.*--ignore 1\)"):
             load_features(path)
         found = load_features(path, id_column=1)
         assert (found.ids, found.id_name, found.X.tolist()) == (["1.jpg", "2.jpg"], "id", [[1, 2], [3, 4]])

@@ -169,6 +169,11 @@ def _about_texts(path: Place, names: Sequence[str] | None, texts: Sequence[int])
         found, options = ", ".join(f"number {i + 1}" for i in texts[:3]), f"--ignore {texts[0] + 1}"
     else:
         found, options = some([names[i] for i in texts]), f"--ignore {names[texts[0]]}"
+    if len(texts) == 1:
+        return (
+            f"{path}: the column {found} does not hold numbers: if it tells samples apart, name it with id_column "
+            f"(--id), else leave it out with ignore ({options}) or ignore_text=True (--ignore-text)"
+        )
     return (
         f"{path}: the columns {found} do not hold numbers: say which of them tells samples apart with id_column "
         f"(--id), and leave others out with ignore ({options}), or all with ignore_text=True (--ignore-text)"

@@ -69,6 +69,8 @@ def test_what_is_held_out_is_asked_for(table, capsys):
     out, err = run(capsys, "evaluate", "m", *OWN, *held_out, "--json")
     assert json.loads(out)["dataset"]["samples"] == {"trainval": 180, "test_seen": 45, "test_unseen": 50}
     assert "180 to train on" in err
+    run(capsys, "explore", "m", *OWN, *held_out, "-o", "page.html")
+    assert Path("page.html").exists()
     _, err = run(capsys, "evaluate", "m", *OWN, code=1)
     assert "t.csv has no samples of unseen classes to test with: with own data, say which are held out" in err
 

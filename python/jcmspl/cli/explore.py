@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     refuse_existing(arguments.output, arguments.force)
     Explorer.check_name(arguments.output)
-    model, dataset = loaded(arguments), dataset_of(arguments)
+    model = loaded(arguments)
+    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
     page = explore(
         model,
         dataset,

@@ -16,4 +16,5 @@ PYBIND11_MODULE(_core, m) {
   register_simplex(m);
   register_intersections(m);
   register_lasso(m);
+  register_ball(m);
 }

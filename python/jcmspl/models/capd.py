@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve
 from scipy.optimize import nnls
 from scipy.special import expit
 
@@ -148,7 +147,7 @@ def _least(kernel: Float64Array, shares: Float64Array, penalty: float) -> tuple[
             break
         curvature = (shares * chances * (1 - chances))[:, None] * kernel
         curvature[np.diag_indices(n)] += penalty
-        step, length = solve(curvature, -slope), 1.0
+        step, length = np.linalg.solve(curvature, -slope), 1.0
         while (then := value(a + length * step)) > now and length > 1e-10:
             length /= 2
         a, now = a + length * step, min(now, then)

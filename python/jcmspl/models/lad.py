@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import solve
 
+from jcmspl.core.ball import descend_within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import METRIC
@@ -119,7 +120,7 @@ class LAD(Embedding, Iterative):
                 monitor.on_iteration(done, value)
             if stalled:
                 break
-        D, W, U = factors
+        D, W, U = problem.in_features(factors)
         arrays = {
             "encoder": _with_ridge(D, self.ridge),
             "semantic_map": W,
@@ -150,7 +151,7 @@ class LAD(Embedding, Iterative):
 
 
 class Factors(NamedTuple):
-    """D (m, k), W (k, d) and U (c, k)."""
+    """D' (k, r) in the eigenbasis of samples, W' (d, k) and U' (k, c): rows are of length one at most."""
 
     D: Float64Array
     W: Float64Array
@@ -158,70 +159,66 @@ class Factors(NamedTuple):
 
 
 class _Problem:
-    """The problem on statistics: L is eliminated, ``L = PX + RH``."""
+    """The problem on statistics: L is eliminated, ``L = PX + RH``.
+
+    All happens in the eigenbasis of samples, in which their Gram matrix is diagonal: D never leaves it, and lengths and
+    products are the same there.
+    """
 
     def __init__(self, moments: Moments, semantic_match: float, class_match: float) -> None:
         self._moments, self._alpha, self._beta = moments, semantic_match, class_match
-        self._gram = moments.gram
+        self._gram = moments.visual.values  # of XX'
+        self._sums = moments.sums @ moments.visual.vectors  # HX'
         self._semantic_gram = (moments.vectors.T * moments.counts) @ moments.vectors
 
     def start(self, n_latent: int) -> Factors:
         """Return principal components, and what ridge regression makes of them."""
-        moments = self._moments
-        D = moments.visual.vectors[:, ::-1][:, :n_latent]
-        if not D.size:  # all samples are the same
-            D = np.zeros((len(moments.gram), 1))
-        codes = moments.sums @ D  # HL'
-        W = moments.semantic.solve((moments.vectors.T @ codes).T, 1.0)
-        U = solve(D.T @ self._gram @ D + np.eye(D.shape[1]), codes.T, assume_a="pos").T
-        return Factors(*(_within_the_ball(factor) for factor in (D, W, U if self._beta else 0 * U)))
+        moments, rank = self._moments, len(self._gram)
+        D = np.eye(rank)[::-1][:n_latent] if rank else np.zeros((1, 0))  # no rank: all samples are the same
+        codes = D @ self._sums.T  # LH'
+        W = moments.semantic.solve(codes @ moments.vectors, 1.0).T
+        U = codes / (D @ self._gram + 1)[:, None]
+        return Factors(*(_within_ball(factor) for factor in (D, W, U if self._beta else 0 * U)))
+
+    def in_features(self, factors: Factors) -> Factors:
+        """Return D, (m, k), of features, W and U."""
+        D, W, U = factors
+        return Factors(self._moments.visual.vectors @ D.T, W.T, U.T)
 
     def improved(self, factors: Factors) -> tuple[Factors, float]:
         """Return factors after one round of updates, of L first, and the objective."""
         D, W, U = factors
         moments, alpha, beta = self._moments, self._alpha, self._beta
-        inner = D.T @ D + alpha * np.eye(D.shape[1]) + beta * U.T @ U
-        R = alpha * W @ moments.vectors.T + beta * U.T
+        inner = D @ D.T + alpha * np.eye(len(D)) + beta * U @ U.T
         # where both weights are 0, columns of zeros must not make it singular
         inner += 1e-12 * (float(inner.trace()) / len(inner) or 1.0) * np.eye(len(inner))
-        both = solve(inner, np.hstack([D.T, R]), assume_a="pos")
-        P, R = both[:, : len(D)], both[:, len(D) :]
-        of_gram, of_sums = self._gram @ P.T, moments.sums @ P.T
-        samples_codes = of_gram + moments.sums.T @ R.T  # XL'
-        labels_codes = of_sums + moments.counts[:, None] * R.T  # HL'
-        vectors_codes = moments.vectors.T @ labels_codes  # YL'
-        codes = P @ samples_codes + R @ labels_codes  # LL'
+        # the solver of NumPy, whose products these are: threads of two BLAS libraries would wait for each other
+        both = np.linalg.solve(inner, np.hstack([D, alpha * (moments.vectors @ W).T + beta * U]))
+        P, R = both[:, : D.shape[1]], both[:, D.shape[1] :]
+        samples = P * self._gram + R @ self._sums  # LX'
+        labels = P @ self._sums.T + R * moments.counts  # LH'
+        vectors = (labels @ moments.vectors).T  # YL'
+        codes = samples @ P.T + labels @ R.T  # LL'
         codes = (codes + codes.T) / 2
-        D = _columns_updated(D, samples_codes, codes)
-        W = _columns_updated(W, vectors_codes.T, self._semantic_gram)
-        U = _columns_updated(U, labels_codes, codes) if beta else U
+        D = descend_within_ball(D, samples, codes)
+        W = descend_within_ball(W, vectors, self._semantic_gram)
+        U = descend_within_ball(U, labels, codes) if beta else U
         value = (
-            float(self._gram.trace())
-            + _squares(D, samples_codes, codes)
-            + alpha * (float(codes.trace()) + _squares(W, vectors_codes.T, self._semantic_gram))
-            + beta * (float(moments.counts.sum()) + _squares(U, labels_codes, codes))
+            float(self._gram.sum())
+            + _squares(D, samples, codes)
+            + alpha * (float(codes.trace()) + _squares(W, vectors, self._semantic_gram))
+            + beta * (float(moments.counts.sum()) + _squares(U, labels, codes))
         )
         return Factors(D, W, U), value
 
 
-def _squares(factor: Float64Array, cross: Float64Array, gram: Float64Array) -> float:
-    """Return |A - FL|^2 - |A|^2, given AL' and LL'."""
-    return float(np.vdot(factor @ gram, factor) - 2 * np.vdot(factor, cross))
+def _squares(rows: Float64Array, products: Float64Array, gram: Float64Array) -> float:
+    """Return |A - F'L|^2 - |A|^2, given LA' and LL'."""
+    return float(np.vdot(rows @ rows.T, gram) - 2 * np.vdot(rows, products))
 
 
-def _columns_updated(factor: Float64Array, cross: Float64Array, gram: Float64Array) -> Float64Array:
-    """Lower |A - FL|^2 over one column of F after the other, each of length one at most, given AL' and LL'."""
-    updated = np.asfortranarray(factor)
-    scale = gram.diagonal()
-    noise = np.finfo(np.float64).eps * len(gram) * scale.max(initial=0)
-    for j in np.flatnonzero(scale > noise):
-        column = updated[:, j] + (cross[:, j] - updated @ gram[:, j]) / scale[j]
-        updated[:, j] = column / max(1.0, float(np.linalg.norm(column)))
-    return np.ascontiguousarray(updated)
-
-
-def _within_the_ball(factor: Float64Array) -> Float64Array:
-    return np.asarray(factor / np.maximum(1.0, np.linalg.norm(factor, axis=0)))
+def _within_ball(rows: Float64Array) -> Float64Array:
+    return np.asarray(rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True)))
 
 
 def _with_ridge(factor: Float64Array, ridge: float) -> Float64Array:

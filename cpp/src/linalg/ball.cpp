@@ -1,0 +1,21 @@
+#include "jcmspl/linalg/ball.hpp"
+
+namespace jcmspl {
+
+void descend_within_ball(const ConstView<double>& gram, double noise, MatrixD& owed, MatrixD& columns) {
+  VectorD change;
+  for (Index j = 0; j < columns.cols(); ++j) {
+    const double curvature = gram(j, j);
+    if (!(curvature > noise)) continue;
+    auto column = columns.col(j);
+    change = column;
+    column += owed.col(j) / curvature;
+    const double length = column.norm();
+    if (length > 1) column /= length;
+    change = column - change;
+    const Index after = columns.cols() - j - 1;
+    owed.rightCols(after).noalias() -= change * gram.col(j).tail(after).transpose();
+  }
+}
+
+}  // namespace jcmspl

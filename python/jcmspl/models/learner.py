@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
-from jcmspl.data.labels import Label, LabelArray, as_label_list, as_targets, label_array, some, sorted_labels
-from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Parts, as_dask_array, collected_from
-from jcmspl.data.sources import Sources, check_source_shares, column_scale
+from jcmspl.data.labels import Label, as_label_list, label_array
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
-from jcmspl.data.weights import BALANCED, check_class_weight, require_known_classes, weights_of
+from jcmspl.data.weights import require_known_classes
 from jcmspl.models import registry
-from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays, Shape, check_arrays
 from jcmspl.models.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
-from jcmspl.models.checking import checked_samples, rereadable_samples
+from jcmspl.models.checking import rereadable_samples
+from jcmspl.models.fitted import HOW_LOST
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.open_set import Threshold
-from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
+from jcmspl.models.reader import Reader
 from jcmspl.models.remembered import Remembered
-from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.log import Told, logger, told
-from jcmspl.support.names import KERNELS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
-from jcmspl.support.state import changes, reads
+from jcmspl.support.state import changes
 from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
@@ -49,58 +39,16 @@ if TYPE_CHECKING:
 _LONG_DECOMPOSITION = 1500
 # What calibration finds.
 _CALIBRATED = ("calibration_", "rejection_", "_competition", "adaptation_constants_")
-# Why a fitted model has no statistics.
-_HOW_LOST = "it was saved without them, or lost them with a class that was removed (remove_classes)"
-
-
-class Fitted:
-    """What a fitted model has; a class of its own because the fields of a dataclass are parameters."""
-
-    arrays_: NamedArrays
-    classes_: LabelArray
-    class_table_: ClassTable
-    class_means_: Float64Array
-    feature_normalisation_: Normalisation
-    class_normalisation_: Normalisation
-    calibration_: dict[tuple[str, Any], float]
-    rejection_: dict[tuple[str, Any, str], Threshold]
-    adaptation_constants_: tuple[float, float]
-    adapted_: Adaptation
-    imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
-    timings_: dict[str, float]
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[Any]
-    _collected: LabelledStatistics | None
-    _samples: LabelledSums  # of all samples so far, whether the model was trained on them or not
-    _sample_length: float
-    _trained_vectors: Float64Array  # those of classes_
-    _table: ClassTable | None
-    _declared: set[Label] | None
-    _remembered: Remembered
-    _competition: OneWarning  # of seen and unseen classes, uncalibrated
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Learner(Fitted, FactsInNotebooks, BaseEstimator):
+class Learner(Reader):
     """fit, partial_fit and fit_from_statistics for any method.
 
     A method says in two steps how it learns, so that a search over its parameters can share the first:
     :meth:`_prepare`, all that depends on the data alone, and :meth:`_fit`, the rest.
     """
 
-    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
-    class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
-    whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
-    class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
-    kernel_width: float = field(default=1.0, metadata=POSITIVE)
-    source_shares: Any = field(default=None, metadata=checked_by(check_source_shares))
-    class_weight: Any = field(default=None, metadata=checked_by(check_class_weight))
-    progress: bool = field(default=True, metadata=FLAG)
-
-    #: What the method reads: "statistics" of the samples, or the "samples" themselves.
-    NEEDS: ClassVar[str] = "statistics"
-    #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
-    READS_WEIGHTS: ClassVar[bool] = False
     #: How long a fit takes, in units of ridge regression, about; None: by what it reads. The cheap are compared first.
     COST: ClassVar[float | None] = None
     #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
@@ -112,11 +60,6 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
             registry.register(cls)
 
     # What a method says of itself.
-    @property
-    def _needs(self) -> str:
-        """What the method reads with its parameters as they are, for one whose NEEDS is only true of the defaults."""
-        return self.NEEDS
-
     def _prepare(self, training: TrainingData) -> Any:
         """Return what fits with any parameters to the same normalised data have in common."""
         return training
@@ -213,7 +156,7 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
         so_far: LabelledStatistics | None = getattr(self, "_collected", None)
         if so_far is None and hasattr(self, "arrays_"):
             raise ValueError(
-                f"this model is without its statistics and cannot learn on: {_HOW_LOST}; use statistics=True"
+                f"this model is without its statistics and cannot learn on: {HOW_LOST}; use statistics=True"
             )
         steps = parse_feature_normalisation(self.feature_normalisation)
         if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
@@ -305,285 +248,15 @@ class Learner(Fitted, FactsInNotebooks, BaseEstimator):
         return self
 
     @changes
-    def add_classes(self, class_vectors: Any = None, X: Any = None, y: Any = None, *, replace: bool = False) -> Self:
-        """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
-
-        What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
-        where a class lies, together with the model's prediction (prediction_weight says how much that counts).
-
-        Parameters
-        ----------
-        class_vectors : ClassTable, dict of label -> vector or DataFrame
-            May be left out if there are samples of classes that the model knows already.
-        X, y : optional
-            Labelled samples, as for fit, of classes that are added or that the model knows but was not trained on. They
-            are added to those of earlier calls. A model that has its statistics takes them in there, too, so that a
-            later :meth:`partial_fit` learns from them.
-        replace : bool, default False
-            Whether a class that the model knows already, but was not trained on, may get a new vector; its samples are
-            kept.
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        if X is None and (y is not None or class_vectors is None):
-            missing = "y came without X" if y is not None else "nothing was given"
-            raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
-        if self._table is None:
-            raise ValueError(
-                "the model was trained without class_vectors, so it cannot know what other classes look like"
-            )
-        if class_vectors is not None:
-            self._add_vectors(class_vectors, replace=replace)
-        if X is not None:
-            self._add_samples(X, y)
-        return self
-
-    @changes
-    def remove_classes(self, labels: Any) -> Self:
-        """Make a fitted model forget classes that it was not trained on: they are candidates no longer.
-
-        What the model has learnt stays as it is, and so do a calibrated bias, thresholds and an adaptation. A class
-        may be added again, as if it had never been there. Training classes cannot be removed, for the model is made of
-        them: leave them out of the ``candidates`` of a call.
-
-        Parameters
-        ----------
-        labels : sequence or set of labels
-            Of ``unseen_classes_``. Samples that the model was given of them (:meth:`add_classes`) are forgotten as
-            well. If these are part of its statistics, of which they cannot be taken out again, the model forgets its
-            statistics, too: it predicts as before, but :meth:`partial_fit` cannot go on.
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        if isinstance(labels, str):
-            raise TypeError(f"labels must be a list of labels, but is the text {quoted(labels)}: pass [{labels!r}]")
-        wanted = dict.fromkeys(as_label_list(sorted_labels(labels) if isinstance(labels, Set) else labels, "labels"))
-        unknown = [label for label in wanted if label not in self.class_table_]
-        if unknown:
-            known = self.class_table_.others(self.classes_.tolist())
-            raise ValueError(
-                f"the model does not know {some(unknown)}: those that can be removed are {some(known, 5) or 'none'}"
-            )
-        classes = set(self.classes_.tolist())
-        trained = [label for label in wanted if label in classes]
-        if trained:
-            raise ValueError(
-                f"the model was trained on {some(trained)} and cannot forget that: leave them out of the candidates of "
-                "a call, or fit it without them"
-            )
-        if not wanted:
-            return self
-        self.class_table_ = self.class_table_.select(self.class_table_.others(wanted))
-        if self._table is not None:
-            self._table = self._table.without(wanted)
-        if self._collected is not None and any(label in wanted for label in self._collected.labels):
-            self._collected = None
-        self._samples = self._samples.without(wanted)
-        return self
-
-    def _add_vectors(self, class_vectors: Any, *, replace: bool) -> None:
-        if isinstance(class_vectors, (np.ndarray, list, tuple)):
-            raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
-        table = ClassTable.of(class_vectors)
-        classes = set(self.classes_.tolist())
-        trained = [label for label in table if label in classes]
-        if trained:
-            raise ValueError(f"the model was trained on {some(trained)}: their vectors cannot be changed")
-        known = [label for label in table if label in self.class_table_]
-        if known and not replace:
-            raise ValueError(f"the model knows {some(known)} already: pass replace=True to give them new vectors")
-        warn_of_zero_vectors(table)
-        if known:
-            self.__dict__.pop("adapted_", None)
-        self.class_table_ = self.class_table_.updated(table)
-        self._table = self.class_table_
-
-    def _add_samples(self, X: Any, y: Any) -> None:
-        """Remember samples of classes that the model knows and was not trained on."""
-        scaling = self.feature_normalisation_.scaling
-        collector = Collector(self.class_table_, *scaling, progress=bool(self.progress))
-        class_weight = self.class_weight
-        if isinstance(class_weight, str):  # balanced over a call, each would count otherwise in another call
-            self.class_weight = None
-        new = self._read(X, y, None, collector, reset=False)
-        self.class_weight = class_weight
-        classes = set(self.classes_.tolist())
-        trained = [label for label in new.labels if label in classes]
-        if trained:
-            raise ValueError(
-                f"y holds {some(trained)}, which the model was trained on: use partial_fit to learn from more samples"
-            )
-        self.__dict__.pop("adapted_", None)
-        if self._collected is None:
-            self._samples += LabelledSums.of(new)
-        else:
-            self._collected += new
-            self._samples = LabelledSums.of(self._collected)
-
-    @changes
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one."""
         if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
             self.__dict__.pop("adaptation_constants_", None)  # what is named counts
         return super().set_params(**params)  # type: ignore[no-any-return]
 
-    def __copy__(self) -> Self:
-        """Return a copy with statistics of its own, which are added to in place."""
-        twin: Self = object.__new__(type(self))
-        twin.__dict__.update(vars(self))
-        collected: LabelledStatistics | None = getattr(self, "_collected", None)
-        if collected is not None:
-            twin._collected = LabelledStatistics(collected.labels, collected.statistics.copy())
-        return twin
-
-    @property
-    def statistics_(self) -> Statistics:
-        """A copy of the statistics of all samples so far; their classes are sorted.
-
-        They are those of classes_, and of classes that have got samples since without a solution.
-        """
-        so_far: LabelledStatistics | None = getattr(self, "_collected", None)
-        if so_far is None:
-            reason = _HOW_LOST if hasattr(self, "arrays_") else "it is not fitted yet"
-            raise AttributeError(f"this model has no statistics: {reason}")
-        return so_far.statistics.copy()
-
-    @property
-    @reads
-    def unseen_classes_(self) -> LabelArray:
-        """The classes that the model knows but was not trained on."""
-        return self.class_table_.labels[len(self.classes_) :]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "arrays_")
-
     def _telling(self, what: str, about: Any = "") -> AbstractContextManager[Told]:
         """Log when a piece of work starts and ends."""
         return told(f"{type(self).__name__}.{what}", about)
-
-    def _size_so_far(self) -> str:
-        """Return what the model has learnt from, for the log."""
-        samples = self._samples
-        return f"{samples.counts.sum():g} samples of {len(samples.labels)} classes"
-
-    def _facts(self) -> dict[str, object]:
-        """Return what a notebook tells of the fit."""
-        if not self.__sklearn_is_fitted__():
-            return {}
-        table, unseen = self.class_table_, self.unseen_classes_.tolist()
-        facts: dict[str, object] = {
-            "trained on": f"{len(self.classes_):,} classes, {self.n_features_in_:,} features",
-            "class vectors": "none" if self._table is None else f"{table.n_attributes:,} attributes",
-            "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
-        }
-        if hasattr(self, "n_iter_"):
-            facts["iterations"] = f"{self.n_iter_}" + ("" if getattr(self, "converged_", True) else ", not converged")
-        if hasattr(self, "adapted_"):
-            facts["adapted to"] = (
-                f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
-            )
-        return facts
-
-    def _array(self, name: str) -> npt.NDArray[Any]:
-        """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""
-        if not hasattr(self, "arrays_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no {name}_")
-        return self.arrays_[name]
-
-    def _check_parameters(self) -> None:
-        """Refuse bad parameters before any data is read."""
-        check_parameters(self)
-
-    def _require_statistics_enough(self, method: str) -> None:
-        if self._needs == "samples":
-            raise TypeError(
-                f"{type(self).__name__} learns from the samples themselves, so {method} is not to be had: "
-                "use fit with all samples"
-            )
-
-    def _require_weights_known(self, what: str) -> None:
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={BALANCED!r} takes all labels at once, so it is not supported with {what}: pass a dict "
-                "of label -> weight, such as n_samples / (n_classes * count)"
-            )
-
-    def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
-        """Return what samples weigh to this model; None if each counts once."""
-        weights = weights_of(labels, sample_weight, self.class_weight)
-        if weights is not None and self._needs == "samples" and not self.READS_WEIGHTS:
-            raise ValueError(
-                f"{type(self).__name__} cannot weigh samples: leave sample_weight and class_weight out, and repeat "
-                "samples that are to count more than once"
-            )
-        return weights
-
-    def _checked(self, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
-        """Return samples that were looked at; those of dask, as far as dask knows them, as an array of dask."""
-        if is_dask(X):
-            checked_samples(self, Parts.of(X).header, reset=reset, least=0)
-            array: npt.NDArray[Any] = as_dask_array(X)
-            return array
-        return checked_samples(self, X, reset=reset, least=least)
-
-    def _require_labels(self, y: Any) -> None:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None "
-                "(only an iterator of (X, y) chunks comes without)"
-            )
-
-    def _parts_of(self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = False) -> Parts:
-        """Return samples that dask has, and their labels, of which the former were looked at as far as dask knows."""
-        self._require_labels(y)
-        parts = Parts.of(X, y, sample_weight)
-        self._checked(parts.header, reset=reset, least=0)
-        return parts
-
-    def _normalisations(self, sources: Sources | None) -> tuple[str, str, float, str, float, Float64Array | None]:
-        """Return what is to be done to samples, and to class vectors of these sources."""
-        of_classes = self.class_kernel, self.kernel_width, column_scale(sources, self.source_shares)
-        return self.feature_normalisation, self.class_normalisation, self.whitening_shrinkage, *of_classes
-
-    def _collector(
-        self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
-    ) -> Collector:
-        power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
-        collector = Collector(table, unit_rows, power, progress=bool(self.progress), declared=declared)
-        return collector if so_far is None else collector.going_on_from(so_far)
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:
-        """Return the statistics of the samples: the one pass over them."""
-        if is_dask(X):
-            parts = self._parts_of(X, y, sample_weight, reset=reset).weighed(self.class_weight)
-            return collected_from(parts, collector, progress=bool(self.progress))
-        chunked = gives_chunks(X)
-        if y is None and chunked:
-            self._require_weights_known("chunks of samples")
-            if sample_weight is not None:
-                raise TypeError("each chunk brings its weights, (X, y, sample_weight): leave sample_weight out")
-            first = [reset]
-
-            def validate(chunk: Any) -> npt.NDArray[Any]:
-                return self._checked(chunk, reset=bool(first) and first.pop(), least=0)
-
-            collector.add_chunks(X, validate, self._weights_of)
-        else:
-            if chunked and y is not None and not isinstance(X, (list, tuple)):
-                raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
-            self._require_labels(y)
-            samples, weights = self._checked(X, reset=reset), None
-            if sample_weight is not None or self.class_weight is not None:
-                y = as_targets(y)
-                weights = self._weights_of(y, sample_weight)
-            collector.add_array(samples, y, weights)
-        return collector.result()
 
     def _table_so_far(self, class_vectors: Any, so_far: LabelledStatistics | None) -> ClassTable | None:
         before: ClassTable | None = getattr(self, "_table", None)

@@ -342,6 +342,8 @@ class TestBadFiles:
             lambda c: c["labels"].__setitem__(0, 3),
             lambda c: c.update(feature_normalisation="magic"),
             lambda c: c.update(feature_names=["a"]),
+            lambda c: c.update(column_names=["a"]),
+            lambda c: c.update(column_names="abcdefghijklmnopqrst"),
             lambda c: c.update(calibration=[["semantic", "cosine", None]]),
             lambda c: c.update(calibration=[["audio", "cosine", 1.0]]),
             lambda c: c["parameters"].update(init=None),
@@ -385,6 +387,13 @@ class TestBadFiles:
         self.rewritten(path, content=content)
         with pytest.raises(ModelFileError):
             load(path)
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e200])
+    def test_scales_that_are_out_of_all_proportion(self, tmp_path, scale):
+        path = tmp_path / "model"
+        path.write_bytes((GOLDEN / "model-v1.safetensors").read_bytes())
+        self.rewritten(path, lambda t: t["feature_scale"].__setitem__(0, scale))
+        load(path)  # without a warning
 
     @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.data())

@@ -143,6 +143,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "sample_length": model._sample_length,
         "one_hot": model._table is None,
         "feature_names": None if names is None else [str(name) for name in names],
+        "column_names": getattr(model, "column_names_", None),
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
@@ -285,9 +286,9 @@ def _restored(archive: Archive) -> ZeroShotClassifier:
         check_arrays({_IMPUTED: arrays[_IMPUTED]}, {_IMPUTED: ("m",)}, sizes)
         model.imputed_values_ = arrays[_IMPUTED]
     if content["feature_names"] is not None:
-        model.feature_names_in_ = np.array([str(name) for name in content["feature_names"]], dtype=object)
-        if len(model.feature_names_in_) != sizes["m"]:
-            raise ModelFileError("the number of feature names does not fit")
+        model.feature_names_in_ = np.array(_names(content["feature_names"], sizes["m"]), dtype=object)
+    if content.get("column_names") is not None:
+        model.column_names_ = tuple(_names(content["column_names"], sizes["m"]))
     model._table = None if content["one_hot"] else table
     sampled = [_decoded(item) for item in content["sampled_labels"]]
     model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
@@ -341,6 +342,13 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
         if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
             raise ModelFileError(f"the array '{_WHITENING}' is not lower triangular with a diagonal above 0")
     return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
+
+
+def _names(names: Any, n_features: int) -> list[str]:
+    """Return the names of features."""
+    if not isinstance(names, list) or len(names) != n_features:
+        raise ModelFileError("the number of feature names does not fit")
+    return [str(name) for name in names]
 
 
 def _columns(arrays: NamedArrays, n_attributes: int) -> Float64Array | None:
@@ -440,11 +448,14 @@ def _sample_length(content: dict[str, Any], model: ZeroShotClassifier) -> float:
     features, means = model.feature_normalisation_, model.class_means_
     if features.whitening is not None or features.name.endswith("_unit"):
         return 1.0
-    if model._collected is not None:
-        raw = model._collected.statistics
-        squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
-    else:
-        squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())
+    with np.errstate(all="ignore"):  # of a file that is damaged
+        if model._collected is not None:
+            raw = model._collected.statistics
+            squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
+        else:
+            squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())
+    if not np.isfinite(squares):
+        raise ModelFileError("the normalisation of samples does not fit them")
     return float(np.sqrt(squares)) if squares > 0 else 1.0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jcmspl import load
+from jcmspl import RPL, load
 from jcmspl.cli import main
 from jcmspl.datasets import load_arrays, load_dataset, make_zsl
 
@@ -193,3 +193,74 @@ def test_ids_survive_conversion(table, capsys):
     run(capsys, "convert", "mat", "-o", "b.npz")
     with np.load("b.npz") as file:
         assert file["ids"].tolist() == [f"img/{i}.jpg" for i in range(275)]
+
+
+def reordered(source, target, order):
+    """Write the table again with its features in another order."""
+    rows = [line.split(";") for line in Path(source).read_text(encoding="utf-8-sig").splitlines()]
+    Path(target).write_text("\n".join(";".join([*cells[:3], *(cells[3 + i] for i in order)]) for cells in rows))
+
+
+@pytest.mark.parametrize("command", ["fit", "tune"])
+def test_features_in_another_order_are_refused(table, capsys, command):
+    settings = ["--model", "ESZSL", "--set", "visual_penalty=1", "--set", "semantic_penalty=1"]
+    run(capsys, command, *OWN, "--impute", "mean", *settings, "-o", "m")
+    assert load("m").column_names_ == tuple("abcdef")
+    reordered("t.csv", "other.csv", [0, 2, 1, 3, 4, 5])
+    sentence = (
+        "other.csv has its columns in another order than the samples that the model was trained on: 'c' is feature 2 "
+        "here and was feature 3: put them in that order"
+    )
+    assert sentence in run(capsys, "predict", "m", "other.csv", "--ignore-text", code=1)[1]
+    for other in ("evaluate", "explore"):
+        output = ["-o", "page.html"] if other == "explore" else []
+        _, err = run(capsys, other, "m", "other.csv", *OWN[1:], "--unseen", "0.2", *output, code=1)
+        assert sentence in err
+    assert not Path("page.html").exists()
+
+
+def test_features_of_other_names_are_taken_in_their_order(table, capsys):
+    run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m")
+    expected, err = run(capsys, "predict", "m", "t.csv", "--ignore-text")
+    assert "other names" not in err
+    for names, told in (("ghijkl", "'g' for 'a'"), ("abcxef", "'x' for 'd'")):
+        text = Path("t.csv").read_text(encoding="utf-8-sig")
+        Path("other.csv").write_text(text.replace("a;b;c;d;e;f", ";".join(names), 1))
+        out, err = run(capsys, "predict", "m", "other.csv", "--ignore-text")
+        note = f"other.csv has columns of other names than in training, such as {told}: they are taken in their order"
+        assert note in err
+        assert out == expected
+
+
+def test_names_of_features_on_standard_input_and_in_parquet_files(tmp_path, monkeypatch, capsys):
+    pd, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    data = make_zsl(60, 4, 5, 6, 2, random_state=0)
+    frame = pd.DataFrame(np.asarray(data.X), columns=list("abcd"))
+    frame.assign(label=data.y).to_parquet("t.parquet")
+    pd.DataFrame(data.classes.vectors, index=list(data.classes)).to_csv("c.csv")
+    run(capsys, "fit", "t.parquet", "--classes", "c.csv", "-o", "m")
+    assert load("m").column_names_ == tuple("abcd")
+    for order, code in (("abcd", 0), ("abdc", 1)):
+        text = frame[list(order)].to_csv(index=False)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        _, err = run(capsys, "predict", "m", "-", code=code)
+        assert ("standard input has its columns in another order" in err) == bool(code)
+        Path("shards").mkdir(exist_ok=True)
+        for part in range(2):
+            frame[list(order)][part::2].to_parquet(f"shards/{part}.parquet")
+        _, err = run(capsys, "predict", "m", "shards", "--quiet", code=code)
+        assert ("has its columns in another order" in err) == bool(code)
+
+
+def test_a_model_of_a_data_frame_knows_the_order_too(tmp_path, monkeypatch, capsys):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    data = make_zsl(60, 4, 5, 6, 2, random_state=0)
+    frame = pd.DataFrame(np.asarray(data.X), columns=list("abcd"))
+    model = RPL().fit(frame, data.y, class_vectors=data.classes)
+    model.save("m")
+    frame[list("bacd")].to_csv("t.csv", index=False)
+    assert "another order" in run(capsys, "predict", "m", "t.csv", code=1)[1]
+    model.column_names_ = tuple("bacd")  # a fit forgets it
+    assert not hasattr(model.fit(frame, data.y, class_vectors=data.classes), "column_names_")

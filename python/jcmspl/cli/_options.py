@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,40 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
         return dataset.imputed(imputed_values)
     how = getattr(arguments, "impute", None)
     return dataset if how is None else dataset.imputed(how, getattr(arguments, "part", None) or "trainval")
+
+
+def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
+    """Read the data set that the options name as the model has learnt to read such samples."""
+    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
+    compare_columns(arguments, model, arguments.data, dataset.columns)
+    return dataset
+
+
+def compare_columns(arguments: argparse.Namespace, model: Any, source: str, columns: Sequence[str] | None) -> None:
+    """Refuse features in another order than those that the model was trained on, where both have names."""
+    from jcmspl.datasets._columns import other_columns
+    from jcmspl.io.places import place_of
+
+    trained = columns_of(model)
+    if columns is None or trained is None or len(columns) != len(trained):  # the last is told of elsewhere
+        return
+    note = other_columns(place_of(source), columns, trained)
+    if note is not None:
+        say(arguments, f"note: {note}: they are taken in their order")
+
+
+def columns_of(model: Any) -> list[str] | None:
+    """Return the names of the features that a model was trained with, if it knows them."""
+    names = getattr(model, "column_names_", getattr(model, "feature_names_in_", None))
+    return None if names is None else [str(name) for name in names]
+
+
+def remember_table(model: Any, dataset: Dataset) -> None:
+    """Let a model know how the table that it was trained with was read."""
+    if dataset.imputation is not None:
+        model.imputed_values_ = dataset.imputation.values
+    if dataset.columns is not None:
+        model.column_names_ = tuple(dataset.columns)
 
 
 def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:

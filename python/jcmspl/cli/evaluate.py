@@ -12,7 +12,7 @@ from jcmspl.cli._models import add_fitted, loaded
 from jcmspl.cli._options import (
     add_data,
     add_output,
-    dataset_of,
+    dataset_for,
     refuse_report,
     say,
     say_what_is_replaced,
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     refuse_report(arguments.output, arguments.force)
     model = loaded(arguments)
-    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
+    dataset = dataset_for(arguments, model)
     if not dataset.unseen:
         raise ValueError(
             f"{arguments.data} has no samples of unseen classes to test with: with own data, say which are held out as "

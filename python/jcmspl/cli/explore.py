@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from jcmspl.cli._models import add_fitted, loaded
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, show
+from jcmspl.cli._options import add_data, add_output, dataset_for, refuse_existing, say, show
 from jcmspl.support.names import GROUPS
 
 EXAMPLES = """\
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_existing(arguments.output, arguments.force)
     Explorer.check_name(arguments.output)
     model = loaded(arguments)
-    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
+    dataset = dataset_for(arguments, model)
     page = explore(
         model,
         dataset,

@@ -15,6 +15,7 @@ from jcmspl.cli._options import (
     add_output,
     dataset_of,
     refuse_model,
+    remember_table,
     samples_used,
     say_what_is_used,
     show,
@@ -55,8 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_model(arguments.output, arguments.force)
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
-    dataset = dataset_of(arguments)
-    imputation = dataset.imputation
+    dataset = as_read = dataset_of(arguments)
     at_once = model._needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     with workers_of(arguments) as n_workers:
         dataset = on_workers(dataset, n_workers)
@@ -68,8 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
             model.calibrate_rejection(
                 *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
             )
-    if imputation is not None:
-        model.imputed_values_ = imputation.values
+    remember_table(model, as_read)
     say_what_is_used(arguments, dataset, part)
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
@@ -77,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         "model": arguments.method,
         "n_samples": len(dataset.rows(part)),
         "samples": samples_used(dataset, part),
-        "n_imputed": 0 if imputation is None else imputation.n_values,
+        "n_imputed": 0 if as_read.imputation is None else as_read.imputation.n_values,
         "n_seen_classes": len(model.classes_),
         "n_unseen_classes": len(model.unseen_classes_),
         "seen_bias": model.seen_bias_,

@@ -18,6 +18,8 @@ from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import (
     add_headers,
     add_output,
+    columns_of,
+    compare_columns,
     refuse_existing,
     say,
     say_what_is_replaced,
@@ -325,7 +327,7 @@ def _streamed(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk]:
     name = Path("standard input" if is_standard else arguments.samples)
     opened: Any = contextlib.nullcontext(sys.stdin.buffer) if is_standard else name.open("rb")
     values = getattr(model, "imputed_values_", None)
-    options = {"size": _CHUNK, "header": arguments.header, "missing": values is not None}
+    options = {"size": _CHUNK, "header": arguments.header, "missing": values is not None, "columns": columns_of(model)}
     with opened as file:
         for rows, X, ids in read_stream(file, name, model.n_features_in_, **options):
             if values is not None:
@@ -346,6 +348,7 @@ def _samples(arguments: argparse.Namespace, model: Any) -> Samples:
         if values is not None:
             dataset = dataset.imputed(values)
         samples = Samples(dataset.X, dataset.rows(arguments.part), dataset.ids, dataset.id_name)
+        columns = dataset.columns
     elif is_data_set(arguments.samples):
         raise ValueError(
             f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
@@ -354,9 +357,11 @@ def _samples(arguments: argparse.Namespace, model: Any) -> Samples:
     else:
         found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
         samples = Samples(found.X, np.arange(len(found.X)), found.ids, found.id_name)
+        columns = found.columns
     shape, n_features = samples.X.shape, model.n_features_in_
     if len(shape) != 2 or shape[1] != n_features:
         raise ValueError(f"{arguments.samples} has the shape {shape}, but the model expects {n_features} features")
+    compare_columns(arguments, model, arguments.samples, columns)
     return samples
 
 

@@ -20,6 +20,7 @@ from jcmspl.cli._options import (
     dataset_of,
     refuse_existing,
     refuse_model,
+    remember_table,
     samples_used,
     say,
     say_what_is_used,
@@ -84,8 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.calibrate_rejection is not None:
             search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
     say_what_is_used(arguments, dataset)
-    if dataset.imputation is not None:
-        search.best_estimator_.imputed_values_ = dataset.imputation.values
+    remember_table(search.best_estimator_, dataset)
     if arguments.results is not None:
         from jcmspl.io.atomic import write_atomically
 

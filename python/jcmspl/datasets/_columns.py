@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -137,6 +138,28 @@ def position_of(path: Place, names: Sequence[str] | None, width: int, column: Co
             f"{path} has no header line, so it has no column named {quoted(column)}: give its number, from 1 on"
         )
     raise DatasetError(f"{path} has no column named {quoted(column)}: its {width} columns are {some(list(names), 6)}")
+
+
+def other_columns(path: Place, names: Sequence[str], trained: Sequence[str]) -> str | None:
+    """Compare the names of features with those that a model was trained with; both are of one length.
+
+    Features in another order are refused. Those with other names may be the same ones: what there is to say of them is
+    returned.
+    """
+    if list(names) == list(trained):
+        return None
+    here, there = Counter(names), Counter(trained)
+    places = {name: i for i, name in enumerate(trained) if here[name] == there[name] == 1}
+    moved = [name for i, name in enumerate(names) if places.get(name, i) != i]
+    if moved:
+        first = moved[0]
+        raise DatasetError(
+            f"{path} has its columns in another order than the samples that the model was trained on: "
+            f"{quoted(first)} is feature {names.index(first) + 1} here and was feature {places[first] + 1}: put "
+            "them in that order"
+        )
+    own, other = next(pair for pair in zip(names, trained, strict=True) if pair[0] != pair[1])
+    return f"{path} has columns of other names than in training, such as {quoted(own)} for {quoted(other)}"
 
 
 def column_name(names: Sequence[str] | None, position: int) -> str:

@@ -139,7 +139,7 @@ def load_arrays(
     with about(path if isinstance(split, Mapping) else Path(split)):
         title = name or ("arrays" if path is None else path.stem)
         source = "arrays in memory" if path is None else str(path)
-        dataset = Dataset(title, X, y, classes, parts, source, found.ids, found.id_name)
+        dataset = Dataset(title, X, y, classes, parts, source, found.ids, found.id_name, columns=found.columns)
     with about(path):
         return dataset if impute is None else dataset.imputed(impute)
 
@@ -158,12 +158,15 @@ class Features:
         What the ids are called.
     left_out : tuple of str
         The columns that nobody has asked to leave out, but which are named like labels or ids.
+    columns : tuple of str, optional
+        The names of the features, where a table has them.
     """
 
     X: RowSource
     ids: Sequence[str] | None = None
     id_name: str = "id"
     left_out: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
 
 
 def load_features(
@@ -256,7 +259,9 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     if _are_read_on_demand(features, form):
         rows = opened_rows(features, column or LABEL_COLUMNS, form)
         ids = rows.ids(form.id_column)
-        found = Features(rows) if ids is None else Features(rows, ids[1], ids[0])
+        found = Features(rows, columns=rows.columns)
+        if ids is not None:
+            found = replace(found, ids=ids[1], id_name=ids[0])
         return found, _read_labels(labels) if apart else rows.labels(column)
     path = Path(features)
     refuse_pictures(path)
@@ -264,7 +269,8 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     if path.suffix in (*_TABLES, ".parquet"):
         table = _read_table(path, None if apart else column or LABEL_COLUMNS, form)
         left_out = () if labels is _NO_LABELS else table.left_out
-        found = Features(table.numbers, table.ids, table.id_name, left_out)
+        columns = None if table.columns is None else tuple(table.columns)
+        found = Features(table.numbers, table.ids, table.id_name, left_out, columns)
         return found, _read_labels(labels) if apart else table.labels
     if form.ignore:
         raise DatasetError(f"{path} is no table: columns can be left out (ignore, --ignore) of CSV and parquet files")

@@ -54,6 +54,8 @@ class Dataset:
         What the ids are called: the name of their column.
     imputation : Imputation, optional
         What takes the place of missing values in X: see :meth:`imputed`.
+    columns : sequence of str, optional
+        The names of the features, where a table has them.
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class Dataset:
     ids: Sequence[str] | None = None
     id_name: str = "id"
     imputation: Imputation | None = None
+    columns: Sequence[str] | None = None
     class_numbers: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +106,8 @@ class Dataset:
                 raise DatasetError(f"there are {len(self.X)} samples in X but {len(self.ids)} ids")
             if not isinstance(self.ids, LazyIds):
                 object.__setattr__(self, "ids", [str(one) for one in self.ids])
+        if self.columns is not None and len(self.columns) != self.n_features:
+            raise DatasetError(f"there are {self.n_features} features in X but {len(self.columns)} names in columns")
         self._check_protocol()
 
     @property

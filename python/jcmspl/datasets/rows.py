@@ -121,6 +121,8 @@ class ShardedRows(LazyRows):
     shape : tuple of int
         (n_samples, n_features)
     dtype : numpy.dtype
+    columns : tuple of str, or None
+        The names of the features, where tables have them.
     shards : tuple
         What is in each file: its ``path``, ``shape``, ``dtype``.
     """
@@ -133,6 +135,9 @@ class ShardedRows(LazyRows):
         self.shards = tuple(shards)
         self._missing = missing  # whether values may be missing, which are NaN then
         self.dtype = first.dtype
+        self.columns: tuple[str, ...] | None = None
+        if isinstance(first, ParquetShard) and first.vector_length is None:
+            self.columns = first.columns
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]

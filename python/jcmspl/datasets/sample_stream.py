@@ -7,7 +7,7 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.lib.format as npy
 import numpy.typing as npt
 
 from jcmspl.datasets._cell_numbers import WHAT_TO_DO
+from jcmspl.datasets._columns import other_columns
 from jcmspl.datasets._shard import require_features
 from jcmspl.datasets._text_lines import is_missing
 from jcmspl.datasets.errors import DatasetError, decoding
@@ -38,7 +39,14 @@ class StreamedRows(NamedTuple):
 
 
 def read_stream(
-    file: IO[bytes], name: Place, n_features: int, *, size: int = 8192, header: str = "auto", missing: bool = False
+    file: IO[bytes],
+    name: Place,
+    n_features: int,
+    *,
+    size: int = 8192,
+    header: str = "auto",
+    missing: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> Iterator[StreamedRows]:
     """Give the samples of a stream, some at a time; what kind of stream it is, its first bytes tell.
 
@@ -58,11 +66,15 @@ def read_stream(
         Whether a CSV file starts with a header; "auto": if no cell of the first line is a number.
     missing : bool
         Whether values may be missing, which are NaN then.
+    columns : sequence of str, optional
+        What features are called: a CSV file whose header has them in another order is refused.
     """
     if not hasattr(file, "peek"):
         buffered = io.BufferedReader(file)  # type: ignore[type-var]
         try:
-            yield from read_stream(buffered, name, n_features, size=size, header=header, missing=missing)
+            yield from read_stream(
+                buffered, name, n_features, size=size, header=header, missing=missing, columns=columns
+            )
         finally:
             buffered.detach()
         return
@@ -85,7 +97,7 @@ def read_stream(
             if is_json:
                 found = _json_rows(rest, name, n_features, missing)
             else:
-                found = _csv_rows(rest, name, n_features, header, missing)
+                found = _csv_rows(rest, name, n_features, header, missing, columns)
             yield from _in_chunks(found, size, n_features, name)
         finally:
             text.detach()  # the stream belongs to whoever opened it
@@ -152,7 +164,12 @@ def _json_rows(
 
 
 def _csv_rows(
-    lines: Iterable[tuple[int, str]], name: Place, n_features: int, header: str, missing: bool
+    lines: Iterable[tuple[int, str]],
+    name: Place,
+    n_features: int,
+    header: str,
+    missing: bool,
+    columns: Sequence[str] | None,
 ) -> Iterator[tuple[str | None, npt.NDArray[np.float64]]]:
     numbered = iter(lines)
     number, line = next(numbered)
@@ -161,6 +178,8 @@ def _csv_rows(
     first = [cell.strip() for cell in next(reader)]
     has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
     kept, of_ids = _columns(name, first if has_header else None, len(first), n_features)
+    if has_header and columns is not None:
+        other_columns(name, [first[i] for i in kept], columns)
     numeric = set(kept)
     for cells in reader if has_header else itertools.chain([first], reader):
         where = f"{name}: line {number - 1 + reader.line_num}"

@@ -41,6 +41,7 @@ class Fitted:
     adaptation_constants_: tuple[float, float]
     adapted_: Adaptation
     imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
+    column_names_: tuple[str, ...]  # of the features in the table of training samples, if somebody has set it
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]

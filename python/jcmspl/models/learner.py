@@ -113,7 +113,8 @@ class Learner(Reader):
             else:
                 collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
             self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
-            self.__dict__.pop("imputed_values_", None)  # of the samples before
+            for name in ("imputed_values_", "column_names_"):  # of the samples before
+                self.__dict__.pop(name, None)
             line.text = self._size_so_far()
         return self
 

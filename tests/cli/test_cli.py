@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it: in a process of its own."""
+"""The command line; some commands are run as a user runs them, in a process of their own."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from jcmspl import JCMSPL, cli, load
 from jcmspl.cli._parser import COMMANDS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
 from jcmspl.models import registry
-from support.command import jcmspl
+from support.command import jcmspl, jcmspl_process
 
 
 def data_of(*arguments):
@@ -25,7 +25,7 @@ def data_of(*arguments):
 
 class TestHelp:
     def test_without_a_command(self):
-        assert "jcmspl demo" in jcmspl(code=2).stdout
+        assert "jcmspl demo" in jcmspl_process(code=2).stdout
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_every_command_has_examples(self, command):
@@ -43,15 +43,15 @@ class TestHelp:
     def test_version(self):
         import jcmspl as package
 
-        assert package.__version__ in jcmspl("--version").stdout
+        assert package.__version__ in jcmspl_process("--version").stdout
 
     def test_wrong_usage(self):
-        assert "invalid choice" in jcmspl("fly", code=2).stderr
+        assert "invalid choice" in jcmspl_process("fly", code=2).stderr
         assert "required" in jcmspl("fit", "digits", code=2).stderr
 
 
 def test_demo(tmp_path):
-    result = jcmspl("demo", "-o", "digits.html", cwd=tmp_path)
+    result = jcmspl_process("demo", "-o", "digits.html", cwd=tmp_path)
     assert "chance" in result.stdout
     assert "ridge" in result.stdout
     assert "right: it is a" in result.stdout

@@ -13,7 +13,7 @@ import pytest
 from jcmspl import datasets
 from jcmspl.cli import main
 from jcmspl.datasets import make_zsl, save_npz
-from support.command import jcmspl
+from support.command import jcmspl, jcmspl_process
 from support.processes import interruptible
 
 
@@ -152,7 +152,7 @@ class TestMistakes:
         import resource
 
         limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
-        result = jcmspl("convert", "digits", "-o", tmp_path / output, code=1, **limit)
+        result = jcmspl_process("convert", "digits", "-o", tmp_path / output, code=1, **limit)
         assert result.stderr == f"jcmspl convert: {tmp_path / file} cannot be written: File too large\n"
         assert list(tmp_path.iterdir()) == []
 

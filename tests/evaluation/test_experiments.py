@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +13,7 @@ from jcmspl.evaluation import published
 from jcmspl.evaluation.experiment_results import Experiments
 from jcmspl.evaluation.experiments import ABLATIONS, reproduce
 from jcmspl.io.json_text import from_data
+from support.command import jcmspl
 
 SMALL = {"cv": 2, "extend": 0, "halving": True}
 
@@ -169,10 +168,7 @@ def test_the_published_tables():
 
 
 def test_reproduce_command(tmp_path):
-    command = [sys.executable, "-m", "jcmspl", "reproduce", "digits", "-o", str(tmp_path / "out"), "--quiet"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "report.html" in result.stdout
+    command = ["reproduce", "digits", "-o", tmp_path / "out", "--quiet"]
+    assert "report.html" in jcmspl(*command).stdout
     assert (tmp_path / "out" / "report.html").exists()
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 1
-    assert "--force" in again.stderr
+    assert "--force" in jcmspl(*command, code=1).stderr

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from jcmspl import ClassSearchCV, RidgeVS, evaluate, load
 from jcmspl.datasets import load_digits
-from support.command import jcmspl
+from support.command import jcmspl_process as jcmspl
 from support.processes import interruptible
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")

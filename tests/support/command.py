@@ -1,20 +1,82 @@
-"""Runs the command line as a user does, in a process of its own, and makes what it works on."""
+"""Runs the command line, and makes what it works on."""
 
+import contextlib
 import csv
+import io
+import logging
+import os
 import subprocess
 import sys
+import traceback
+import warnings
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 
+from jcmspl.cli import main
 from jcmspl.datasets import load_digits
 
+# what a terminal that is none is taken for
+_NO_TERMINAL = {"COLUMNS": "80", "LINES": "24"}
+# what Python shows to nobody unless it is asked to
+_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
-def jcmspl(*arguments, cwd=None, code=0, **options):
-    """Run a command, check its exit code, and return what it printed."""
+
+def jcmspl_process(*arguments, cwd=None, code=0, **options):
+    """Run a command as a user does, in a process of its own, check its exit code, and return what it printed."""
     command = [sys.executable, "-m", "jcmspl", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, **options)
     assert result.returncode == code, result.stderr
     return result
+
+
+def jcmspl(*arguments, cwd=None, code=0):
+    """Do the same in this process, which takes a tenth of the time."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with (
+        _in_folder(cwd),
+        _logger_kept(),
+        mock.patch.dict(os.environ, _NO_TERMINAL),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+    ):
+        warnings.resetwarnings()
+        for category in _FOR_DEVELOPERS:
+            warnings.simplefilter("ignore", category)
+        try:
+            ended = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            ended = end.code
+        except Exception:
+            traceback.print_exc()
+            ended = 1
+    printed = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    assert ended == code, printed[1]
+    return SimpleNamespace(stdout=printed[0], stderr=printed[1])
+
+
+@contextlib.contextmanager
+def _in_folder(folder):
+    before = os.getcwd()
+    os.chdir(folder or before)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextlib.contextmanager
+def _logger_kept():
+    logger = logging.getLogger("jcmspl")
+    handlers, level = logger.handlers[:], logger.level
+    try:
+        yield
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
 
 
 def fit_digits(folder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ from jcmspl.models.naming import Namer
 from jcmspl.models.probabilities import softmax
 from jcmspl.models.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, FloatArray
-
-if TYPE_CHECKING:
-    pass
 
 
 def named_or_none(namer: Namer, labels: LabelArray, X: npt.NDArray[Any]) -> LabelArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
@@ -22,9 +22,6 @@ from jcmspl.models.parameters import FLAG, POSITIVE, check_parameters, checked_b
 from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.names import KERNELS
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

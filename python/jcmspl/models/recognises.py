@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,6 @@ from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_numb
 from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import reads
-
-if TYPE_CHECKING:
-    pass
 
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "

@@ -208,8 +208,8 @@ def test_features_in_another_order_are_refused(table, capsys, command):
     assert load("m").column_names_ == tuple("abcdef")
     reordered("t.csv", "other.csv", [0, 2, 1, 3, 4, 5])
     sentence = (
-        "other.csv has its columns in another order than the samples that the model was trained on: 'c' is feature 2 "
-        "here and was feature 3: put them in that order"
+        "other.csv has its columns in another order than the samples that the model was trained on: feature 2 was 'b' "
+        "and is 'c' here; put them in that order"
     )
     assert sentence in run(capsys, "predict", "m", "other.csv", "--ignore-text", code=1)[1]
     for other in ("evaluate", "explore"):
@@ -219,19 +219,42 @@ def test_features_in_another_order_are_refused(table, capsys, command):
     assert not Path("page.html").exists()
 
 
+def renamed(names):
+    text = Path("t.csv").read_text(encoding="utf-8-sig")
+    Path("other.csv").write_text(text.replace("a;b;c;d;e;f", ";".join(names), 1))
+
+
+@pytest.mark.filterwarnings("default:other.csv has columns of other names")
 def test_features_of_other_names_are_taken_in_their_order(table, capsys):
     run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m")
     expected, err = run(capsys, "predict", "m", "t.csv", "--ignore-text")
     assert "other names" not in err
-    for names, told in (("ghijkl", "'g' for 'a'"), ("abcxef", "'x' for 'd'")):
-        text = Path("t.csv").read_text(encoding="utf-8-sig")
-        Path("other.csv").write_text(text.replace("a;b;c;d;e;f", ";".join(names), 1))
-        out, err = run(capsys, "predict", "m", "other.csv", "--ignore-text")
-        note = f"other.csv has columns of other names than in training, such as {told}: they are taken in their order"
-        assert note in err
-        assert out == expected
+    renamed("ghijkl")
+    out, err = run(capsys, "predict", "m", "other.csv", "--ignore-text")
+    assert "note: other.csv has columns of other names than in training, such as 'g' for 'a': they are taken in" in err
+    assert out == expected
 
 
+@pytest.mark.parametrize(
+    ("names", "lacks", "has"), [("abcxef", "'d'", "'x'"), ("bcdefg", "'a'", "'g'"), ("aabcde", "'f'", "'a'")]
+)
+def test_other_features_among_the_same_ones_are_refused(table, capsys, names, lacks, has):
+    run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m")
+    renamed(names)
+    _, err = run(capsys, "predict", "m", "other.csv", "--ignore-text", code=1)
+    assert f"than the samples that the model was trained on: it lacks {lacks}, and has {has} instead; leave" in err
+
+
+def test_two_features_of_one_name(table, capsys):
+    renamed("aabbcd")
+    run(capsys, "fit", "other.csv", *OWN[1:], "--impute", "mean", "-o", "m")
+    run(capsys, "predict", "m", "other.csv", "--ignore-text")
+    renamed("bbaacd")
+    _, err = run(capsys, "predict", "m", "other.csv", "--ignore-text", code=1)
+    assert "in another order than the samples that the model was trained on: feature 1 was 'a' and is 'b' here" in err
+
+
+@pytest.mark.filterwarnings("default:standard input has columns of other names")
 def test_names_of_features_on_standard_input_and_in_parquet_files(tmp_path, monkeypatch, capsys):
     pd, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
@@ -241,6 +264,8 @@ def test_names_of_features_on_standard_input_and_in_parquet_files(tmp_path, monk
     pd.DataFrame(data.classes.vectors, index=list(data.classes)).to_csv("c.csv")
     run(capsys, "fit", "t.parquet", "--classes", "c.csv", "-o", "m")
     assert load("m").column_names_ == tuple("abcd")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"e,f,g,h\n1,2,3,4")))
+    assert "note: standard input has columns of other names than in training" in run(capsys, "predict", "m", "-")[1]
     for order, code in (("abcd", 0), ("abdc", 1)):
         text = frame[list(order)].to_csv(index=False)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -262,5 +287,16 @@ def test_a_model_of_a_data_frame_knows_the_order_too(tmp_path, monkeypatch, caps
     model.save("m")
     frame[list("bacd")].to_csv("t.csv", index=False)
     assert "another order" in run(capsys, "predict", "m", "t.csv", code=1)[1]
-    model.column_names_ = tuple("bacd")  # a fit forgets it
-    assert not hasattr(model.fit(frame, data.y, class_vectors=data.classes), "column_names_")
+    assert "4: 'a', 'b', 'c', 'd'" in run(capsys, "info", "m")[0]
+    statistics = model.statistics_
+    for fit in (
+        lambda: model.fit(frame, data.y, class_vectors=data.classes),
+        lambda: model.fit_from_statistics(statistics, model.classes_, class_vectors=data.classes),
+    ):
+        model.column_names_ = tuple("bacd")  # of the samples before
+        fit()
+        assert not hasattr(model, "column_names_")
+    for wrong in ("abc", [1, 2, 3, 4]):
+        model.column_names_ = wrong
+        with pytest.raises(ValueError, match="names"):
+            model.save("never")

@@ -84,6 +84,14 @@ def test_nothing_at_all():
     assert descend_within_ball(np.empty((2, 0)), np.empty((2, 0)), np.eye(2)).shape == (2, 0)
 
 
+@pytest.mark.parametrize(
+    ("products", "gram"), [(1e200, 1.0), (1.0, 1e-320), (1e308, 1e-10), (5e-324, 5e-324), (1e-308, 1e-310)]
+)
+def test_numbers_out_of_range(products, gram):
+    rows = descend_within_ball(np.zeros((1, 2)), np.full((1, 2), products), [[gram]])
+    assert_allclose(rows, np.sqrt([[0.5, 0.5]]), rtol=1e-15)
+
+
 def test_bad_input():
     rows, A, L = problem()
     with pytest.raises(ValueError, match=r"rows and products must be of shape \(k, m\) and gram \(k, k\)"):

@@ -344,6 +344,7 @@ class TestBadFiles:
             lambda c: c.update(feature_names=["a"]),
             lambda c: c.update(column_names=["a"]),
             lambda c: c.update(column_names="abcdefghijklmnopqrst"),
+            lambda c: c.update(column_names=[None] * 20),
             lambda c: c.update(calibration=[["semantic", "cosine", None]]),
             lambda c: c.update(calibration=[["audio", "cosine", 1.0]]),
             lambda c: c["parameters"].update(init=None),
@@ -394,6 +395,13 @@ class TestBadFiles:
         path.write_bytes((GOLDEN / "model-v1.safetensors").read_bytes())
         self.rewritten(path, lambda t: t["feature_scale"].__setitem__(0, scale))
         load(path)  # without a warning
+
+    def test_sums_that_are_out_of_all_proportion(self, tmp_path):
+        path = tmp_path / "model"
+        path.write_bytes((GOLDEN / "model-v1.safetensors").read_bytes())
+        self.rewritten(path, lambda t: t["gram"].fill(1.7e308))
+        with pytest.raises(ModelFileError, match="the normalisation of samples does not fit them"):
+            load(path)
 
     @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.data())

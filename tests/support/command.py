@@ -22,6 +22,9 @@ _NO_TERMINAL = {"COLUMNS": "80", "LINES": "24"}
 # what Python shows to nobody unless it is asked to
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
+# what no user is to see
+_OF_NUMPY = "overflow|underflow|divide by zero|invalid value|Mean of empty|Degrees of freedom"
+
 
 def jcmspl_process(*arguments, cwd=None, code=0, **options):
     """Run a command as a user does, in a process of its own, check its exit code, and return what it printed."""
@@ -46,6 +49,7 @@ def jcmspl(*arguments, cwd=None, code=0):
         warnings.resetwarnings()
         for category in _FOR_DEVELOPERS:
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("error", _OF_NUMPY, RuntimeWarning)
         try:
             ended = main([str(argument) for argument in arguments])
         except SystemExit as end:

@@ -1,5 +1,7 @@
 #include "jcmspl/linalg/ball.hpp"
 
+#include <cmath>
+
 namespace jcmspl {
 
 void descend_within_ball(const ConstView<double>& gram, double noise, MatrixD& owed, MatrixD& columns) {
@@ -11,7 +13,10 @@ void descend_within_ball(const ConstView<double>& gram, double noise, MatrixD& o
     change = column;
     column += owed.col(j) / curvature;
     const double length = column.norm();
-    if (length > 1) column /= length;
+    if (!std::isfinite(length))  // out of range, and so well beyond the ball
+      column = column.allFinite() ? column.stableNormalized() : owed.col(j).stableNormalized();
+    else if (length > 1)
+      column /= length;
     change = column - change;
     const Index after = columns.cols() - j - 1;
     owed.rightCols(after).noalias() -= change * gram.col(j).tail(after).transpose();

@@ -109,21 +109,18 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
 def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
     """Read the data set that the options name as the model has learnt to read such samples."""
     dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
-    compare_columns(arguments, model, arguments.data, dataset.columns)
+    compare_columns(model, arguments.data, dataset.columns)
     return dataset
 
 
-def compare_columns(arguments: argparse.Namespace, model: Any, source: str, columns: Sequence[str] | None) -> None:
+def compare_columns(model: Any, source: str, columns: Sequence[str] | None) -> None:
     """Refuse features in another order than those that the model was trained on, where both have names."""
-    from jcmspl.datasets._columns import other_columns
+    from jcmspl.datasets._columns import require_same_columns
     from jcmspl.io.places import place_of
 
     trained = columns_of(model)
-    if columns is None or trained is None or len(columns) != len(trained):  # the last is told of elsewhere
-        return
-    note = other_columns(place_of(source), columns, trained)
-    if note is not None:
-        say(arguments, f"note: {note}: they are taken in their order")
+    if columns is not None and trained is not None and len(columns) == len(trained):  # else it is told elsewhere
+        require_same_columns(place_of(source), columns, trained)
 
 
 def columns_of(model: Any) -> list[str] | None:

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, show
+from jcmspl.cli._options import add_data, add_output, columns_of, dataset_of, show
 from jcmspl.support.shown import shown
 
 _DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # any other file is taken for a model
@@ -75,6 +75,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "rejection": _thresholds(model) or "not calibrated",
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
+        "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
     if hasattr(model, "visual_projection_"):

@@ -361,7 +361,7 @@ def _samples(arguments: argparse.Namespace, model: Any) -> Samples:
     shape, n_features = samples.X.shape, model.n_features_in_
     if len(shape) != 2 or shape[1] != n_features:
         raise ValueError(f"{arguments.samples} has the shape {shape}, but the model expects {n_features} features")
-    compare_columns(arguments, model, arguments.samples, columns)
+    compare_columns(model, arguments.samples, columns)
     return samples
 
 

@@ -10,6 +10,7 @@ from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.io.places import Place
 from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 #: What holds labels, where a column has one of these names.
 LABEL_COLUMNS = ("label", "labels", "class", "y")
@@ -140,26 +141,32 @@ def position_of(path: Place, names: Sequence[str] | None, width: int, column: Co
     raise DatasetError(f"{path} has no column named {quoted(column)}: its {width} columns are {some(list(names), 6)}")
 
 
-def other_columns(path: Place, names: Sequence[str], trained: Sequence[str]) -> str | None:
+def require_same_columns(path: Place, names: Sequence[str], trained: Sequence[str]) -> None:
     """Compare the names of features with those that a model was trained with; both are of one length.
 
-    Features in another order are refused. Those with other names may be the same ones: what there is to say of them is
-    returned.
+    Features in another order are refused, and others among the same ones. Where no name is known they may be the same
+    under other names: they are taken as they come, with a warning.
     """
-    if list(names) == list(trained):
-        return None
+    own, other = next((pair for pair in zip(names, trained, strict=True) if pair[0] != pair[1]), ("", ""))
+    if own == other:
+        return
     here, there = Counter(names), Counter(trained)
-    places = {name: i for i, name in enumerate(trained) if here[name] == there[name] == 1}
-    moved = [name for i, name in enumerate(names) if places.get(name, i) != i]
-    if moved:
-        first = moved[0]
+    if here == there:
         raise DatasetError(
-            f"{path} has its columns in another order than the samples that the model was trained on: "
-            f"{quoted(first)} is feature {names.index(first) + 1} here and was feature {places[first] + 1}: put "
-            "them in that order"
+            f"{path} has its columns in another order than the samples that the model was trained on: feature "
+            f"{trained.index(other) + 1} was {quoted(other)} and is {quoted(own)} here; put them in that order"
         )
-    own, other = next(pair for pair in zip(names, trained, strict=True) if pair[0] != pair[1])
-    return f"{path} has columns of other names than in training, such as {quoted(own)} for {quoted(other)}"
+    if here.keys() & there.keys():
+        raise DatasetError(
+            f"{path} has other columns than the samples that the model was trained on: it lacks "
+            f"{some(list(there - here))}, and has {some(list(here - there))} instead; leave columns out with ignore "
+            "(--ignore), or give them the names of before"
+        )
+    warn_user(
+        f"{path} has columns of other names than in training, such as {quoted(own)} for {quoted(other)}: they are "
+        "taken in their order",
+        UserWarning,
+    )
 
 
 def column_name(names: Sequence[str] | None, position: int) -> str:

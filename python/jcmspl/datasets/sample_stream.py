@@ -15,7 +15,7 @@ import numpy.lib.format as npy
 import numpy.typing as npt
 
 from jcmspl.datasets._cell_numbers import WHAT_TO_DO
-from jcmspl.datasets._columns import other_columns
+from jcmspl.datasets._columns import require_same_columns
 from jcmspl.datasets._shard import require_features
 from jcmspl.datasets._text_lines import is_missing
 from jcmspl.datasets.errors import DatasetError, decoding
@@ -67,7 +67,7 @@ def read_stream(
     missing : bool
         Whether values may be missing, which are NaN then.
     columns : sequence of str, optional
-        What features are called: a CSV file whose header has them in another order is refused.
+        What features are called: a CSV file whose header has them in another order, or others among them, is refused.
     """
     if not hasattr(file, "peek"):
         buffered = io.BufferedReader(file)  # type: ignore[type-var]
@@ -179,7 +179,7 @@ def _csv_rows(
     has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
     kept, of_ids = _columns(name, first if has_header else None, len(first), n_features)
     if has_header and columns is not None:
-        other_columns(name, [first[i] for i in kept], columns)
+        require_same_columns(name, [first[i] for i in kept], columns)
     numeric = set(kept)
     for cells in reader if has_header else itertools.chain([first], reader):
         where = f"{name}: line {number - 1 + reader.line_num}"

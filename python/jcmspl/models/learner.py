@@ -113,8 +113,7 @@ class Learner(Reader):
             else:
                 collected = self._read(X, y, sample_weight, self._collector(table), reset=True)
             self._learn(collected, table, {"read": time.perf_counter() - started}, rows)
-            for name in ("imputed_values_", "column_names_"):  # of the samples before
-                self.__dict__.pop(name, None)
+            self._forget_the_table_before()
             line.text = self._size_so_far()
         return self
 
@@ -245,8 +244,13 @@ class Learner(Reader):
         self.n_features_in_ = statistics.n_features
         with self._telling("fit_from_statistics") as line:
             self._learn(collected, table, {})
+            self._forget_the_table_before()
             line.text = self._size_so_far()
         return self
+
+    def _forget_the_table_before(self) -> None:
+        for name in ("imputed_values_", "column_names_"):
+            self.__dict__.pop(name, None)
 
     @changes
     def set_params(self, /, **params: Any) -> Self:

@@ -131,7 +131,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     if statistics:
         raw = model.statistics_
         arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": _whole_if_possible(raw.counts)}
-    names = getattr(model, "feature_names_in_", None)
+    names, columns = (getattr(model, name, None) for name in ("feature_names_in_", "column_names_"))
     content = {
         "model": type(model).__name__,
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
@@ -143,7 +143,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "sample_length": model._sample_length,
         "one_hot": model._table is None,
         "feature_names": None if names is None else [str(name) for name in names],
-        "column_names": getattr(model, "column_names_", None),
+        "column_names": None if columns is None else _names(list(columns), model.n_features_in_),
         "feature_normalisation": model.feature_normalisation_.name,
         "class_normalisation": model.class_normalisation_.name,
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
@@ -346,9 +346,11 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
 
 def _names(names: Any, n_features: int) -> list[str]:
     """Return the names of features."""
-    if not isinstance(names, list) or len(names) != n_features:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFileError("the names of features are not a list of texts")
+    if len(names) != n_features:
         raise ModelFileError("the number of feature names does not fit")
-    return [str(name) for name in names]
+    return names
 
 
 def _columns(arrays: NamedArrays, n_attributes: int) -> Float64Array | None:

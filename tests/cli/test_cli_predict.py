@@ -113,7 +113,7 @@ class TestForms:
 
     def test_parquet_in_groups_of_rows(self, run, model_file, features, samples, tmp_path, monkeypatch):
         parquet = pytest.importorskip("pyarrow.parquet")
-        monkeypatch.setattr("jcmspl.cli.predict._CHUNK", 20)
+        monkeypatch.setattr("jcmspl.cli._samples.CHUNK", 20)
         run("predict", model_file, features, *EVERYTHING, "-o", tmp_path / "named.parquet")
         labels, scores, _, rejected = expected_of(model_file, samples)
         assert parquet.ParquetFile(tmp_path / "named.parquet").num_row_groups == 3
@@ -280,7 +280,7 @@ class TestStandardStreams:
 
     def test_lines_come_as_soon_as_a_chunk_is_named(self, model_file, samples):
         """Whoever writes on may read the names of what has been written; here chunks of one line."""
-        code = "import sys, jcmspl.cli.predict as p; p._CHUNK = 1\nfrom jcmspl.cli import main; sys.exit(main())"
+        code = "import sys, jcmspl.cli._samples as s; s.CHUNK = 1\nfrom jcmspl.cli import main; sys.exit(main())"
         command = [sys.executable, "-c", code, "predict", model_file, "-", "--candidates", "unseen"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             for number, row in enumerate(samples[:2].tolist()):

@@ -141,7 +141,7 @@ class TestGoingOn:
         assert {file.name: file.read_bytes() for file in here.joinpath("named").iterdir()} == content
 
     def test_an_interrupted_run_loses_one_file(self, here, monkeypatch, capsys):
-        chunks = predict._chunks
+        chunks = predict.chunks_of
 
         def interrupted(X, rows, arguments):
             yield from chunks(X, rows, arguments)
@@ -149,7 +149,7 @@ class TestGoingOn:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(predict, "_chunks", interrupted)
+            patch.setattr(predict, "chunks_of", interrupted)
             run("predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", code=130)
         assert "interrupted; 3 of 5 files are in named, and the same command goes on" in capsys.readouterr().err
         names = sorted(file.name for file in here.joinpath("named").iterdir())

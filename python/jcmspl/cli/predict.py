@@ -8,33 +8,39 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
 from jcmspl.cli._options import (
     add_headers,
     add_output,
-    columns_of,
-    compare_columns,
     refuse_existing,
     say,
     say_what_is_replaced,
     show,
-    table_options,
 )
 from jcmspl.cli._parser import suggestion
 from jcmspl.cli._prediction_files import ROWS_PER_FILE, STANDARD, PredictionFiles, is_folder
 from jcmspl.cli._prediction_writers import FORMATS, Form, Predictions, StandardOutput, Writer, writer_of
+from jcmspl.cli._samples import (
+    CHUNK,
+    Chunk,
+    Samples,
+    chunks_of,
+    ids_at,
+    is_stream,
+    refuse_with_stream,
+    samples_of,
+    streamed_chunks,
+)
 from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
 
-_CHUNK = 8192
 EXAMPLES = """\
   jcmspl predict model.safetensors features.npy                         the best class of each row, as CSV
   jcmspl predict model.safetensors features.npy --top 5 --scores -o named.csv
@@ -116,34 +122,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, f"{kinds}, or a folder/ to go on with if interrupted; default, or -: standard output")
 
 
-class Samples(NamedTuple):
-    """Samples that are to be named: rows of X, and the texts that are their names, one for each row of X, if any."""
-
-    X: Any
-    rows: Any
-    ids: Any = None
-    id_name: str = "id"
-
-
-class Chunk(NamedTuple):
-    """Some samples, with their row numbers and, if they have any, names."""
-
-    rows: Any
-    X: Any
-    ids: Any
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
     from jcmspl.datasets.arrays import load_classes
 
     suffix = _suffix(arguments)
-    streamed = _is_stream(arguments.samples)
+    streamed = is_stream(arguments.samples)
     if streamed:
-        _refuse_with_stream(arguments)
+        refuse_with_stream(arguments)
     model = loaded(arguments)
-    samples = None if streamed else _samples(arguments, model)
+    samples = None if streamed else samples_of(arguments, model)
     files = None
     if samples is not None and is_folder(arguments):
         files = PredictionFiles(arguments, samples.X, len(samples.rows))
@@ -202,7 +191,7 @@ def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, s
     form, output = _form(arguments, samples), arguments.output
     with _naming(None if samples is None else len(samples.rows), arguments) as progress:
         if samples is None:
-            named = _named_chunks(namer, _streamed(arguments, model), progress)
+            named = _named_chunks(namer, streamed_chunks(arguments, model), progress)
         else:
             named = _named(namer, samples, samples.rows, arguments, progress)
         if output in (None, STANDARD):
@@ -293,78 +282,6 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
     return [by_text[name] for name in names]
 
 
-def _is_stream(samples: str) -> bool:
-    return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
-
-
-def _refuse_with_stream(arguments: argparse.Namespace) -> None:
-    """Refuse what takes more than one look at the samples, or their number."""
-    wanted = {
-        "--adapt": arguments.adapt,
-        "--part": arguments.part is not None,
-        "--dask": arguments.dask is not None,
-        "a folder of predictions": is_folder(arguments),
-        "--id": arguments.id_column is not None,
-        "--delimiter": arguments.delimiter is not None,
-        "--ignore": bool(arguments.ignore or arguments.ignore_text),
-    }
-    for what, is_wanted in wanted.items():
-        if is_wanted:
-            raise ValueError(
-                f"{what} is not to be had for samples that are read once, as they come: write them to a file first, "
-                ".npy or .csv"
-            )
-
-
-def _streamed(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk]:
-    """Give the samples of a stream, a chunk at a time."""
-    import contextlib
-
-    from jcmspl.datasets.imputation import filled
-    from jcmspl.datasets.sample_stream import read_stream
-
-    is_standard = arguments.samples == STANDARD
-    name = Path("standard input" if is_standard else arguments.samples)
-    opened: Any = contextlib.nullcontext(sys.stdin.buffer) if is_standard else name.open("rb")
-    values = getattr(model, "imputed_values_", None)
-    options = {"size": _CHUNK, "header": arguments.header, "missing": values is not None, "columns": columns_of(model)}
-    with opened as file:
-        for rows, X, ids in read_stream(file, name, model.n_features_in_, **options):
-            if values is not None:
-                X = filled(X, values)
-            yield Chunk(rows, _finite(X, rows, str(name)), ids)
-
-
-def _samples(arguments: argparse.Namespace, model: Any) -> Samples:
-    """Return samples, the numbers of the rows that are to be named, and what these are called."""
-    import numpy as np
-
-    from jcmspl.datasets import load_dataset, load_features
-    from jcmspl.datasets.loading import is_data_set
-
-    values = getattr(model, "imputed_values_", None)
-    if arguments.part is not None:
-        dataset = load_dataset(arguments.samples)
-        if values is not None:
-            dataset = dataset.imputed(values)
-        samples = Samples(dataset.X, dataset.rows(arguments.part), dataset.ids, dataset.id_name)
-        columns = dataset.columns
-    elif is_data_set(arguments.samples):
-        raise ValueError(
-            f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
-            "example --part test_unseen"
-        )
-    else:
-        found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
-        samples = Samples(found.X, np.arange(len(found.X)), found.ids, found.id_name)
-        columns = found.columns
-    shape, n_features = samples.X.shape, model.n_features_in_
-    if len(shape) != 2 or shape[1] != n_features:
-        raise ValueError(f"{arguments.samples} has the shape {shape}, but the model expects {n_features} features")
-    compare_columns(model, arguments.samples, columns)
-    return samples
-
-
 def _adapt(model: Any, samples: Samples, arguments: argparse.Namespace, options: dict[str, Any]) -> None:
     """Adapt the model to the samples that are to be named, and tell what has moved."""
     import warnings
@@ -376,33 +293,9 @@ def _adapt(model: Any, samples: Samples, arguments: argparse.Namespace, options:
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
-        chunks = (chunk.X for chunk in _chunks(samples, samples.rows, arguments))
+        chunks = (chunk.X for chunk in chunks_of(samples, samples.rows, arguments))
         model.adapt(samples.X[samples.rows] if is_dask(samples.X) else chunks, **options)
     say(arguments, str(model.adapted_))
-
-
-def _chunks(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Iterator[Chunk]:
-    """Give some of the samples, a chunk at a time."""
-    import numpy as np
-
-    for first in range(0, len(rows), _CHUNK):
-        chunk = rows[first : first + _CHUNK]
-        X = _finite(np.asarray(samples.X[chunk]), chunk, arguments.samples)
-        yield Chunk(chunk, X, _ids_at(samples, chunk))
-
-
-def _ids_at(samples: Samples, rows: Any) -> list[str] | None:
-    return None if samples.ids is None else [samples.ids[row] for row in rows]
-
-
-def _finite(X: Any, rows: Any, name: str) -> Any:
-    """Return samples, none of which holds NaN or infinity."""
-    import numpy as np
-
-    bad = rows[~np.isfinite(X).all(axis=1)]
-    if len(bad):
-        raise ValueError(f"{name}: row {bad[0]} holds NaN or infinity: remove or replace such values")
-    return X
 
 
 def _naming(n_rows: int | None, arguments: argparse.Namespace) -> Progress:
@@ -416,17 +309,17 @@ def _named(
     from jcmspl.data.on_dask import is_dask
 
     if not is_dask(samples.X):
-        yield from _named_chunks(namer, _chunks(samples, rows, arguments), progress, done)
+        yield from _named_chunks(namer, chunks_of(samples, rows, arguments), progress, done)
         return
     try:
         found = namer.best(samples.X[rows], progress=not arguments.quiet)
     except ValueError as error:
         where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
         raise ValueError(f"{arguments.samples}{where}: {error}") from None
-    for first in range(0, len(rows), _CHUNK):
-        chunk = slice(first, first + _CHUNK)
+    for first in range(0, len(rows), CHUNK):
+        chunk = slice(first, first + CHUNK)
         own = type(found)(*(None if part is None else part[chunk] for part in found))
-        yield _predictions(namer, rows[chunk], _ids_at(samples, rows[chunk]), own)
+        yield _predictions(namer, rows[chunk], ids_at(samples, rows[chunk]), own)
 
 
 def _named_chunks(namer: Any, chunks: Iterator[Chunk], progress: Any, done: int = 0) -> Iterator[Predictions]:

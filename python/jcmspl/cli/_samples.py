@@ -1,0 +1,129 @@
+"""The samples that `jcmspl predict` is to name: of a file, a data set or a stream, a chunk at a time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jcmspl.cli._options import columns_of, compare_columns, table_options
+from jcmspl.cli._prediction_files import STANDARD, is_folder
+
+CHUNK = 8192
+
+
+class Samples(NamedTuple):
+    """Samples that are to be named: rows of X, and the texts that are their names, one for each row of X, if any."""
+
+    X: Any
+    rows: Any
+    ids: Any = None
+    id_name: str = "id"
+
+
+class Chunk(NamedTuple):
+    """Some samples, with their row numbers and, if they have any, names."""
+
+    rows: Any
+    X: Any
+    ids: Any
+
+
+def is_stream(samples: str) -> bool:
+    """Whether samples are read once, as they come."""
+    return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
+
+
+def refuse_with_stream(arguments: argparse.Namespace) -> None:
+    """Refuse what takes more than one look at the samples, or their number."""
+    wanted = {
+        "--adapt": arguments.adapt,
+        "--part": arguments.part is not None,
+        "--dask": arguments.dask is not None,
+        "a folder of predictions": is_folder(arguments),
+        "--id": arguments.id_column is not None,
+        "--delimiter": arguments.delimiter is not None,
+        "--ignore": bool(arguments.ignore or arguments.ignore_text),
+    }
+    for what, is_wanted in wanted.items():
+        if is_wanted:
+            raise ValueError(
+                f"{what} is not to be had for samples that are read once, as they come: write them to a file first, "
+                ".npy or .csv"
+            )
+
+
+def streamed_chunks(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk]:
+    """Give the samples of a stream, a chunk at a time."""
+    import contextlib
+
+    from jcmspl.datasets.imputation import filled
+    from jcmspl.datasets.sample_stream import read_stream
+
+    is_standard = arguments.samples == STANDARD
+    name = Path("standard input" if is_standard else arguments.samples)
+    opened: Any = contextlib.nullcontext(sys.stdin.buffer) if is_standard else name.open("rb")
+    values = getattr(model, "imputed_values_", None)
+    options = {"size": CHUNK, "header": arguments.header, "missing": values is not None, "columns": columns_of(model)}
+    with opened as file:
+        for rows, X, ids in read_stream(file, name, model.n_features_in_, **options):
+            if values is not None:
+                X = filled(X, values)
+            yield Chunk(rows, _finite(X, rows, str(name)), ids)
+
+
+def samples_of(arguments: argparse.Namespace, model: Any) -> Samples:
+    """Return samples, the numbers of the rows that are to be named, and what these are called."""
+    import numpy as np
+
+    from jcmspl.datasets import load_dataset, load_features
+    from jcmspl.datasets.loading import is_data_set
+
+    values = getattr(model, "imputed_values_", None)
+    if arguments.part is not None:
+        dataset = load_dataset(arguments.samples)
+        if values is not None:
+            dataset = dataset.imputed(values)
+        samples = Samples(dataset.X, dataset.rows(arguments.part), dataset.ids, dataset.id_name)
+        columns = dataset.columns
+    elif is_data_set(arguments.samples):
+        raise ValueError(
+            f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
+            "example --part test_unseen"
+        )
+    else:
+        found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
+        samples = Samples(found.X, np.arange(len(found.X)), found.ids, found.id_name)
+        columns = found.columns
+    shape, n_features = samples.X.shape, model.n_features_in_
+    if len(shape) != 2 or shape[1] != n_features:
+        raise ValueError(f"{arguments.samples} has the shape {shape}, but the model expects {n_features} features")
+    compare_columns(model, arguments.samples, columns)
+    return samples
+
+
+def chunks_of(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Iterator[Chunk]:
+    """Give some of the samples, a chunk at a time."""
+    import numpy as np
+
+    for first in range(0, len(rows), CHUNK):
+        chunk = rows[first : first + CHUNK]
+        X = _finite(np.asarray(samples.X[chunk]), chunk, arguments.samples)
+        yield Chunk(chunk, X, ids_at(samples, chunk))
+
+
+def ids_at(samples: Samples, rows: Any) -> list[str] | None:
+    """Return the names of some samples, if they have any."""
+    return None if samples.ids is None else [samples.ids[row] for row in rows]
+
+
+def _finite(X: Any, rows: Any, name: str) -> Any:
+    """Return samples, none of which holds NaN or infinity."""
+    import numpy as np
+
+    bad = rows[~np.isfinite(X).all(axis=1)]
+    if len(bad):
+        raise ValueError(f"{name}: row {bad[0]} holds NaN or infinity: remove or replace such values")
+    return X

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 
 import numpy as np
@@ -283,6 +284,9 @@ class TestStandardStreams:
         code = "import sys, jcmspl.cli._samples as s; s.CHUNK = 1\nfrom jcmspl.cli import main; sys.exit(main())"
         command = [sys.executable, "-c", code, "predict", model_file, "-", "--candidates", "unseen"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            ended = threading.Timer(600, process.kill)  # where no line comes it is to fail, and not to wait for ever
+            ended.daemon = True
+            ended.start()
             for number, row in enumerate(samples[:2].tolist()):
                 process.stdin.write(json.dumps(row) + "\n")
                 process.stdin.flush()
@@ -290,6 +294,8 @@ class TestStandardStreams:
                     assert process.stdout.readline() == "row,label\n"
                 assert process.stdout.readline().startswith(f"{number},")
             process.stdin.close()
+            process.wait()
+            ended.cancel()
         assert process.returncode == OK
 
     @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")

@@ -371,6 +371,7 @@ from jcmspl.embed import image_encoder
 run = image_encoder.OnnxModel.run
 def slowly(self, *arguments):
     print("running", flush=True)
+    time.sleep(0.5)  # stopped before it has begun
     options = self._options
     while not options.terminate:  # as a model that takes hours
         time.sleep(0.01)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 from jcmspl.support.threads import usable_cores
 
+_MOMENT = 0.1  # seconds
 _AHEAD = 2  # batches that are decoded before the model wants them
 _TOLD = 5  # damaged pictures in a message
 
@@ -196,8 +198,9 @@ def _embedded(
     decoders, runner = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
     ahead: deque[tuple[list[int], list[Future[Any]]]] = deque()
     running: tuple[list[int], dict[int, Exception], Future[Rows] | None] | None = None
-    rest = iter(parts)
+    rest, is_done = iter(parts), False
     try:
+        runner.submit(int).result()  # an interrupt while its thread starts must not leave a run that nobody stops
         while True:
             while len(ahead) < _AHEAD and (part := next(rest, None)) is not None:
                 ahead.append((part, [decoders.submit(decode, i) for i in part]))
@@ -210,22 +213,40 @@ def _embedded(
                 now = (part, failed, run(_rows, model, pictures, names) if pictures else None)
             if running is not None:
                 part, failed, future = running
-                yield part, failed, None if future is None else future.result()
+                yield part, failed, None if future is None else _result(future)
             if now is None:
+                is_done = True
                 return
             running = now
     finally:
-        if is_encoder:
-            model.stop()
-        runner.shutdown(cancel_futures=True)
+        if is_encoder and not is_done:
+            _end(runner, model)
+        runner.shutdown()
         decoders.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Any]) -> Any:
+    """Wait for a result, a moment at a time: an interrupt that comes just as a wait begins is noticed after it."""
+    while not future.done():
+        wait([future], _MOMENT)
+    return future.result()
+
+
+def _end(runner: ThreadPoolExecutor, model: ImageEncoder) -> None:
+    """Stop what the model is at, and wait until it is."""
+    ending = threading.Thread(target=runner.shutdown, kwargs={"cancel_futures": True})
+    ending.start()
+    ending.join(_MOMENT)
+    while ending.is_alive():  # a run that is about to begin is stopped the next time
+        model.stop()
+        ending.join(_MOMENT)
 
 
 def _collected(part: list[int], futures: list[Future[Any]]) -> tuple[list[Any], dict[int, Exception]]:
     pictures, failed = [], {}
     for i, future in zip(part, futures, strict=True):
         try:
-            pictures.append(future.result())
+            pictures.append(_result(future))
         except MemoryError:
             raise
         except Exception as error:  # whatever a decoder stumbles over: the files are not ours and may hold anything

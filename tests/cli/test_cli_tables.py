@@ -249,9 +249,9 @@ def test_two_features_of_one_name(table, capsys):
     renamed("aabbcd")
     run(capsys, "fit", "other.csv", *OWN[1:], "--impute", "mean", "-o", "m")
     run(capsys, "predict", "m", "other.csv", "--ignore-text")
-    renamed("bbaacd")
+    renamed("abbacd")
     _, err = run(capsys, "predict", "m", "other.csv", "--ignore-text", code=1)
-    assert "in another order than the samples that the model was trained on: feature 1 was 'a' and is 'b' here" in err
+    assert "in another order than the samples that the model was trained on: feature 2 was 'a' and is 'b' here" in err
 
 
 @pytest.mark.filterwarnings("default:standard input has columns of other names")

@@ -147,14 +147,15 @@ def require_same_columns(path: Place, names: Sequence[str], trained: Sequence[st
     Features in another order are refused, and others among the same ones. Where no name is known they may be the same
     under other names: they are taken as they come, with a warning.
     """
-    own, other = next((pair for pair in zip(names, trained, strict=True) if pair[0] != pair[1]), ("", ""))
-    if own == other:
+    first = next((i for i, pair in enumerate(zip(names, trained, strict=True)) if pair[0] != pair[1]), None)
+    if first is None:
         return
+    own, other = quoted(names[first]), quoted(trained[first])
     here, there = Counter(names), Counter(trained)
     if here == there:
         raise DatasetError(
             f"{path} has its columns in another order than the samples that the model was trained on: feature "
-            f"{trained.index(other) + 1} was {quoted(other)} and is {quoted(own)} here; put them in that order"
+            f"{first + 1} was {other} and is {own} here; put them in that order"
         )
     if here.keys() & there.keys():
         raise DatasetError(
@@ -163,8 +164,7 @@ def require_same_columns(path: Place, names: Sequence[str], trained: Sequence[st
             "(--ignore), or give them the names of before"
         )
     warn_user(
-        f"{path} has columns of other names than in training, such as {quoted(own)} for {quoted(other)}: they are "
-        "taken in their order",
+        f"{path} has columns of other names than in training, such as {own} for {other}: they are taken in their order",
         UserWarning,
     )
 

@@ -62,6 +62,13 @@ def lines_of(path):
         return list(csv.reader(file))
 
 
+def assert_same_predictions(found, expected):
+    """Rows and names are equal; float32 scores depend on how many samples BLAS gets at once, in the last digits."""
+    assert [line[:2] for line in found] == [line[:2] for line in expected]
+    scores, wanted = ([float(line[2]) for line in lines] for lines in (found, expected))
+    np.testing.assert_allclose(scores, wanted, rtol=0, atol=1e-6)  # of cosines
+
+
 @pytest.fixture
 def expected(here):
     run("predict", "model.safetensors", "whole.npy", "-o", "whole.csv", "--quiet", "--candidates", "unseen", "--scores")
@@ -82,14 +89,14 @@ class TestFolder:
             elif kind == "npz":
                 with np.load(file) as arrays:
                     columns = arrays["row"], arrays["labels"][:, 0], arrays["scores"][:, 0]
-                part = [[str(row), label, f"{score:.9g}"] for row, label, score in zip(*columns, strict=True)]
+                part = [[str(row), label, score] for row, label, score in zip(*columns, strict=True)]
             else:
                 table = pq.read_table(file).to_pydict()
                 assert list(table) == expected[0]
-                part = [[str(row), label, f"{score:.9g}"] for row, label, score in zip(*table.values(), strict=True)]
+                part = [[str(row), label, score] for row, label, score in zip(*table.values(), strict=True)]
             assert len(part) == length
             rows += part
-        assert rows == expected[1:]
+        assert_same_predictions(rows, expected[1:])
 
     @pytest.mark.parametrize(("size", "lengths"), [(15, [15, 15, 10]), (40, [40]), (99, [40])])
     def test_rows_per_file(self, here, expected, size, lengths):
@@ -97,7 +104,7 @@ class TestFolder:
             name_all("--scores", "--rows-per-file", size, "--force", samples=samples)
             parts = [lines_of(f"named/predictions_{number}.csv")[1:] for number in range(len(lengths))]
             assert [len(part) for part in parts] == lengths
-            assert [line for part in parts for line in part] == expected[1:]
+            assert_same_predictions([line for part in parts for line in part], expected[1:])
 
     def test_a_part_of_a_data_set(self, here):
         name_all("--part", "test_unseen", "--rows-per-file", 500, samples="digits")
@@ -115,7 +122,9 @@ class TestFolder:
         write_shards(here / "clip" / "img_emb", X, LENGTHS, name="img_emb_{}")
         for samples in ("z.zarr", "tables", "clip", f"file://{here}/{PATTERN}"):
             run("predict", "model.safetensors", samples, "--quiet", "--candidates", "unseen", "--scores")
-            assert list(csv.reader(capsys.readouterr().out.splitlines())) == expected
+            head, *lines = csv.reader(capsys.readouterr().out.splitlines())
+            assert head == expected[0]
+            assert_same_predictions(lines, expected[1:])
 
     def test_messages(self, here, capsys):
         run("predict", "model.safetensors", PATTERN, "-o", "named/", "--json", "--quiet")

@@ -12,7 +12,15 @@ from PIL import Image
 from jcmspl.datasets import load_arrays, load_dataset
 from jcmspl.embed import ImageEmbeddings, ImageEncoder, images, of_images
 from jcmspl.embed.kept import KeptInFile
-from support.encoders import kernels, noise, write_config, write_pictures, write_pixels, write_vision
+from support.encoders import (
+    kernels,
+    noise,
+    write_config,
+    write_pictures,
+    write_pixels,
+    write_reshaped,
+    write_vision,
+)
 from support.processes import interruptible
 
 
@@ -132,6 +140,30 @@ class TestFeatures:
             ValueError, match=r"no output for the pooling 'cls': its outputs are image_embeds \['batch'"
         ):
             ImageEncoder(write_pixels(tmp_path / "m.onnx"), pooling="cls")
+
+    @pytest.mark.parametrize(
+        ("shape", "pooling", "given"),
+        [
+            ([-1, 12], "pooled", r"\(24, 12\) for 6"),  # a row for each patch
+            ([2, -1], "pooled", r"\(2, 144\) for 6"),
+            ([-1, 2, 12], "mean", r"\(12, 2, 12\) for 6"),
+            ([4, 3, -1], "cls", r"\(4, 3, 24\) for 6"),
+        ],
+    )
+    def test_another_number_of_rows_than_pictures(self, birds, shape, pooling, given):
+        """No picture gets the features of another one."""
+        model = write_reshaped(birds.parent / "patches.onnx", shape)
+        encoder = ImageEncoder(model, normalise="none", pooling=pooling)
+        with pytest.raises(
+            ValueError, match=rf"'image_embeds' has the shape {given} samples, but its first axis must count"
+        ):
+            images(birds, encoder)
+
+    def test_a_row_for_each_picture_in_any_shape(self, birds):
+        model = write_reshaped(birds.parent / "pixels.onnx", [-1, 48])
+        found = images(birds, ImageEncoder(model, normalise="none"), batch_size=4)
+        expected = [np.asarray(Image.open(birds / path)).transpose(2, 0, 1).ravel() / 255 for path in found.paths]
+        np.testing.assert_allclose(found.features, expected, atol=1e-6)
 
     def test_an_encoder_is_not_pickled(self, birds):
         import pickle

@@ -4,11 +4,20 @@ import json
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
 from jcmspl.datasets import DatasetError
 from jcmspl.datasets.arrays import load_classes
 from jcmspl.embed import ImageEncoder, TextEncoder, images, save_classes, texts
-from support.encoders import words, write_pair, write_pictures, write_text, write_tokenizer, write_vision
+from support.encoders import (
+    words,
+    write_pair,
+    write_pictures,
+    write_reshaped,
+    write_text,
+    write_tokenizer,
+    write_vision,
+)
 
 TEXTS = ["a red bird", "cat", "a blue bird with a red tail", "bird"]
 
@@ -64,6 +73,16 @@ class TestPooling:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"pad_token": {"content": "bird"}}))
         encoder = TextEncoder(write_text(tmp_path / "t.onnx"), pad_to=6)
         assert encoder._tokenizer.id_to_token(encoder._padding) == "bird"
+
+    @pytest.mark.parametrize(("shape", "pooling"), [([-1, 2], "pooled"), ([1, -1], "pooled"), ([-1, 1, 2], "mean")])
+    def test_another_number_of_rows_than_texts(self, tmp_path, tokenizer, shape, pooling):
+        inputs = [("input_ids", TensorProto.INT64, ["batch", 4])]
+        model = write_reshaped(tmp_path / "t.onnx", shape, inputs, "text_embeds")
+        encoder = TextEncoder(model, tmp_path / "tokenizer.json", pooling=pooling)
+        with pytest.raises(
+            ValueError, match=r"'text_embeds' has the shape \(.*\) for 3 samples, but its first axis must count"
+        ):
+            encoder(["cat", "bird", "red bird"])
 
     @pytest.mark.parametrize(
         ("model", "options", "sentence"),

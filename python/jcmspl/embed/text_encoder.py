@@ -139,7 +139,7 @@ class TextEncoder:
             if len(slot.shape) == 4:  # the picture of a model for both kinds
                 given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
-        return self.pooling(result, mask)[:count]
+        return self.pooling(result, len(ids), mask)[:count]
 
     def stop(self) -> None:
         """Let a run in another thread end soon."""

@@ -47,7 +47,8 @@ class ImageEmbeddings:
     damaged : dict of str to str
         Pictures that were left out, by their paths, and why.
     left_out : list of str
-        Files that are no pictures by their names, or that the file of labels does not name.
+        Files that are no pictures by their names, or that the file of labels does not name; links to folders that are
+        there by another path, for each folder is visited once.
     source : str
         The folder.
     reused : int

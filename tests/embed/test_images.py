@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 
 import numpy as np
@@ -239,6 +240,30 @@ class TestDamaged:
         (birds / "cat" / "x.png").symlink_to(birds / "none.png")
         with pytest.raises(ValueError, match=r"cat/x.png: No such file"):
             images(birds, birds.parent / "m.onnx")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices of POSIX")
+    def test_what_is_no_regular_file(self, birds, monkeypatch):
+        """Nothing is opened that would have to be waited for."""
+        folder, server, open_picture = birds / "cat", socket.socket(socket.AF_UNIX), Image.open
+
+        def regular_only(path, **options):
+            assert path.is_file()  # a wait for a pipe would have no end
+            return open_picture(path, **options)
+
+        monkeypatch.setattr(Image, "open", regular_only)
+        os.mkfifo(folder / "pipe.png")
+        (folder / "link.png").symlink_to("pipe.png")
+        (folder / "device.png").symlink_to("/dev/zero")
+        with server:
+            monkeypatch.chdir(folder)  # the name of a socket must be short
+            server.bind("socket.png")
+            with pytest.raises(ValueError, match=r"4 of 10 pictures .* cat/pipe.png: is a named pipe, but a regular"):
+                images(birds, birds.parent / "m.onnx")
+            found = images(birds, birds.parent / "m.onnx", skip_damaged=True)
+        kinds = {"pipe": "a named pipe", "link": "a named pipe", "device": "a device", "socket": "a socket"}
+        expected = {f"cat/{name}.png": f"is {kind}, but a regular file is wanted" for name, kind in kinds.items()}
+        assert found.damaged == expected
+        assert found.paths.tolist() == [f"{name}/{i}.png" for name in ("cat", "dog") for i in range(3)]
 
 
 class Counted:

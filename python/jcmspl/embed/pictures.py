@@ -15,6 +15,7 @@ import numpy as np
 
 from jcmspl.datasets._tables import read_text_rows
 from jcmspl.datasets.errors import DatasetError
+from jcmspl.io.regular import other_kind
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 
@@ -80,6 +81,9 @@ def read_picture(path: Path) -> Any:
     """Read a picture as Pillow's RGB image, the right way up; what is transparent is white."""
     from PIL import Image
 
+    kind = other_kind(path)
+    if kind is not None:  # opening it might wait for ever, in a thread that no signal reaches
+        raise OSError(f"is {kind}, but a regular file is wanted")
     with Image.open(path, formats=_formats()) as opened:
         opened.load()
         return _as_rgb(_upright(opened))

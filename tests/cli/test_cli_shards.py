@@ -2,9 +2,11 @@
 
 import csv
 import json
+import os
 import shutil
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet as pq
 import pytest
 
@@ -198,6 +200,53 @@ class TestGoingOn:
         shutil.rmtree("whole.zarr")
         write_zarr(here / "whole.zarr", X + 1)
         assert "held other values then" in fails(capsys, *command)
+
+    @pytest.mark.parametrize("samples", ["x.npy", "x.npz", "x.csv", "x.parquet", "x.zarr", "sh", "zs"])
+    def test_samples_that_changed_in_the_middle(self, here, capsys, digits, samples):
+        """Neither their ends nor their times tell that they are others: no prediction of what is gone is kept."""
+        X = np.tile(digits.X[:1000].astype(np.float32), (2, 1))
+
+        def write(X):
+            if samples == "x.npz":
+                np.savez("x.npz", X=X)
+            elif samples == "x.csv":
+                np.savetxt("x.csv", X, "%.6f", delimiter=",")
+            elif samples == "x.parquet":
+                table = pyarrow.table({f"f{i}": column for i, column in enumerate(X.T)})
+                pq.write_table(table, "x.parquet", compression="none", use_dictionary=False)
+            elif samples in ("x.zarr", "zs"):
+                shutil.rmtree(here / samples, ignore_errors=True)
+                (here / "zs").mkdir(exist_ok=True)
+                for number, part in enumerate([X[:50], X] if samples == "zs" else [X]):
+                    write_zarr(here / ("x.zarr" if samples == "x.zarr" else f"zs/{number}.zarr"), part, chunks=(64, 64))
+            else:
+                (here / "sh").mkdir(exist_ok=True)
+                np.save("x.npy" if samples == "x.npy" else "sh/1.npy", X)
+                np.save("sh/0.npy", X[:50])
+            for path in here.rglob("*"):
+                if path.name != "named":
+                    os.utime(path, (1e9, 1e9))
+
+        write(X)
+        command = ["predict", "model.safetensors", samples, "-o", "named/", "--candidates", "unseen"]
+        options = ["--rows-per-file", 700, "--header", "no"] if samples == "x.csv" else ["--rows-per-file", 700]
+        run(*command, *options, "--quiet")
+        run(*command, *options, "--quiet")
+        here.joinpath("named/predictions_2.csv").unlink()
+        X[900:1100] = X[900:1100][::-1]
+        write(X)
+        assert "held other values then" in fails(capsys, *command, *options)
+
+    def test_another_part_of_the_same_samples(self, here, capsys, digits):
+        """As many rows as before, but others."""
+        write_own_data(here)
+        options = ["--part", "test_seen", "-o", "named/", "--candidates", "unseen"]
+        run("predict", "model.safetensors", ".", *options, "--quiet")
+        lines = here.joinpath("split.csv").read_text().splitlines()
+        first, other = lines.index("test_seen"), lines.index("train")
+        lines[first], lines[other] = lines[other], lines[first]
+        here.joinpath("split.csv").write_text("\n".join(lines) + "\n")
+        assert "other samples" in fails(capsys, "predict", "model.safetensors", ".", *options)
 
     def test_force_leaves_nothing_of_before(self, here):
         name_all("--rows-per-file", 5)

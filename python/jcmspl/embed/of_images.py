@@ -267,10 +267,10 @@ def _rows(model: Any, pictures: list[Any], names: list[str]) -> Rows:
 
 
 def _key(pictures: Pictures, path: str) -> bytes:
-    """Return what a picture is known by: its path, size and time."""
+    """Return what a picture is known by: its path, size and times; that of its last change cannot be set back."""
     try:
         about = (pictures.folder / path).stat()
-        said = json.dumps([path, about.st_size, about.st_mtime_ns])
+        said = json.dumps([path, about.st_size, about.st_mtime_ns, about.st_ctime_ns])
     except OSError:  # a link that leads nowhere: told of with those that cannot be read
         said = json.dumps([path])
     return hashlib.blake2b(said.encode(), digest_size=KEY_BYTES).digest()

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import shutil
+import subprocess
 
 import numpy as np
 import pyarrow
@@ -13,7 +14,8 @@ import pytest
 from jcmspl import JCMSPL
 from jcmspl.cli import main, predict
 from jcmspl.datasets import load_digits
-from support.command import write_own_data
+from support.command import jcmspl_process, write_own_data
+from support.processes import interruptible
 from support.shards import write_metadata, write_shards, write_zarr
 
 LENGTHS = [5, 0, 1, 14, 20]
@@ -291,6 +293,63 @@ class TestGoingOn:
         assert "at least 1" in fails(
             capsys, "predict", "model.safetensors", PATTERN, "-o", "named/", "--rows-per-file", 0
         )
+
+
+# The command line, which says when the first file of some name is complete, but not yet in its place, and waits there.
+HALTED = """
+import sys, time
+from jcmspl import cli
+from jcmspl.io import atomic
+replace = atomic.os.replace
+def wait(part, path):
+    if path.name == sys.argv[1]:
+        print("halted", flush=True)
+        time.sleep(3600)
+    replace(part, path)
+atomic.os.replace = wait
+sys.exit(cli.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("halted_at", "done"), [("manifest.json", 0), ("predictions_2.csv", 2)])
+def test_kill_9(here, halted_at, done):
+    """Files are whole or not there, and the same command completes them; nothing of the one that was killed stays."""
+    command = ["predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", "--candidates", "unseen"]
+    with interruptible("-c", HALTED, halted_at, *command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "halted\n"
+        process.kill()
+        process.wait()
+    named = here / "named"
+    written = {path.name: path.read_bytes() for path in named.glob("predictions*")}
+    assert len(written) == done
+    assert len([path for path in named.iterdir() if path.suffix == ".part"]) == 1
+    run(*command)
+    assert {name: (named / name).read_bytes() for name in written} == written
+    assert sorted(path.name for path in named.iterdir()) == [
+        "manifest.json",
+        *(f"predictions_{i}.csv" for i in range(5)),
+    ]
+    assert [len(lines_of(named / f"predictions_{i}.csv")) - 1 for i in range(5)] == LENGTHS
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_no_room_for_one_of_the_files(here):
+    """Those before it are whole, and the same command goes on when there is room."""
+    import resource
+
+    command = ["predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", "--top", 10, "--scores"]
+    run(*command)
+    expected = {path.name: path.read_bytes() for path in here.glob("named/*")}
+    shutil.rmtree("named")
+    most = len(expected["predictions_4.csv"]) - 1
+    assert all(len(content) <= most for name, content in expected.items() if name != "predictions_4.csv")
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))}
+    result = jcmspl_process(*command, cwd=here, code=1, **limit)
+    assert result.stderr == "jcmspl predict: named/predictions_4.csv cannot be written: File too large\n"
+    assert {path.name for path in here.glob("named/*")} == {*expected} - {"predictions_4.csv"}
+    run(*command)
+    assert {path.name: path.read_bytes() for path in here.glob("named/*")} == expected
 
 
 class TestHostileSamples:

@@ -99,9 +99,10 @@ class PredictionFiles:
 
     def begin(self, force: bool) -> None:
         """Make the folder ready, and leave what is in it of the same predictions unless it is to be made anew."""
-        from jcmspl.io.atomic import write_atomically
+        from jcmspl.io.atomic import remove_abandoned, write_atomically
 
         self.folder.mkdir(exist_ok=True)
+        remove_abandoned(self.folder)
         for name in filter(_is_prediction, _content(self.folder) if force else ()):
             (self.folder / name).unlink()  # there may have been more of them than there will be
         write_atomically(self.folder / MANIFEST, self._text.encode(), overwrite=True)
@@ -112,8 +113,10 @@ class PredictionFiles:
 
 
 def _content(folder: Path) -> list[str]:
+    from jcmspl.io.atomic import is_part
+
     if folder.is_dir():
-        return sorted(item.name for item in folder.iterdir())
+        return sorted(item.name for item in folder.iterdir() if not is_part(item.name))
     if folder.exists():
         raise NotADirectoryError(f"{folder} is a file: give the name of a folder")
     if not folder.absolute().parent.is_dir():
@@ -159,7 +162,7 @@ def _samples(samples: Any, arguments: argparse.Namespace) -> list[list[Any]]:
     """
     from jcmspl.datasets.imputation import ImputedRows
 
-    X = samples.X.source if isinstance(samples.X, ImputedRows) else samples.X
+    X: Any = samples.X.source if isinstance(samples.X, ImputedRows) else samples.X
     if hasattr(X, "shards"):
         files = [
             (shard.path, shard.n_bytes, range(*bounds)) for shard, bounds in zip(X.shards, X.bounds(), strict=True)

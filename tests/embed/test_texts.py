@@ -1,14 +1,25 @@
 """Class vectors of descriptions, against the vectors of their words."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
 from jcmspl.datasets import DatasetError
 from jcmspl.datasets.arrays import load_classes
 from jcmspl.embed import ImageEncoder, TextEncoder, images, save_classes, texts
-from support.encoders import words, write_pair, write_pictures, write_text, write_tokenizer, write_vision
+from support.encoders import (
+    words,
+    write_pair,
+    write_pictures,
+    write_reshaped,
+    write_text,
+    write_tokenizer,
+    write_vision,
+)
 
 TEXTS = ["a red bird", "cat", "a blue bird with a red tail", "bird"]
 
@@ -64,6 +75,22 @@ class TestPooling:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"pad_token": {"content": "bird"}}))
         encoder = TextEncoder(write_text(tmp_path / "t.onnx"), pad_to=6)
         assert encoder._tokenizer.id_to_token(encoder._padding) == "bird"
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+    def test_settings_that_are_a_pipe_are_not_waited_for(self, tmp_path, tokenizer, monkeypatch):
+        os.mkfifo(tmp_path / "tokenizer_config.json")
+        monkeypatch.delattr(Path, "read_text")  # a wait for a pipe would have no end
+        assert TextEncoder(write_text(tmp_path / "t.onnx")).max_length is None
+
+    @pytest.mark.parametrize(("shape", "pooling"), [([-1, 2], "pooled"), ([1, -1], "pooled"), ([-1, 1, 2], "mean")])
+    def test_another_number_of_rows_than_texts(self, tmp_path, tokenizer, shape, pooling):
+        inputs = [("input_ids", TensorProto.INT64, ["batch", 4])]
+        model = write_reshaped(tmp_path / "t.onnx", shape, inputs, "text_embeds")
+        encoder = TextEncoder(model, tmp_path / "tokenizer.json", pooling=pooling)
+        with pytest.raises(
+            ValueError, match=r"'text_embeds' has the shape \(.*\) for 3 samples, but its first axis must count"
+        ):
+            encoder(["cat", "bird", "red bird"])
 
     @pytest.mark.parametrize(
         ("model", "options", "sentence"),

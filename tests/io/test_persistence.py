@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 import jcmspl
-from jcmspl import JCMSPL, ModelFileError, load
+from jcmspl import JCMSPL, ClassTable, ModelFileError, load
 from jcmspl.io import atomic
 from support.animals import make_zoo
 
@@ -326,9 +327,47 @@ class TestBadFiles:
             with pytest.raises(ModelFileError, match=message):
                 load(path)
 
+    def test_any_array_that_is_missing(self, tmp_path):
+        """Also one that a model can do without: it would give other answers."""
+        path, table = tmp_path / "model", ClassTable.joined(one=ZOO.table, other=ZOO.table)
+        model = JCMSPL(source_shares=(0.7, 0.3), class_kernel="rbf", space="visual", init=np.eye(6))
+        model.fit(ZOO.X, ZOO.y, class_vectors=table)
+        model.imputed_values_ = np.ones(20)
+        model.adapt(ZOO.X_new, candidates="unseen").save(path, statistics=True)
+        original, names = path.read_bytes(), sorted(load_file(path))
+        assert {"feature_whitening", "class_columns", "imputed_values", "kernel.root", "adapted.weights", "gram"} <= {
+            *names
+        }
+        for name in names:
+            path.write_bytes(original)
+            self.rewritten(path, lambda t, name=name: t.pop(name))
+            with pytest.raises(ModelFileError, match=f"'{name.removeprefix('fitted.')}' is missing"):
+                load(path)
+
+    @pytest.mark.parametrize("says", ["center", "center+whiten"])
+    def test_whitening_that_does_not_fit_its_name(self, tmp_path, says):
+        """In files that do not say which arrays they have, too."""
+        path, other = tmp_path / "model", {"center": "center+whiten", "center+whiten": "center"}[says]
+        fitted(feature_normalisation=other).save(path)
+        self.rewritten(path, change_content=lambda c: c.update(feature_normalisation=says, arrays=[]))
+        with pytest.raises(ModelFileError, match=rf"'feature_whitening' does not fit .* '{re.escape(says)}'"):
+            load(path)
+
+    def test_where_nothing_could_be_whitened(self, tmp_path):
+        path, X = tmp_path / "model", np.random.default_rng(0).standard_normal((5, 3))
+        with pytest.warns(RuntimeWarning, match="nothing is whitened"):
+            model = JCMSPL(feature_normalisation="center+whiten").fit(X, np.arange(5), class_vectors=np.eye(5))
+        model.save(path)
+        assert_array_equal(load(path).predict(X), model.predict(X))
+        self.rewritten(
+            path, change_content=lambda c: (c.pop("arrays"), c.update(feature_normalisation="center+whiten"))
+        )
+        assert_array_equal(load(path).predict(X), model.predict(X))  # as earlier files say
+
     @pytest.mark.parametrize(
         "change",
         [
+            lambda c: c.update(arrays=5),
             lambda c: c.update(model="os.system"),
             lambda c: c["parameters"].update(metric=["a"]),
             lambda c: c["parameters"].update(surprise=1),

@@ -139,7 +139,7 @@ class TextEncoder:
             if len(slot.shape) == 4:  # the picture of a model for both kinds
                 given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
-        return self.pooling(result, mask)[:count]
+        return self.pooling(result, len(ids), mask)[:count]
 
     def stop(self) -> None:
         """Let a run in another thread end soon."""
@@ -175,8 +175,10 @@ def _read_tokenizer(path: Path) -> Any:
 
 def _settings_beside(path: Path) -> dict[str, Any]:
     """Return what tokenizer_config.json says, if it is there and says anything."""
-    with contextlib.suppress(OSError, ValueError):
-        settings = json.loads((path.parent / "tokenizer_config.json").read_text("utf-8"))
+    beside = path.parent / "tokenizer_config.json"
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        require_file(beside)
+        settings = json.loads(beside.read_text("utf-8"))
         if isinstance(settings, dict):
             return settings
     return {}

@@ -5,10 +5,18 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from jcmspl.io.termination import cleaning_up
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
@@ -20,7 +28,26 @@ def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
 @contextlib.contextmanager
 def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a file beside its place for writing; it is moved there when the block ends without an error."""
-    wanted = Path(path)
+    with cleaning_up(), _written_beside(Path(path), overwrite) as file:
+        yield file
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove files that were begun in a folder by processes that are no more: nothing else removes those."""
+    for path in folder.iterdir() if fcntl is not None else ():
+        if is_part(path.name):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
+                path.unlink()
+
+
+def is_part(name: str) -> bool:
+    """Whether a file is one that is being written, or was when its process ended."""
+    return re.fullmatch(r"\.[0-9a-f]{16}\.part", name) is not None
+
+
+@contextlib.contextmanager
+def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
     if wanted.is_dir():
         raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
     if os.path.lexists(wanted) and not overwrite:
@@ -57,6 +84,9 @@ class _Part(io.FileIO):
     def __init__(self, part: Path, wanted: Path, mode: int) -> None:
         self._wanted = wanted
         super().__init__(part, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def write(self, data: Any) -> int:
         with _saying(self._wanted):

@@ -63,6 +63,7 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     """Return the model that a file holds."""
     content, arrays = archive.content, archive.arrays
     model_class = class_named(content["model"])
+    _refuse_incomplete(archive)
     given = {name: float(value) if value == INFINITY else value for name, value in content["parameters"].items()}
     parameters: dict[str, Any] = given | _with_prefix(arrays, PARAMETER)
     if parameters.get("class_weight") is not None:
@@ -133,6 +134,14 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     return model
 
 
+def _refuse_incomplete(archive: Archive) -> None:
+    """Refuse a file that lacks an array it had: a model may work without it, but gives other answers then."""
+    written = set(archive.content.get("arrays", ()))  # earlier files do not say
+    missing = sorted(written.intersection(wanted_arrays(archive.version, archive.content)) - set(archive.arrays))
+    if missing:
+        raise ModelFileError(f"the array {missing[0].removeprefix(FITTED)!r} is missing")
+
+
 def _with_prefix(arrays: NamedArrays, prefix: str) -> NamedArrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
@@ -166,6 +175,10 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
         if steps.power is None:
             raise ModelFileError("the normalisation does not say whether it takes roots")
         scaling = steps.scaling(steps.power)
+        # earlier files also say "whiten" where each class had one sample and nothing could be whitened
+        is_pardoned = WHITENING not in arrays and "counts" in arrays and bool(np.all(arrays["counts"] <= 1))
+        if steps.whiten != (WHITENING in arrays) and not is_pardoned:
+            raise ModelFileError(f"the array '{WHITENING}' does not fit the normalisation of samples, {quoted(name)}")
     else:
         scaling = Scaling(parse_normalisation(name, f"{kind}_normalisation")[0])
     if not np.all(arrays[f"{kind}_scale"] > 0):

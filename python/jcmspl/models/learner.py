@@ -308,7 +308,9 @@ class Learner(Reader):
         else:
             known = table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, *self._normalisations(known.sources), rows)
+        training = TrainingData.of(
+            raw, vectors, *self._normalisations(known.sources), rows, symmetric_whitening=self._per_axis
+        )
         training = replace(training, sources=known.sources)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)

@@ -113,6 +113,11 @@ class Normalisation:
         """Whether rows are scaled to length one."""
         return self.scaling.unit_rows
 
+    @property
+    def is_centred(self) -> bool:
+        """Whether the mean over the training data becomes zero."""
+        return self.kernel is not None or "center" in self.name or "zscore" in self.name
+
     @classmethod
     def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
         """Fit to samples by way of their statistics, which were scaled as the name says."""

@@ -53,6 +53,8 @@ class Learner(Reader):
     COST: ClassVar[float | None] = None
     #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
     ARRAYS: ClassVar[dict[str, Shape]] = {}
+    #: Those that files of earlier versions lack: a model from such a file has zeros for them.
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

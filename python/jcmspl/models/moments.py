@@ -41,6 +41,8 @@ class Moments:
         self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
         self.cross: Float64Array = self.vectors.T @ self.sums  # YX'
         self.counts = training.statistics.counts
+        # Centred class vectors say nothing of the overall mean, and neither do those of unseen classes.
+        self._misses_mean = training.classes.is_centred and not training.features.is_centred
 
     @property
     def gram(self) -> Float64Array:
@@ -51,6 +53,13 @@ class Moments:
     def means(self) -> Float64Array:
         """The mean sample of each class, a row each."""
         return self.sums / self.counts[:, None]
+
+    @property
+    def intercept(self) -> Float64Array:
+        """What is to be added to means that are predicted: the overall mean, or 0 where that is predicted as well."""
+        if not self._misses_mean:
+            return np.zeros(self.sums.shape[1])
+        return np.asarray(self.sums.sum(axis=0) / self.counts.sum())
 
     @property
     def scatter(self) -> Float64Array:

@@ -89,7 +89,10 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     kernel = _kernel(content, arrays, sizes["d"])
     model.arrays_ = _with_prefix(arrays, FITTED)
     dimensions = sizes["d"] if kernel is None else len(kernel.shift)
-    check_arrays(model.arrays_, model.ARRAYS, {"m": sizes["m"], "d": dimensions, "c": sizes["c"]})
+    letters = {"m": sizes["m"], "d": dimensions, "c": sizes["c"]}
+    for name in model.ADDED_ARRAYS:
+        model.arrays_.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
+    check_arrays(model.arrays_, model.ARRAYS, letters)
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])

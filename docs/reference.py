@@ -83,6 +83,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Errors and warnings": (
         "",
         (
+            "jcmspl.AlignmentWarning",
             "jcmspl.DivergenceError",
             "jcmspl.ModelFileError",
             "jcmspl.SingularEquationError",

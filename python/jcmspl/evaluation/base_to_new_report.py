@@ -33,6 +33,7 @@ ALL = "all"
 #: The row without training, and its number of shots.
 COSINE, NO_TRAINING = "plain cosine", 0
 _FORMS = {".txt": "to_text", ".md": "to_markdown", ".json": "to_json", ".html": "to_html", ".htm": "to_html"}
+_ROUNDING = 1e-12  # what draws of the same samples differ by
 _BASES = {
     BASES[0]: "the first half of the classes is base",
     BASES[1]: "a random half of the classes is base",
@@ -266,4 +267,4 @@ def _shots(n: int | None) -> str:
 
 def _cell(values: list[float]) -> str:
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return percent_with_error(float(np.mean(values)), error)
+    return percent_with_error(float(np.mean(values)), error if error > _ROUNDING else 0.0)

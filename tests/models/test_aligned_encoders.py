@@ -56,8 +56,9 @@ class TestDecision:
             JCMSPL().alignment_  # noqa: B018
 
     def test_new_classes_get_the_share_that_a_number_means(self):
-        """For classes without samples, "auto" is the same as the number it finds."""
-        assert_allclose(scores(fitted()), scores(fitted(aligned=NEW_SHARE)), atol=1e-12)
+        """For classes without samples, "auto" is the same as the number it finds, but for what all scores have."""
+        difference = scores(fitted()) - scores(fitted(aligned=NEW_SHARE))
+        assert_allclose(difference, np.repeat(difference[:, :1], len(NEW), axis=1), atol=1e-12)
 
     def test_unaligned_vectors_of_equal_length_change_nothing(self):
         table = ClassTable(range(N_CLASSES), VECTORS[:, ::-1])
@@ -112,7 +113,8 @@ class TestSeenClasses:
         one, two = means @ predicted.T, raw @ unit(VECTORS[:N_SEEN]).T
         ratio = np.std(one - one.mean(axis=1)[:, None]) / np.std(two - two.mean(axis=1)[:, None])
         weight = NEW_SHARE * COSINE_COUNT / (COSINE_COUNT + n)
-        expected = (1 - weight) * (z_new @ prototypes.T) + weight * ratio * cosines
+        level = unit(X_NEW) @ unit(VECTORS[:N_SEEN]).mean(axis=0)  # what all classes have in common
+        expected = (1 - weight) * (z_new @ prototypes.T) + weight * ratio * (cosines - level[:, None])
         assert_allclose(scores(model, candidates=list(range(N_SEEN))), expected, atol=1e-9)
 
     def test_added_classes_with_a_few_samples(self):
@@ -123,6 +125,17 @@ class TestSeenClasses:
         explanation = model.explain(X_NEW[:1], label=NEW[0], against=None, candidates=NEW)[0]
         assert explanation.attributes[-1] == "(its samples and vector)"
         assert explanation.contributions.sum() == pytest.approx(explanation.score)
+
+    def test_no_kind_of_class_wins_by_its_share_alone(self):
+        """Text vectors have a direction in common, which adds to the cosine of every sample and class."""
+        common = 15 * np.eye(M)[0]
+        table = ClassTable(range(N_CLASSES), VECTORS + common)
+        model = JCMSPL(progress=False).fit(X[SEEN] + common, Y[SEEN], class_vectors=table)
+        assert model.alignment_.is_aligned
+        named = model.predict(np.vstack([X_NEW, X[SEEN]]) + common, seen_bias=0.0)
+        is_new = np.isin(named, NEW)
+        assert is_new[: len(X_NEW)].mean() > 0.8
+        assert is_new[len(X_NEW) :].mean() < 0.2  # 1 if the larger share of new classes decides
 
     def test_a_number_holds_for_all_classes(self):
         model = fitted(aligned=0.3, seen_samples=0.6)

@@ -36,6 +36,7 @@ from jcmspl.models.prototypes import (
     SEEN_SHARE,
     Prototypes,
     combined,
+    directions,
     ratio_of_spreads,
     require_alignable,
     share_of_cosine,
@@ -293,7 +294,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             return scorer
         of_training = self._predicted(self._trained_vectors)
         ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
-        return with_class_vectors(scorer, table.vectors, features, shares, ratio)
+        level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
+        return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""

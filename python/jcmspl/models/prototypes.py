@@ -147,10 +147,21 @@ def require_alignable(features: Normalisation, classes: Normalisation, metric: A
 
 
 def with_class_vectors(
-    scorer: LinearScorer, vectors: Float64Array, normalisation: Normalisation, shares: Float64Array, ratio: float
+    scorer: LinearScorer,
+    vectors: Float64Array,
+    normalisation: Normalisation,
+    shares: Float64Array,
+    ratio: float,
+    level: Float64Array | None = None,
 ) -> LinearScorer:
-    """Return a scorer in whose scores the cosine of sample and class vector, times the ratio, has a share by class."""
-    weights, offsets = normalisation.unfolded(directions(vectors))
+    """Return a scorer in whose scores the cosine of sample and class vector, times the ratio, has a share by class.
+
+    Image and text vectors have much in common that tells no class from another. It adds the same to all scores unless
+    shares differ: then classes with the larger share would always win. ``level``, the mean direction of class vectors,
+    is what is subtracted there.
+    """
+    own = directions(vectors) if level is None else directions(vectors) - level
+    weights, offsets = normalisation.unfolded(own)
     of_cosine = shares * ratio
     return LinearScorer(
         (1 - shares)[:, None] * scorer.weights + of_cosine[:, None] * weights,

@@ -21,12 +21,13 @@ from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
+    AUTO,
     COUNT,
     INFINITE_WEIGHT,
     NOT_NEGATIVE,
     OPTIONAL_COUNT,
     SEED,
-    SHARE,
+    SHARE_OR_AUTO,
     WEIGHT,
     checked_by,
     one_of_names,
@@ -113,16 +114,19 @@ class JCMSPL(Bilinear):
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
         How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
         candidates P in that space; it is called with blocks of samples and is slower.
-    seen_samples : float, default 0.5
+    seen_samples : float or "auto", default "auto"
         From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
-        rest is the model's prediction A'By. This and the next two hold in the visual space alone; elsewhere classes are
-        where the model predicts them. Calibrate again when it is changed.
+        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
+        aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
+        them. Calibrate again when it is changed.
     prediction_weight : float, default 1
         How many samples the prediction counts for where there are labelled samples of a class that the model was not
         trained on (:meth:`add_classes`). Infinity: they are not looked at.
-    aligned : float, default 0
+    aligned : float or "auto", default "auto"
         From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
-        vectors of one encoder, or of two that were trained to agree.
+        vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
+        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
+        classes with n samples, and "auto_power" takes no roots; otherwise it is 0.
     feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2+center_unit"
         What is done to samples and to class vectors first; one of
@@ -183,6 +187,11 @@ class JCMSPL(Bilinear):
         The mean sample of each training class (of samples scaled to length one, if they are).
     statistics_ : Statistics
         What further samples are added to by :meth:`partial_fit`.
+    alignment_ : Alignment or None
+        How well class vectors and samples agree: ``share`` of the training classes whose mean sample is nearest to the
+        vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
+    cosine_share_ : float
+        The share of the cosine in the score of a class without samples.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float
@@ -224,7 +233,8 @@ class JCMSPL(Bilinear):
     visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
     semantic_reconstruction: float = field(default=1.0, metadata=INFINITE_WEIGHT)
     penalty_factors: Any = field(default=None, metadata=checked_by(_check_factors))
-    seen_samples: float = field(default=0.5, metadata=SHARE)
+    seen_samples: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    aligned: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)
@@ -283,6 +293,7 @@ class JCMSPL(Bilinear):
             "class_normalisation": "none",
             "space": "semantic",
             "seen_samples": 0.0,
+            "aligned": 0.0,
             "init": "random",
             "max_iter": PAPER_ITERATIONS,
         }

@@ -33,6 +33,7 @@ from jcmspl.models.parameters import (
     one_of_names,
 )
 from jcmspl.models.pinned import Pinned
+from jcmspl.models.saddle import start_beside_saddle
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 
@@ -349,7 +350,7 @@ class JCMSPL(Bilinear):
             exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
             return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
         spectrum = prepared.spectrum()
-        solution = self._solution(spectrum, monitor)
+        solution = self._solution(prepared, monitor)
         basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
         monitor.timings |= basis | solution.timings
         return {
@@ -360,13 +361,16 @@ class JCMSPL(Bilinear):
             "converged": np.array(float(solution.converged)),
         }
 
-    def _solution(self, spectrum: Spectrum, monitor: Monitor, *, return_codes: bool = False) -> Solution:
+    def _solution(self, prepared: Prepared, monitor: Monitor, *, return_codes: bool = False) -> Solution:
+        spectrum, start = prepared.spectrum(), self.init
         k = self.n_concepts or spectrum.n_classes
         if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
             expected = (k, spectrum.n_classes)
             raise ValueError(
                 f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
             )
+        if isinstance(start, str) and start == "codes":
+            start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
         return solve(
             spectrum,
             l1=self.semantic_match,
@@ -374,7 +378,7 @@ class JCMSPL(Bilinear):
             l3=self.visual_reconstruction,
             l4=self.semantic_reconstruction,
             n_concepts=self.n_concepts,
-            start=self.init,
+            start=start,
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=_generator(self.random_state),
@@ -403,7 +407,7 @@ class JCMSPL(Bilinear):
         if np.isinf(self.class_match):  # there is nothing to start
             return {}
         plain = clone(self).set_params(n_concepts=None)
-        solution = plain._solution(prepared.spectrum(), Monitor(), return_codes=True)
+        solution = plain._solution(prepared, Monitor(), return_codes=True)
         return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
 
     def _warn_of_result(self) -> None:
@@ -439,6 +443,14 @@ class Prepared:
             if self._spectrum is None:
                 self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
             return self._spectrum
+
+    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
+        """Return the start at the codes of the classes, or beside them where these are a saddle."""
+        spectrum = self.spectrum()
+        if spectrum.is_turned and n_concepts == spectrum.n_classes:
+            return "codes"  # along directions of the data there is no saddle
+        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
+        return "codes" if beside is None else beside
 
     def pinned(self, n_concepts: int | None) -> Pinned:
         """Return what finds A and B where the codes are known."""

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import TensorProto
 
+from fuzz.mutators import generator, mutated_json
 from jcmspl.datasets import DatasetError
 from jcmspl.datasets.arrays import load_classes
 from jcmspl.embed import ImageEncoder, TextEncoder, images, save_classes, texts
@@ -269,3 +271,31 @@ def test_pictures_and_texts_in_one_model(tmp_path, tokenizer, batches):
     )
     expected = [tokens(tokenizer, text).mean(axis=0) for text in TEXTS]
     np.testing.assert_allclose(TextEncoder(model)(TEXTS), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_damaged_tokenizers(tmp_path, part):
+    """Each is taken or refused in a sentence that names its file, whatever the package tokenizers makes of it."""
+    write_tokenizer(tmp_path / "tokenizer.json")
+    write_text(tmp_path / "t.onnx")
+    content, n_taken, messages = (tmp_path / "tokenizer.json").read_bytes(), 0, []
+    for index in range(100):
+        (tmp_path / "tokenizer.json").write_bytes(mutated_json(content, generator("tokenizer", part, index)))
+        try:
+            assert TextEncoder(tmp_path / "t.onnx", threads=1)(TEXTS[:2]).shape == (2, 6)
+            n_taken += 1
+        except ValueError as error:
+            messages.append(str(error))
+    assert min(n_taken, len(messages)) >= 3
+    told = re.compile(r".*(tokenizer\.json is no |the tokenizer makes nothing|t\.onnx cannot be run with).*")
+    assert [message for message in messages if not told.fullmatch(message)] == []
+
+
+def test_a_tokenizer_that_panics(tmp_path):
+    """Which is no Exception in Python, so that no handler of errors would see it."""
+    write_tokenizer(tmp_path / "tokenizer.json")
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    content["post_processor"]["special_tokens"] = {}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"tokenizer.json is no tokenizer.json of Hugging Face, or it is damaged"):
+        TextEncoder(write_text(tmp_path / "t.onnx"))(["a bird"])

@@ -1,5 +1,6 @@
 """The layouts: a good file of each, how it is damaged, and all that is loaded from it."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,12 @@ from scipy.io import savemat
 
 from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
 from jcmspl import JCMSPL, load
-from jcmspl.datasets import load_dataset, make_zsl, save_npz
+from jcmspl.datasets import load_dataset, make_zsl, open_rows, save_npz
+from jcmspl.datasets.sample_stream import read_stream
 from support.benchmark_files import benchmark_content, write_benchmark
 from support.sae_files import content as sae_content
 from support.sae_files import written as write_sae
+from support.shards import write_zarr
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,23 @@ def _write_own(folder, kind):
     (folder / "split.csv").write_text("\n".join(part_of.get(row, "unused") for row in range(len(labels))))
 
 
+def _write_lines(folder):
+    data = make_zsl(40, 6, 4, 4, 2)
+    lines = [{"id": f"sample {row}", "features": x.tolist()} for row, x in enumerate(data.X)]
+    (folder / "x.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def _lines(folder):
+    path = _only_file(folder)
+    with path.open("rb") as file:
+        return [(rows.tolist(), X.tobytes(), ids) for rows, X, ids in read_stream(file, path, 6)]
+
+
 LAYOUTS = {
+    "jsonl": Layout(_write_lines, _lines),
+    "zarr": Layout(
+        lambda folder: write_zarr(folder, _made().X, chunks=(16, 6)), lambda folder: [open_rows(folder)[:].tobytes()]
+    ),
     "model": Layout(_write_model, _loaded_model),
     "npz": Layout(lambda folder: save_npz(_made(), folder / "data.npz"), _dataset_in_file, mutated_zip),
     "npz-deflated": Layout(_write_deflated_npz, _dataset_in_file, mutated_zip),

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 import jcmspl
 from jcmspl import JCMSPL, ClassTable, ModelFileError, load
-from jcmspl.io import atomic
+from jcmspl.io import archive, atomic
 from jcmspl.models.model_layout import decoded
 from support.animals import make_zoo
 
@@ -456,6 +456,48 @@ class TestBadFiles:
         path.write_bytes(struct.pack("<Q", len(text)) + text)
         with pytest.raises(ModelFileError):
             load(path)
+
+    @pytest.mark.parametrize(
+        "claim",
+        [
+            struct.pack("<Q", 2**63 + 5),
+            struct.pack("<Q", 2**40),
+            struct.pack("<Q", 10**9),
+            {"dtype": "F64", "shape": [2**20, 2**20], "data_offsets": [0, 2**43]},
+            {"dtype": "F64", "shape": [2**31, 2**31], "data_offsets": [0, 8]},
+            {"dtype": "F64", "shape": [-1], "data_offsets": [0, 2**64 - 1]},
+            {"dtype": "F64", "shape": [1] * 100, "data_offsets": [0, 8]},
+        ],
+    )
+    def test_headers_that_claim_much(self, path, claim):
+        data = path.read_bytes()
+        if isinstance(claim, dict):
+            size = struct.unpack("<Q", data[:8])[0]
+            header = json.loads(data[8 : 8 + size])
+            text = json.dumps({"__metadata__": header["__metadata__"], "gram": claim}).encode()
+            path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(8))
+        else:
+            path.write_bytes(claim + data[8:])
+        with pytest.raises(ModelFileError, match=re.escape(str(path))):
+            load(path)
+
+    @pytest.mark.skipif(os.name != "posix", reason="files with holes")
+    @pytest.mark.parametrize("name", ["gram", "surprise"])
+    def test_a_file_with_holes(self, path, monkeypatch, name):
+        """It is as large as it claims, but nothing is on the disk: more than memory holds is not even begun."""
+        size = struct.unpack("<Q", path.read_bytes()[:8])[0]
+        metadata = json.loads(path.read_bytes()[8 : 8 + size])["__metadata__"]
+        claimed = {name: {"dtype": "F64", "shape": [2**16, 2**16], "data_offsets": [0, 2**35]}}
+        text = json.dumps({"__metadata__": metadata, **claimed}).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text)
+        os.truncate(path, 8 + len(text) + 2**35)
+        monkeypatch.setattr(archive, "memory_at_hand", lambda: 2**34)
+        if name == "gram":
+            with pytest.raises(MemoryError, match=f"not enough memory to read {re.escape(str(path))}"):
+                load(path)
+        else:  # an array that is not wanted is not read, whatever it claims
+            with pytest.raises(ModelFileError, match="is missing"):
+                load(path)
 
     @pytest.mark.parametrize("content", ["", "[]", "nothing", "[" * 100_000, "3"])
     def test_json(self, path, content):

@@ -61,14 +61,14 @@ def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
     # The name is known before there is such a file: whatever happens from then on, it can be removed.
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with _saying(wanted):
+        with writing(wanted):
             raw = _Part(part, wanted, 0o666 if mode is None else 0o600)
         with io.BufferedWriter(raw) as file:
             yield file
             file.flush()
-            with _saying(wanted):
+            with writing(wanted):
                 os.fsync(file.fileno())
-        with _saying(wanted):
+        with writing(wanted):
             if mode is not None:
                 os.chmod(part, mode)
             os.replace(part, path)
@@ -89,12 +89,12 @@ class _Part(io.FileIO):
                 fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def write(self, data: Any) -> int:
-        with _saying(self._wanted):
+        with writing(self._wanted):
             return super().write(data)
 
 
 @contextlib.contextmanager
-def _saying(wanted: Path) -> Iterator[None]:
+def writing(wanted: Path) -> Iterator[None]:
     """Turn what the system says into a sentence about the file that was asked for."""
     try:
         yield

@@ -78,8 +78,8 @@ def peak_memory():
     return size // 2**20 if sys.platform == "darwin" else size // 2**10
 
 
-def table(counts):
+def table(counts, what="layout", outcomes=OUTCOMES):
     """Return the counts as text, with their sums."""
     found = {**counts, "all": sum(counts.values(), Counter())}
-    rows = [["layout", *OUTCOMES], *([layout, *(str(n[o]) for o in OUTCOMES)] for layout, n in found.items())]
+    rows = [[what, *outcomes], *([one, *(str(n[o]) for o in outcomes)] for one, n in found.items())]
     return "\n".join(row[0].ljust(18) + "".join(cell.rjust(11) for cell in row[1:]) for row in rows)

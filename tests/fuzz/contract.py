@@ -4,6 +4,7 @@ import re
 import traceback
 import warnings
 
+from fuzz.promises import promised
 from fuzz.relations import OF_FITS, OF_ONE_MODEL, Fitted, dask_is_memory
 from fuzz.settings import drawn, method_of
 from fuzz.tolerance import Wrong
@@ -34,18 +35,18 @@ def tried(seed, number, dask=None):
             relations.append(dask_is_memory)
         wrong = list(_broken(relations, one))
         try:
-            settled = one.allowed is not None
+            settled = one.to_the_end()
+            posed = settled.allowed is not None
         except Exception:
-            return "failed", [*wrong, f"last digits: {traceback.format_exc()}"]
-        if settled:
-            wrong += _broken(OF_FITS, one)
-        return ("failed" if wrong else "passed" if settled else "ill-posed"), wrong
+            return "failed", [*wrong, f"another fit: {traceback.format_exc()}"]
+        if posed:
+            wrong += _broken(OF_FITS, settled)
+        return ("failed" if wrong else "passed" if posed else "ill-posed"), wrong
 
 
 def _broken(relations, one):
     for relation in relations:
-        exempt = EXEMPT.get((one.setting.name, relation.__name__))
-        if exempt is not None and exempt(one.setting.model):
+        if not promised(relation.__name__, one.setting.model):
             continue
         try:
             relation(one)
@@ -68,7 +69,3 @@ def settings_tried(seed, numbers, methods=None):
         if not methods or name in methods:
             outcome, wrong = tried(seed, number)
             yield number, name, outcome, report(seed, number, wrong) if wrong else ""
-
-
-# Relations that a method does not promise, by its documentation: of which methods, and of which of their parameters.
-EXEMPT = {}

@@ -2,6 +2,7 @@
 
 import pickle
 import tempfile
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,13 +18,19 @@ class Fitted:
     """A setting, the model of it, its scores, and how sure these are."""
 
     def __init__(self, setting):
-        self.setting, self.T = setting, setting.T
+        self.setting, self.T, self.rng = setting, setting.T, np.random.default_rng(2)
         self.model = self.fit()
         self.candidates = setting.classes
         self.scores = self.of(self.model)
         self.recogniser = self.model.recogniser(candidates=self.candidates, seen_bias=0.0)
         if not np.isfinite(self.scores).all():
             raise Wrong("scores are not finite")
+
+    def to_the_end(self):
+        """Return the same with a model that takes all its iterations: rounding may end them one earlier or later."""
+        if not getattr(self.setting.model, "tol", 0):
+            return self
+        return Fitted(replace(self.setting, model=clone(self.setting.model).set_params(tol=0.0)))
 
     def fit(self, model=None, **changed):
         """Return a model that is fitted to the data of the setting, some of them in another form."""
@@ -39,27 +46,23 @@ class Fitted:
     @cached_property
     def exact(self):
         """What rounding does to the scores of the model."""
-        return rounding(self.recogniser, self.T, self.scores, lambda rng: self.of(self.model, _changed(rng, self.T)))
+
+        def changed(rng, by):
+            return self.of(self.model, last_digits_changed(rng, self.T, by=by))
+
+        return rounding(self.recogniser, self.T, self.scores, changed)
 
     @cached_property
     def allowed(self):
         """What rounding does to the scores of a model that is fitted anew; None if the problem is ill-posed."""
         rng, table, others = np.random.default_rng(1), self.setting.table, []
-        for _ in range(2):
-            vectors = ClassTable(list(table), _changed(rng, table.vectors), sources=table.sources)
-            others.append(self.of(self.fit(X=_changed(rng, self.setting.X), table=vectors)))
+        for _ in range(3):
+            vectors = ClassTable(list(table), last_digits_changed(rng, table.vectors), sources=table.sources)
+            others.append(self.of(self.fit(X=last_digits_changed(rng, self.setting.X), table=vectors)))
         return conditioning(self.scores, others, self.exact)
-
-    @cached_property
-    def rng(self):
-        return np.random.default_rng(2)
 
     def positions(self, labels):
         return np.array([self.candidates.index(label) for label in labels])
-
-
-def _changed(rng, values):
-    return last_digits_changed(rng, values)
 
 
 # Of one model.
@@ -150,8 +153,8 @@ def single_precision_is_near(one):
     T = one.T.astype(np.float32)
     wide = one.of(one.model, T.astype(np.float64))
 
-    def changed(rng):
-        return one.of(one.model, last_digits_changed(rng, T.astype(np.float64), np.float32))
+    def changed(rng, by):
+        return one.of(one.model, last_digits_changed(rng, T.astype(np.float64), np.float32, by))
 
     allowed = rounding(one.recogniser, T, wide, changed) + one.exact + 1e-30
     same("float32", one.of(one.model, T), wide, allowed)
@@ -177,6 +180,8 @@ def order_of_features(one):
     columns, setting = one.rng.permutation(one.setting.X.shape[1]), one.setting
     table = setting.table
     if compares_with_class_vectors(setting):
+        if table.sources:
+            return
         table = ClassTable(list(table), table.vectors[:, columns])
     again = one.fit(X=setting.X[:, columns], table=table)
     same("order of features", one.of(again, one.T[:, columns]), one.scores, one.allowed)

@@ -113,6 +113,7 @@ def _value(rng, method, field, usual):
         "penalty_factors": lambda: None if rng.random() < 0.8 else [0.3, 3.0],
         "expert": lambda: str(rng.choice(["JCMSPL", "RPL", "ESZSL"])),
         "seen_bias": lambda: 0.0,
+        "kernel_width": lambda: float(10.0 ** rng.uniform(-1, 1.5)),  # of the median distance
         "feature_normalisation": lambda: _feature_normalisation(rng),
         "class_normalisation": lambda: str(rng.choice(NORMALISATIONS)),
     }
@@ -166,6 +167,9 @@ def _fit_together(rng, name, values, c, m, d):
     roots = values["feature_normalisation"].startswith(POWERS)
     if values.get("aligned") and (values["metric"] != "cosine" or m != d or roots or values["source_shares"]):
         values["aligned"] = 0.0
+    if m == 1:  # all samples of length one would be the same
+        values["feature_normalisation"] = values["feature_normalisation"].replace("sample_l2", "none", 1)
+        values["feature_normalisation"] = values["feature_normalisation"].replace("none+", "")
     if name in ALIGNED:
         values["class_kernel"] = "linear"
     if name in RECTIFIED and any(word in values["feature_normalisation"] for word in ("center", "zscore")):

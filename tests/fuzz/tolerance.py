@@ -13,6 +13,7 @@ from jcmspl.support.scaling import signed_root, unit_length
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}
 AMPLIFIED = 500  # how much more than one change of last digits another order of additions may do
+_CHANGES = 16  # last digits by which samples change to see what that does to scores, which may jump
 _SEEN = 1e-8  # the part of the largest score from which a change of last digits makes a problem ill-posed
 
 
@@ -20,9 +21,9 @@ class Wrong(AssertionError):
     """An answer that no rounding explains."""
 
 
-def last_digits_changed(rng, values, dtype=np.float64):
-    """Return numbers that differ in the last digit of a type, or not at all; zeros stay, and what is equal in rows."""
-    return values * (1 + EPSILON[np.dtype(dtype)] * rng.integers(-1, 2, values.shape))
+def last_digits_changed(rng, values, dtype=np.float64, by=1):
+    """Return numbers that differ by at most so many times the last digit of a type; zeros stay."""
+    return values * (1 + EPSILON[np.dtype(dtype)] * rng.integers(-by, by + 1, values.shape))
 
 
 def rounding(recogniser, T, scores, changed):
@@ -33,7 +34,7 @@ def rounding(recogniser, T, scores, changed):
     recogniser : Recogniser
     T : ndarray of shape (n, m)
     scores : ndarray of shape (n, n_candidates)
-    changed : function of a generator, which returns scores of samples that are changed in their last digit
+    changed : function of a generator and a number, which returns the scores of samples changed by that many last digits
     """
     eps = EPSILON[T.dtype] if T.dtype in EPSILON else 2.0**-52
     if isinstance(recogniser, LinearRecogniser):
@@ -42,9 +43,9 @@ def rounding(recogniser, T, scores, changed):
         rows = unit_length(rows) if recogniser.scaling.unit_rows else rows
         return 4 * (T.shape[1] + 16) * eps * (rows @ np.abs(recogniser.weights).T + np.abs(recogniser.bias))
     rng = np.random.default_rng(0)
-    moved = [np.abs(changed(rng) - scores).max(axis=1, keepdims=True, initial=0) for _ in range(2)]
+    moves = [np.abs(changed(rng, _CHANGES) - scores).max(axis=1, keepdims=True, initial=0) for _ in range(4)]
     size = np.abs(scores).max(axis=1, keepdims=True, initial=0)
-    return AMPLIFIED * np.maximum(*moved) + 64 * (T.shape[1] + 16) * eps * size + np.zeros_like(scores)
+    return AMPLIFIED / _CHANGES * np.max(moves, axis=0) + 64 * (T.shape[1] + 16) * eps * size + np.zeros_like(scores)
 
 
 def conditioning(scores, others, floor):

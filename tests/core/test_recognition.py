@@ -331,3 +331,24 @@ def test_of_distances_that_are_equal_in_float32_the_nearest_are_chosen():
     indices, values = nearest(np.array([[-2000, 0]], np.float32), prototypes, 2, metric="euclidean")
     assert_array_equal(indices, [[0, 1]])  # the same two, in the order of what is returned
     assert_array_equal(values, [[2001, 2001]])
+
+
+@pytest.mark.parametrize("space", ["visual", "concept"])
+def test_directions_that_rounding_makes_are_none(space):
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((4, 9)), rng.standard_normal((4, 6))
+    B[:, 1] = -B[:, 0] * (1 + 1e-12)
+    folded = AffineScorer.fold(A, B, [[1.0, 1, 0, 0, 0, 0], [1.0, 1.1, 0, 0, 0, 0], [0.0] * 6], space=space)
+    assert_array_equal(folded.weights[[0, 2]], 0)
+    assert folded.weights[1].any()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9, 1e100])
+def test_attributes_of_any_unit_make_directions(scale):
+    rng = np.random.default_rng(0)
+    A, B, Y = rng.standard_normal((6, 9)), np.eye(6), rng.standard_normal((5, 6))
+    A[3] *= scale
+    Y[0] = np.eye(6)[3]
+    scores = AffineScorer.fold(A, B, Y, space="visual").scores(rng.standard_normal((3, 9)))
+    assert np.isfinite(scores).all()
+    assert np.abs(scores[:, 0]).max() > 0.1

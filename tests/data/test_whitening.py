@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import normalize
 
-from jcmspl import JCMSPL, SAE, ClassSearchCV, RidgeVS, Statistics, load
+from jcmspl import EXEM, GFZSL, JCMSPL, SAE, ClassSearchCV, RidgeVS, Statistics, load
 from jcmspl.data.normalisation import Normalisation
 from support.animals import make_zoo
 from support.normalised import explicitly_whitened
@@ -137,3 +137,88 @@ def test_however_little_it_is_shrunk():
     X, labels = rng.standard_normal((20, 60)), np.repeat(np.arange(10), 2)  # of less than full rank
     model = RidgeVS(feature_normalisation="center+whiten", whitening_shrinkage=1e-300).fit(X, labels)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def low_rank(rng, n_features=20, rank=4):
+    V, B = rng.standard_normal((9, 7)), rng.standard_normal((rank, n_features))
+    y = np.arange(90) % 6
+    X, new = ((V[numbers][:, :rank] + 0.7 * rng.standard_normal((90, rank))) @ B for numbers in (y, np.arange(90) % 9))
+    return X, y, V, new
+
+
+@pytest.mark.parametrize("shrinkage", [1e-8, 1e-12])
+@pytest.mark.parametrize("method", [RidgeVS, JCMSPL, GFZSL])
+def test_rounding_errors_of_dependent_features_are_no_signal(method, shrinkage):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y, V, new = low_rank(rng)
+        model = method(feature_normalisation="center+whiten", whitening_shrinkage=shrinkage)
+        scores, moved = (
+            model.fit(X[:, order], y, class_vectors=V).decision_function(new[:, order], candidates="unseen")
+            for order in (np.arange(20), rng.permutation(20))
+        )
+        assert_allclose(moved, scores, atol=1e-4 * np.ptp(scores))
+
+
+def test_independent_features_are_shrunk_as_little_as_asked_for():
+    X, labels, _ = make_samples()
+    raw = Statistics.from_samples(X, labels)
+    Z = Normalisation.from_statistics("center+whiten", raw, 1e-12).of_rows(X)
+    assert_allclose(products(Z), products(explicitly_whitened(X, labels, 0.0)), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", [GFZSL(variance_floor=0.05), EXEM(distance="standardised")])
+def test_methods_with_a_variance_per_axis_do_not_depend_on_the_order_of_features(method):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        order, model = rng.permutation(ZOO.X.shape[1]), method.set_params(feature_normalisation="center+whiten")
+        scores, moved = (
+            model.fit(ZOO.X[:, features], ZOO.y, class_vectors=ZOO.table).decision_function(
+                ZOO.X_new[:, features], candidates="unseen"
+            )
+            for features in (np.arange(len(order)), order)
+        )
+        assert_allclose(moved, scores, atol=1e-9 * np.ptp(scores))
+
+
+def test_the_symmetric_whitening_is_a_rotation_of_the_other(tmp_path):
+    X, labels, _ = make_samples()
+    raw = Statistics.from_samples(X, labels)
+    plain, _ = Normalisation.of_training("center+whiten", raw)
+    symmetric, statistics = Normalisation.of_training("center+whiten", raw, symmetric=True)
+    Z, rng = symmetric.of_rows(X), np.random.default_rng(0)
+    assert_array_equal(symmetric.whitening, symmetric.whitening.T)
+    assert_allclose(products(Z), products(plain.of_rows(X)), rtol=1e-9, atol=1e-12)
+    assert statistics.allclose(Statistics.from_samples(Z, labels), rtol=1e-9)
+    assert symmetric.of_statistics(raw).allclose(statistics, rtol=1e-12)
+    assert_allclose(symmetric.undone(Z), X, rtol=1e-8)
+    weights = rng.standard_normal((3, X.shape[1]))
+    back, offsets = symmetric.unfolded(weights)
+    assert_allclose(Z @ back.T + offsets, X @ weights.T, rtol=1e-8)
+
+
+def test_a_search_whitens_anew_for_each_kind(monkeypatch):
+    made = []
+    original = Normalisation.of_training
+
+    def noted(*args, **options):
+        made.append(options["symmetric"])
+        return original(*args, **options)
+
+    monkeypatch.setattr(Normalisation, "of_training", noted)
+    model = EXEM(feature_normalisation="center+whiten")
+    search = ClassSearchCV(model, {"distance": ["euclidean", "standardised"]}, cv=2, random_state=0)
+    search.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert made[:-1].count(True) == made[:-1].count(False) == 2  # the last is the fit of the chosen model
+    assert made[-1] == (search.best_params_["distance"] == "standardised")
+
+
+def test_files_have_either_kind_and_no_other(tmp_path):
+    model = GFZSL(feature_normalisation="center+whiten").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    model.save(tmp_path / "m")
+    assert_array_equal(load(tmp_path / "m").decision_function(ZOO.X_new), model.decision_function(ZOO.X_new))
+    T = model.feature_normalisation_.whitening
+    T[0, 1] += 1e-3
+    model.save(tmp_path / "bad")
+    with pytest.raises(ValueError, match="neither lower triangular nor symmetric"):
+        load(tmp_path / "bad")

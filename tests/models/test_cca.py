@@ -71,3 +71,20 @@ def test_samples_that_are_all_the_same():
 def test_bad_parameters():
     refuses(CCA(-1), "visual_penalty must be")
     refuses(CCA(n_components=0), "n_components must be")
+
+
+def test_no_more_pairs_than_classes_allow():
+    """Class vectors are not centred: of their rank, one more than samples have, rounding errors would make a pair."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n_seen = int(rng.integers(4, 8))
+        V, M = rng.random((n_seen + 3, 14)), rng.standard_normal((14, 40))
+        y = np.arange(80) % n_seen
+        X, new = V[y] @ M + rng.standard_normal((80, 40)), rng.standard_normal((20, 40))
+        model = CCA(1.0, feature_normalisation="zscore", class_normalisation="sample_l2", metric="dot")
+        scores, again = (
+            model.fit(X[rows], y[rows], class_vectors=V).decision_function(new, candidates="unseen")
+            for rows in (np.arange(80), rng.permutation(80))
+        )
+        assert len(model.visual_projection_) == n_seen - 1
+        assert_allclose(again, scores, atol=1e-9 * np.abs(scores).max())

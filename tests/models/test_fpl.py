@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import FPL
+from jcmspl import FPL, RidgeVS
 from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
 
 
@@ -12,3 +14,37 @@ def test_oracle_least_squares_of_numpy(zoo):
 
 def test_bad_parameters():
     refuses(FPL(space="audio"), "space must be one of")
+
+
+def a_world_of_shared_attributes(seed):
+    """Classes from the tenth on are unseen; of centred samples a linear model predicts nothing for the last two.
+
+    Seen classes share the last attribute, which is all that class 12 has, and have one of the two attributes before it;
+    class 11 has both of these and nothing else.
+    """
+    rng = np.random.default_rng(seed)
+    V = rng.random((13, 12))
+    V[:, 9] = rng.integers(0, 2, 13)
+    V[:, 10] = 1 - V[:, 9]
+    V[:10, 11] = 1
+    V[11:] = 0
+    V[11, 9:11] = V[12, 11] = 1
+    M = rng.standard_normal((12, 280))
+    y = np.arange(300) % 10
+    X = V[y] @ M + 0.5 * rng.standard_normal((300, 280))
+    return X, y, V, V[np.arange(60) % 13] @ M + 0.5 * rng.standard_normal((60, 280)), rng.permutation(300)
+
+
+@pytest.mark.parametrize("method", [FPL, RidgeVS])
+@pytest.mark.parametrize("space", ["visual", "concept"])
+def test_a_class_that_is_predicted_nowhere_gets_no_direction_of_rounding_errors(method, space):
+    for seed in range(3):
+        X, y, V, new, order = a_world_of_shared_attributes(seed)
+        model = method(class_normalisation="none", space=space, progress=False)
+        scores, again = (
+            model.fit(X[rows], y[rows], class_vectors=V).decision_function(new, candidates=[10, 11, 12])
+            for rows in (np.arange(300), order)
+        )
+        assert_allclose(again, scores, atol=1e-9 * np.abs(scores).max())
+        if space == "visual":
+            assert_array_equal(scores[:, 1:], 0)

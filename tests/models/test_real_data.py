@@ -9,7 +9,19 @@ from numpy.testing import assert_allclose
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassKFold, ClassSearchCV, ClassTable, RidgeVS, TextPrototypes
+from jcmspl import (
+    ESZSL,
+    GFZSL,
+    JCMSPL,
+    JCMSPLCV,
+    RPL,
+    SAE,
+    ClassKFold,
+    ClassSearchCV,
+    ClassTable,
+    RidgeVS,
+    TextPrototypes,
+)
 from jcmspl.models.jcmspl import WEIGHTS
 from support.normalised import explicit
 from support.reference import class_codes, jcmspl_iterations
@@ -202,3 +214,36 @@ def test_seen_birds_are_found_where_they_are(cub):
     curve = model.generalized_curve(*(np.concatenate(pair) for pair in zip(seen, unseen, strict=True)))
     assert curve.area() > 0.465  # 0.410 where classes are predicted
     assert curve.harmonic_mean(model.seen_bias_) > 0.575  # 0.552
+
+
+@pytest.mark.parametrize("normalisation", ["center", "none"])
+def test_gfzsl_names_what_the_procedure_of_its_authors_does(cub, normalisation):
+    """Their cub.m: a polynomial kernel that is not centred, penalties 1 and 1e7, 0.05 added to variances, raw features.
+
+    Here the kernel is centred and scaled, and variances are in units of their mean.
+    """
+    X, y = cub.part("trainval")
+    X_new, _ = cub.part("test_unseen")
+    X, X_new = X.astype(np.float64), X_new.astype(np.float64)
+    seen, codes = np.unique(y, return_inverse=True)
+    unseen = [name for name in cub.table if name not in set(seen)]
+    S, U = (cub.table.select(list(labels)).vectors for labels in (seen.tolist(), unseen))
+    means = np.stack([X[codes == number].mean(axis=0) for number in range(len(seen))])
+    variances = np.stack([X[codes == number].var(axis=0, ddof=1) for number in range(len(seen))])
+    kernel, of_unseen = (1 + S @ S.T) ** 2, (1 + U @ S.T) ** 2
+    predicted = of_unseen @ np.linalg.solve(kernel + np.eye(len(S)), means)
+    logarithms = of_unseen @ np.linalg.solve(kernel + 1e7 * np.eye(len(S)), np.log(variances + 1e-4))
+    spread = np.exp(logarithms) + 0.05
+    densities = [-(((X_new - m) ** 2 / v + np.log(v)).sum(axis=1)) for m, v in zip(predicted, spread, strict=True)]
+    theirs = np.array(unseen)[np.argmax(densities, axis=0)]
+
+    centering = np.eye(len(S)) - 1 / len(S)
+    alpha = len(S) / np.trace(centering @ kernel @ centering)
+    ours = GFZSL(
+        alpha=alpha,
+        variance_penalty=1e7,
+        variance_floor=1.05 / variances.mean(),
+        feature_normalisation=normalisation,
+        class_normalisation="none",
+    ).fit(X, y, class_vectors=cub.table)
+    assert np.mean(ours.predict(X_new, candidates="unseen") == theirs) > 0.95

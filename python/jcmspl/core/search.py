@@ -211,7 +211,33 @@ def fold(
         raise ValueError(f"the projections have {len(A)} and {len(B)} concepts, but must have the same number")
     if vectors.shape[1] != B.shape[1]:
         raise ValueError(f"candidates have {vectors.shape[1]} attributes, but the projection has {B.shape[1]}")
-    return _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
+    weights, bias = _core.fold(A, B, vectors, getattr(_core.Space, space), getattr(_core.Metric, metric))
+    if metric == "cosine" and space != "semantic":
+        with np.errstate(all="ignore"):
+            weights[_is_rounding(A, B, vectors, weights if space == "visual" else None)] = 0
+    return weights, bias
+
+
+def _is_rounding(
+    A: Float64Array, B: Float64Array, vectors: Float64Array, directions: Float64Array | None
+) -> npt.NDArray[np.bool_]:
+    """Whether a class is where its attributes cancel out, so that rounding errors make its direction.
+
+    That is A'By, of which the directions are given, or else By. The core has made those zero that are no more than the
+    rounding errors of these products. But projections have errors themselves: they solve equations, whose condition
+    multiplies rounding errors. Half of the digits leave room for that, of the sum of the lengths that attributes add.
+    """
+    of_concepts = np.linalg.norm(A, axis=1) if directions is not None else None
+    of_attributes = np.linalg.norm(B, axis=0) if of_concepts is None else of_concepts @ np.abs(B)
+    codes = vectors @ B.T
+    if directions is None:
+        lengths = np.linalg.norm(codes, axis=1)
+    else:  # from the coordinate in which it is longest, which is much less work than all of them
+        rows, longest = np.arange(len(vectors)), np.abs(directions).argmax(axis=1)
+        along = directions[rows, longest]
+        lengths = np.abs((codes * A[:, longest].T).sum(axis=1)) / np.where(along == 0, 1, np.abs(along))
+    bound = np.sqrt(np.finfo(np.float64).eps) * (np.abs(vectors) @ of_attributes)
+    return np.asarray((lengths <= bound) & np.isfinite(bound))
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -113,6 +113,11 @@ class Normalisation:
         """Whether rows are scaled to length one."""
         return self.scaling.unit_rows
 
+    @property
+    def is_centred(self) -> bool:
+        """Whether the mean over the training data becomes zero."""
+        return self.kernel is not None or "center" in self.name or "zscore" in self.name
+
     @classmethod
     def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
         """Fit to samples by way of their statistics, which were scaled as the name says."""
@@ -120,9 +125,12 @@ class Normalisation:
 
     @classmethod
     def of_training(
-        cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE
+        cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE, *, symmetric: bool = False
     ) -> tuple[Normalisation, Statistics]:
-        """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it."""
+        """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it.
+
+        ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`).
+        """
         steps = parse_feature_normalisation(name)
         scaling = steps.scaling(statistics.power)
         for option in ("unit_rows", "power"):
@@ -137,7 +145,7 @@ class Normalisation:
         normalised = plain.of_statistics(statistics)
         if not steps.whiten:
             return plain, normalised
-        whitened = whitening.whiten(normalised, shrinkage)
+        whitened = whitening.whiten(normalised, shrinkage, plain._noise_of(statistics), symmetric=symmetric)
         if whitened is None:
             if normalised.gram.any():  # samples that are all the same are another matter
                 warn_user(
@@ -190,7 +198,13 @@ class Normalisation:
         sums = (sums - counts[:, None] * self.shift) / self.scale
         sums[:, constant] = 0
         normalised = Statistics.from_arrays(gram, sums, counts)
-        return normalised if self.whitening is None else whitening.whitened(normalised, self.whitening)
+        if self.whitening is None:
+            return normalised
+        return whitening.whitened(normalised, self.whitening, self._noise_of(statistics))
+
+    def _noise_of(self, statistics: Statistics) -> Float64Array:
+        """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
+        return np.asarray(np.sqrt(_NOISE * statistics.gram.diagonal()) / self.scale)
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""

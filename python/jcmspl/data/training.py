@@ -93,9 +93,13 @@ class TrainingData:
         kernel_width: float,
         class_columns: Float64Array | None = None,
         rows: LabelledRows | None = None,
+        *,
+        symmetric_whitening: bool = False,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
-        features, statistics = Normalisation.of_training(feature_normalisation, raw, whitening_shrinkage)
+        features, statistics = Normalisation.of_training(
+            feature_normalisation, raw, whitening_shrinkage, symmetric=symmetric_whitening
+        )
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]
         return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows)

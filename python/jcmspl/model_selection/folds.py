@@ -161,7 +161,7 @@ class FoldedData:
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         features, classes, shrinkage, kernel, width, columns = model._normalisations(self._sources)
-        of_samples = (features, shrinkage)
+        of_samples = (features, shrinkage, model._per_axis)
         known, training = self._last.get(fold, (None, None))
         if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
             training = training.with_classes(classes, kernel, width, columns)
@@ -173,7 +173,10 @@ class FoldedData:
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
             rows = self._rows_of(kept)
             normalisations = (features, classes, shrinkage, kernel, width, columns)
-            training = replace(TrainingData.of(raw, self.vectors[kept], *normalisations, rows), sources=self._sources)
+            training = TrainingData.of(
+                raw, self.vectors[kept], *normalisations, rows, symmetric_whitening=model._per_axis
+            )
+            training = replace(training, sources=self._sources)
         self._last[fold] = of_samples, training
         return training
 

@@ -276,8 +276,10 @@ class Search:
             yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
     def _normalisation_of(self, key: Key) -> tuple[Any, ...]:
+        """Return all that decides how samples and class vectors are normalised."""
         setting = self.grid.setting(key)
-        return tuple(setting.get(name) for name in NORMALISATION)
+        per_axis = clone(self._model).set_params(**setting)._per_axis  # another whitening
+        return (*(setting.get(name) for name in NORMALISATION), per_axis)
 
     def _scores(
         self, keys: list[Key], iterations: int | None, pool: Pool, line: Progress, before: int

@@ -76,10 +76,20 @@ class CCA(Bilinear):
         of_classes = _whitened(moments.semantic, self.semantic_penalty)
         P, correlations, Q = np.linalg.svd(of_samples @ moments.cross.T @ of_classes.T, full_matrices=False)
         noise = np.finfo(np.float64).eps * len(moments.gram) * correlations.max(initial=0)
-        kept = slice(min(int((correlations > noise).sum()), self.n_components or len(correlations)))
+        n_pairs = min(int((correlations > noise).sum()), _most_pairs(moments))
+        kept = slice(min(n_pairs, self.n_components or n_pairs))
         if not kept.stop:  # nothing correlates, as where all samples are the same
             return np.zeros((1, len(moments.gram))), np.zeros((1, len(moments.cross)))
         return P.T[kept] @ of_samples, Q[kept] @ of_classes
+
+
+def _most_pairs(moments: Moments) -> int:
+    """Return how many pairs can correlate: the rank of YX', of which rounding errors have more.
+
+    Where samples are centred, sums over classes are 0 together, and what class vectors share does not count.
+    """
+    vectors = moments.vectors - moments.vectors.mean(axis=0) if moments.is_centred else moments.vectors
+    return int(min(np.linalg.matrix_rank(vectors), np.linalg.matrix_rank(moments.sums)))
 
 
 def _whitened(basis: GramBasis, penalty: float) -> Float64Array:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
 from jcmspl.core.search import SPACES
+from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import METRIC, Bilinear
+from jcmspl.models.class_map import ClassMap
+from jcmspl.models.explanation import Explanation
 from jcmspl.models.moments import Moments, one_map
+from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import WEIGHT, one_of_names
 from jcmspl.models.predicted_means import map_to_means
+from jcmspl.models.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 
 
@@ -19,7 +26,8 @@ class ClassMeanRidge(Bilinear):
 
     M holds a column for each class, its mean sample, and S its vector: each class counts once, however many samples it
     has. Where all have b samples this is :class:`RPL` with b times the penalty. It is also the predictor of
-    :class:`EXEM`, which has other distances.
+    :class:`EXEM`, which has other distances. Where samples are not centred and class vectors are, means are predicted
+    with an intercept, the overall mean, in the visual space.
 
     Parameters
     ----------
@@ -53,6 +61,8 @@ class ClassMeanRidge(Bilinear):
     space: str = field(default="visual", metadata=one_of_names(SPACES))
     metric: Any = field(default="euclidean", metadata=METRIC)
 
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "intercept": ("m",)}
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ("intercept",)
     PAPER: ClassVar[str] = "ridge regression from class vectors to mean samples; a baseline of the field"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0),
@@ -61,3 +71,53 @@ class ClassMeanRidge(Bilinear):
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
         return one_map(map_to_means(moments, self.alpha))
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        return {**super()._fit(prepared, monitor), "intercept": prepared.intercept}
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = "runner-up",
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> list[Explanation]:
+        """Tell which attributes spoke for and against the chosen class of each sample.
+
+        Parameters
+        ----------
+        X, label, against, class_vectors, candidates, seen_bias
+            As for :class:`RidgeVS`. In the visual space samples must be centred, unless class vectors are not either.
+        """
+        check_is_fitted(self)
+        if self._adds_mean(self.space):
+            raise ValueError(
+                "explain needs samples that are centred, such as by feature_normalisation='center', where means are "
+                "predicted: the overall mean is part of these, and no attribute has a share in it"
+            )
+        return super().explain(
+            X,
+            label=label,
+            against=against,
+            class_vectors=class_vectors,
+            candidates=candidates,
+            seen_bias=seen_bias,
+        )
+
+    def _adds_mean(self, space: str) -> bool:
+        return space == "visual" and bool(self.arrays_["intercept"].any())
+
+    def _predicted(self, vectors: Float64Array) -> Float64Array:
+        if not self._adds_mean("visual"):
+            return super()._predicted(vectors)
+        means = self._expected(self.class_normalisation_.of_rows(vectors))
+        return directions(means) if self.metric == "cosine" else means
+
+    def _expected(self, class_vectors: Float64Array) -> Float64Array:
+        return super()._expected(class_vectors) + self.arrays_["intercept"]
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        return None if self._adds_mean(space) else super()._class_map(space)

@@ -65,6 +65,10 @@ class EXEM(PredictedMeans):
     }
     ARRAYS: ClassVar[dict[str, Shape]] = {**PredictedMeans.ARRAYS, "scale": ("m",)}
 
+    @property
+    def _per_axis(self) -> bool:
+        return self.distance == "standardised"
+
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         scale = np.ones(len(prepared.gram)) if self.distance == "euclidean" else _scale(prepared)
         return {**super()._fit(prepared, monitor), "scale": scale}

@@ -70,10 +70,13 @@ class GDA(PredictedMeans):
     COMPARISON: ClassVar[tuple[str, ...]] = ("seen_samples",)
     ARRAYS: ClassVar[dict[str, Shape]] = {
         **PredictedMeans.ARRAYS,
-        "weight_map": ("d", "m"),  # both times the inverse of the covariance
+        "weight_map": ("d", "m"),  # all three times the inverse of the covariance
+        "weight_intercept": ("m",),
         "class_means": ("c", "m"),
         "class_weights": ("c", "m"),
     }
+
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = (*PredictedMeans.ADDED_ARRAYS, "weight_intercept")
 
     def _prepare(self, training: TrainingData) -> Any:
         return _Prepared(training)
@@ -82,13 +85,15 @@ class GDA(PredictedMeans):
         means = prepared.means
         arrays = {**super()._fit(prepared, monitor), "class_means": np.ascontiguousarray(means)}
         arrays["weight_map"] = prepared.times_precision(arrays["mean_map"], self.shrinkage)
+        arrays["weight_intercept"] = prepared.times_precision(arrays["intercept"][None], self.shrinkage)[0]
         arrays["class_weights"] = prepared.times_precision(means, self.shrinkage)
         return arrays
 
     def _scorer_of(self, table: ClassTable, space: str) -> LinearScorer:
         check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         vectors = self.class_normalisation_.of_rows(table.vectors)
-        means, weights = self._means(vectors), vectors @ self.arrays_["weight_map"]
+        means = self._means(vectors)
+        weights = vectors @ self.arrays_["weight_map"] + self.arrays_["weight_intercept"]
         evidence = self._evidence_for(table) if self.seen_samples else None
         if evidence is not None:
             rows, labels = evidence.rows[evidence.is_trained], list(table)
@@ -99,7 +104,9 @@ class GDA(PredictedMeans):
                 predicted[rows] += self.seen_samples * self.arrays_[name][trained]
         return LinearScorer(weights, -(means * weights).sum(axis=1) / 2)
 
-    def _class_map(self, space: str) -> ClassMap:
+    def _class_map(self, space: str) -> ClassMap | None:
+        if self.arrays_["intercept"].any():
+            return None
         weights = self.arrays_["weight_map"]
         values, vectors = np.linalg.eigh(self.arrays_["mean_map"] @ weights.T)  # of predicted means, by the precision
         return ClassMap(weights, None, np.sqrt(np.maximum(values, 0))[:, None] * vectors.T, "euclidean")

@@ -63,6 +63,7 @@ class GFZSL(PredictedMeans):
 
     NEEDS: ClassVar[str] = "samples"
     READS_WEIGHTS: ClassVar[bool] = True
+    PER_AXIS: ClassVar[bool] = True
     PAPER: ClassVar[str] = "Verma, Rai (2017): A Simple Exponential Family Framework for Zero-Shot Learning"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "alpha": (0.1, 0.3, 1.0),

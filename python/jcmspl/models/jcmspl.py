@@ -129,7 +129,8 @@ class JCMSPL(Bilinear):
         :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
         which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
     whitening_shrinkage : float, default 5
-        The larger, the less samples are whitened, where they are.
+        The larger, the less samples are whitened, where they are. Where features depend on each other less than 1e-8
+        counts as 1e-8.
     class_kernel : {"linear", "poly2", "rbf"}, default "linear"
         How inner products of class vectors are taken: ``(1 + s . t)^2``, or ``exp(-|s - t|^2 / (2 w^2))``. Helps most
         where class vectors are attributes.

@@ -53,6 +53,8 @@ class Learner(Reader):
     COST: ClassVar[float | None] = None
     #: The arrays that a fit gives, and their shapes (:mod:`jcmspl.models.arrays`).
     ARRAYS: ClassVar[dict[str, Shape]] = {}
+    #: Those that files of earlier versions lack: a model from such a file has zeros for them.
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -308,7 +310,9 @@ class Learner(Reader):
         else:
             known = table.select([*labels, *table.others(labels)], "y")
         vectors = known.vectors[: len(labels)]
-        training = TrainingData.of(raw, vectors, *self._normalisations(known.sources), rows)
+        training = TrainingData.of(
+            raw, vectors, *self._normalisations(known.sources), rows, symmetric_whitening=self._per_axis
+        )
         training = replace(training, sources=known.sources)
         warn_of_lost_digits(raw, training)
         warn_of_zero_vectors(known)

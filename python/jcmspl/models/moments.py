@@ -10,9 +10,13 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from jcmspl.data.training import TrainingData
 from jcmspl.support.arguments import Float64Array
+
+# Sums of products carry errors of about this part of the sum of their sizes.
+_NOISE = 64 * np.finfo(np.float64).eps
 
 
 class GramBasis:
@@ -40,7 +44,11 @@ class Moments:
         self.vectors = training.class_vectors  # S', a row for each class
         self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
         self.cross: Float64Array = self.vectors.T @ self.sums  # YX'
+        self.cross[_is_rounding(self.cross, training)] = 0
         self.counts = training.statistics.counts
+        self.is_centred = training.features.is_centred
+        # Centred class vectors say nothing of the overall mean, and neither do those of unseen classes.
+        self._misses_mean = training.classes.is_centred and not self.is_centred
 
     @property
     def gram(self) -> Float64Array:
@@ -51,6 +59,13 @@ class Moments:
     def means(self) -> Float64Array:
         """The mean sample of each class, a row each."""
         return self.sums / self.counts[:, None]
+
+    @property
+    def intercept(self) -> Float64Array:
+        """What is to be added to means that are predicted: the overall mean, or 0 where that is predicted as well."""
+        if not self._misses_mean:
+            return np.zeros(self.sums.shape[1])
+        return np.asarray(self.sums.sum(axis=0) / self.counts.sum())
 
     @property
     def scatter(self) -> Float64Array:
@@ -71,6 +86,17 @@ class Moments:
     def classes(self) -> GramBasis:
         """The basis of SS', where each class counts once."""
         return GramBasis(self.vectors.T @ self.vectors)
+
+
+def _is_rounding(cross: Float64Array, training: TrainingData) -> npt.NDArray[np.bool_]:
+    """Whether a row of YX' is rounding alone.
+
+    So it is for an attribute that is the same in all training classes, where samples are centred: it is multiplied by
+    the sum of all samples, which is 0.
+    """
+    statistics = training.statistics
+    lengths = np.linalg.norm(statistics.class_sums, axis=1) + statistics.counts * training.features.reach()[1]
+    return np.asarray(np.linalg.norm(cross, axis=1) <= _NOISE * (lengths @ np.abs(training.class_vectors)))
 
 
 def one_map(W: Float64Array) -> tuple[Float64Array, Float64Array]:

@@ -1,7 +1,9 @@
 """Methods that predict where the mean sample of a class lies from its class vector, by ridge regression.
 
 The regression has one row for each class, however many samples it has: ``P = M' S (S'S + alpha I)^-1 u``, with M the
-mean samples of the seen classes and S their vectors. With ``class_kernel`` it is kernel ridge regression.
+mean samples of the seen classes and S their vectors. With ``class_kernel`` it is kernel ridge regression. Where samples
+are not centred and class vectors are (with a kernel they always are), the overall mean is added to P as an intercept;
+where neither are, the regression goes through the origin.
 """
 
 from __future__ import annotations
@@ -31,14 +33,16 @@ class PredictedMeans(ZeroShotClassifier):
 
     alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
 
-    ARRAYS: ClassVar[dict[str, Shape]] = {"mean_map": ("d", "m")}
+    ARRAYS: ClassVar[dict[str, Shape]] = {"mean_map": ("d", "m"), "intercept": ("m",)}
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ("intercept",)
 
     def _prepare(self, training: TrainingData) -> Any:
         return Moments(training)
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
-        return {"mean_map": np.ascontiguousarray(map_to_means(prepared, self.alpha))}
+        means = np.ascontiguousarray(map_to_means(prepared, self.alpha))
+        return {"mean_map": means, "intercept": prepared.intercept}
 
     def _means(self, class_vectors: Float64Array) -> Float64Array:
         """Return the predicted means of classes with the given normalised vectors."""
-        return np.asarray(class_vectors @ self.arrays_["mean_map"])
+        return np.asarray(class_vectors @ self.arrays_["mean_map"] + self.arrays_["intercept"])

@@ -41,6 +41,14 @@ class Reader(Fitted, FactsInNotebooks, BaseEstimator):
     NEEDS: ClassVar[str] = "statistics"
     #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
     READS_WEIGHTS: ClassVar[bool] = False
+    #: Whether the method looks at one axis at a time, as those with a variance for each do, so that a rotation of the
+    #: samples changes its answers: whitening is then the symmetric one (:mod:`jcmspl.data.whitening`).
+    PER_AXIS: ClassVar[bool] = False
+
+    @property
+    def _per_axis(self) -> bool:
+        """Whether it does so with its parameters as they are."""
+        return self.PER_AXIS
 
     @property
     def _needs(self) -> str:

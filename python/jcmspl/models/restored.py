@@ -15,6 +15,7 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.whitening import is_triangular
 from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.adaptation import Adaptation
@@ -88,7 +89,10 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     kernel = _kernel(content, arrays, sizes["d"])
     model.arrays_ = _with_prefix(arrays, FITTED)
     dimensions = sizes["d"] if kernel is None else len(kernel.shift)
-    check_arrays(model.arrays_, model.ARRAYS, {"m": sizes["m"], "d": dimensions, "c": sizes["c"]})
+    letters = {"m": sizes["m"], "d": dimensions, "c": sizes["c"]}
+    for name in model.ADDED_ARRAYS:
+        model.arrays_.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
+    check_arrays(model.arrays_, model.ARRAYS, letters)
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
     model.class_table_ = table
     model.classes_ = label_array(list(table)[:n_seen])
@@ -173,9 +177,23 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
     shift, whitening = arrays[f"{kind}_shift"], arrays.get(WHITENING) if kind == "feature" else None
     if whitening is not None:
         check_arrays({WHITENING: whitening}, {WHITENING: ("m", "m")}, {"m": len(shift)})
-        if np.triu(whitening, 1).any() or not np.all(whitening.diagonal() > 0):
-            raise ModelFileError(f"the array '{WHITENING}' is not lower triangular with a diagonal above 0")
+        _check_whitening(whitening)
     return Normalisation(name, scaling, shift, arrays[f"{kind}_scale"], whitening)
+
+
+def _check_whitening(T: Float64Array) -> None:
+    if not np.all(T.diagonal() > 0):
+        raise ModelFileError(f"the array '{WHITENING}' has values on its diagonal that are not above 0")
+    if is_triangular(T):
+        return
+    try:
+        if not np.array_equal(T, T.T):
+            raise np.linalg.LinAlgError
+        np.linalg.cholesky(T)
+    except np.linalg.LinAlgError:
+        raise ModelFileError(
+            f"the array '{WHITENING}' is neither lower triangular nor symmetric and positive definite"
+        ) from None
 
 
 def _columns(arrays: NamedArrays, n_attributes: int) -> Float64Array | None:

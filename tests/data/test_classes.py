@@ -1,4 +1,5 @@
 import copy
+import datetime as dt
 import pickle
 
 import numpy as np
@@ -219,3 +220,24 @@ def test_labels_of_numpy_are_shown_as_plain_ones():
         with pytest.raises((ValueError, KeyError, TypeError), match=r"'zero'") as caught:
             call()
         assert "str_" not in str(caught.value)
+
+
+def test_times_that_are_finer_than_those_of_python():
+    given = np.array([0, 1, 5000, 5001, 7_000_000], dtype="M8[ns]")
+    labels = as_label_list(given)
+    assert len(set(labels)) == 5
+    assert labels[2] == dt.datetime(1970, 1, 1, 0, 0, 0, 5)  # as from an array of coarser units
+    assert all(type(labels[i]) is dt.datetime for i in (0, 2, 4))
+    assert label_array(labels).tolist() == labels
+    # whatever form they have, equal times are equal labels
+    for same in (list(given), pd.Series(given), pd.to_datetime(given), list(pd.to_datetime(given))):
+        assert as_label_list(same) == labels
+        assert set(as_label_list(same)) == set(labels)
+    assert set(as_label_list(given.astype("M8[ps]"))) == set(labels)
+    assert ClassTable(given, np.eye(5)).positions(as_label_list(given[::-1])).tolist() == [4, 3, 2, 1, 0]
+    assert sorted_labels(labels[::-1]) == sorted_labels(labels)
+    spans = as_label_list(np.array([1, 1000], dtype="m8[ns]"))
+    assert spans == [np.timedelta64(1, "ns"), dt.timedelta(microseconds=1)]
+    assert as_label_list(list(pd.to_timedelta(spans[:1]))) == spans[:1]
+    with pytest.raises(ValueError, match="missing label at position 1"):
+        as_label_list(np.array([1, "NaT"], "M8[ns]"))

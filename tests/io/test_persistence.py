@@ -1,6 +1,7 @@
 """Models in files, and out of the process in other ways."""
 
 import copy
+import datetime as dt
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from sklearn.base import clone
 import jcmspl
 from jcmspl import JCMSPL, ModelFileError, load
 from jcmspl.io import atomic
+from jcmspl.models.model_layout import decoded
 from support.animals import make_zoo
 
 ZOO = make_zoo()
@@ -160,6 +162,39 @@ def dumped(model):
     buffer = io.BytesIO()
     joblib.dump(model, buffer)
     return buffer.getvalue()
+
+
+TIMES = [
+    dt.datetime(2020, 1, 2, 3, 4, 5, 6),
+    dt.datetime(2020, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+    dt.date(2020, 1, 2),
+    dt.timedelta(days=-1, microseconds=7),
+    np.datetime64(5001, "ns"),
+    np.timedelta64(-1, "ps"),
+]
+
+
+@pytest.mark.parametrize("label", TIMES, ids=repr)
+def test_times_as_labels(tmp_path, label):
+    labels = {name: label if name == ZOO.seen[0] else str(name) for name in ZOO.table}
+    table = jcmspl.ClassTable(list(labels.values()), ZOO.table.vectors)
+    model = JCMSPL().fit(ZOO.X, [labels[name] for name in ZOO.y], class_vectors=table)
+    model.save(tmp_path / "model", statistics=True)
+    again = load(tmp_path / "model")
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert {type(one) for one in again.class_table_} == {type(one) for one in model.class_table_}
+    assert label in again.class_table_
+    assert again.predict(ZOO.X).tolist() == model.predict(ZOO.X).tolist()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [["datetime", "noon"], ["date", 5], ["timedelta", [0.5]], ["datetime64", [1, "eons"]], ["timedelta64", "ns"]],
+    ids=str,
+)
+def test_times_that_are_none(item):
+    with pytest.raises(ModelFileError, match="is not of the type"):
+        decoded(item)
 
 
 class TestWhatCannotBeSaved:

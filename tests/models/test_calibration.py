@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import recall_score
 
-from jcmspl import JCMSPL
+from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
 from jcmspl.models.calibration import SeenUnseenCurve, best_bias, generalized_curve
 from support.animals import make_zoo
 
@@ -147,3 +147,26 @@ def test_bad_input(model):
     with pytest.raises(ValueError, match="no unseen classes"):
         JCMSPL().fit(ZOO.X, ZOO.y).calibrate(ZOO.X, ZOO.y)
     assert_array_equal(model.seen_bias_, 0)
+
+
+def test_a_bias_that_is_set_takes_the_place_of_a_calibrated_one(tmp_path):
+    model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).calibrate(ZOO.X, ZOO.y)
+    model.calibrate_rejection(ZOO.X, ZOO.y, n_splits=2)
+    groups = {key[2] for key in model.rejection_}
+    assert groups == {"seen", "unseen", "all"}
+    model.set_params(temperature=0.1)
+    assert model.calibration_
+    for bias in (1.25, 0.0):
+        model.set_params(seen_bias=bias)
+        assert model.seen_bias_ == bias
+        assert {key[2] for key in model.rejection_} == {"seen", "unseen"}  # the third was chosen with another bias
+        expected = model.decision_function(ZOO.X_new, candidates="all", seen_bias=bias)
+        assert_array_equal(model.decision_function(ZOO.X_new, candidates="all"), expected)
+    assert JCMSPL().set_params(seen_bias=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_bias_ == 0.5
+    assert model.calibrate(ZOO.X, ZOO.y).calibration_
+
+
+def test_in_a_search_too():
+    search = ClassSearchCV(RidgeVS(), {"alpha": [1.0, 10.0]}, cv=2, random_state=0)
+    search.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).best_estimator_.calibrate(ZOO.X, ZOO.y)
+    assert search.set_params(estimator__seen_bias=0.75).best_estimator_.seen_bias_ == 0.75

@@ -123,9 +123,6 @@ def loaded(arguments: argparse.Namespace) -> Any:
             raise ValueError(f"{name} cannot be changed after a fit, only {', '.join(free)} can")
     if "seen_bias" in found:
         as_number(found["seen_bias"], "seen_bias")
-        model.calibration_ = {}  # which would go before the bias that is given
-    if any(name in found for name in constants):
-        model.__dict__.pop("adaptation_constants_", None)  # likewise
     return model.set_params(**found)
 
 

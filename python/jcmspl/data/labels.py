@@ -18,6 +18,8 @@ LabelArray = npt.NDArray[Any]
 
 #: Types of which NumPy makes arrays, by the kinds of dtype that give every label back as it was.
 _UNIFORM_KINDS = {str: "U", int: "iu", float: "f", bool: "b"}
+# Units of NumPy's times that are finer than those of Python.
+_FINE_UNITS = ("ns", "ps", "fs", "as")
 
 
 def as_label_list(labels: Any, name: str = "y") -> list[Label]:
@@ -25,7 +27,7 @@ def as_label_list(labels: Any, name: str = "y") -> list[Label]:
     values: list[Any]
     # A list is not made an array first: NumPy would turn [1, "a"] into two strings and tuples into a matrix.
     if isinstance(labels, (list, tuple)):
-        values = [value.item() if isinstance(value, np.generic) else value for value in labels]
+        values = [_plain(value) for value in labels]
     else:
         array = _flat(labels, name)
         values = array.tolist()
@@ -79,8 +81,33 @@ def _flat(labels: Any, name: str) -> npt.NDArray[Any]:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers, which cannot be labels")
     if array.dtype.kind in "mM":
-        return array.astype(f"{array.dtype.kind}8[us]")  # what Python has types for
+        if np.datetime_data(array.dtype)[0] not in _FINE_UNITS:
+            return array.astype(f"{array.dtype.kind}8[us]")  # what Python has types for
+        return _objects([_plain(value) for value in array])
     return array
+
+
+def _plain(value: Any) -> Any:
+    """Return a label of NumPy's as Python's own; of times, those that Python has no type for stay NumPy's."""
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return _time(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    # times of pandas are those of Python, but for nanoseconds
+    fine = getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0)
+    return _time(value.to_numpy()) if fine and getattr(value, "tzinfo", None) is None else value
+
+
+def _time(value: np.datetime64 | np.timedelta64) -> Any:
+    """Return a time in the coarsest unit that holds it, so that equal times are equal labels whatever their units."""
+    unit = np.datetime_data(value.dtype)[0]
+    if unit not in _FINE_UNITS or np.isnat(value):
+        return None if np.isnat(value) else value.item()
+    for coarser in ("us", *_FINE_UNITS):
+        same = value.astype(f"{value.dtype.kind}8[{coarser}]")
+        if same == value:
+            return same.item() if coarser == "us" else same
+    return value
 
 
 def label_array(labels: Iterable[Label]) -> LabelArray:
@@ -93,6 +120,10 @@ def label_array(labels: Iterable[Label]) -> LabelArray:
         # integers may be too long for any dtype, and strings may end with characters that NumPy drops
         if array.dtype.kind in kinds and array.tolist() == values:
             return array
+    return _objects(values)
+
+
+def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
     objects: npt.NDArray[Any] = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
         objects[position] = value

@@ -256,10 +256,25 @@ class Learner(Reader):
 
     @changes
     def set_params(self, /, **params: Any) -> Self:
-        """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one."""
+        """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one.
+
+        ``seen_bias`` takes the place of a calibrated bias, in all spaces; thresholds for rejection among seen and
+        unseen classes are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` take that of calibrated
+        constants.
+        """
+        super().set_params(**params)
+        # an explicit value overrides the calibrated one
         if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
-            self.__dict__.pop("adaptation_constants_", None)  # what is named counts
-        return super().set_params(**params)  # type: ignore[no-any-return]
+            self.__dict__.pop("adaptation_constants_", None)
+        if "seen_bias" in params and hasattr(self, "arrays_"):
+            self._forget_calibration()
+        return self
+
+    def _forget_calibration(self) -> None:
+        self.calibration_ = {}
+        # thresholds among seen and unseen classes were chosen with another bias
+        self.rejection_ = {key: one for key, one in self.rejection_.items() if key[2] != "all"}
+        self._competition = OneWarning()
 
     def _telling(self, what: str, about: Any = "") -> AbstractContextManager[Told]:
         """Log when a piece of work starts and ends."""

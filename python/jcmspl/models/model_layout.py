@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import operator
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +46,21 @@ FITTED, PARAMETER = "fitted.", "parameter."
 INFINITY = "inf"
 # Parameters that are numbers in a row.
 SEQUENCES = ("source_shares", "penalty_factors")
+
+
+def _numpy_time(kind: str, count: Any, unit: Any) -> Any:
+    return np.array(operator.index(count), dtype=f"{kind}[{unit}]")[()]
+
+
 _LABEL_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
+# Times: texts, or numbers of units.
+_TIMES: dict[str, Callable[[Any], Label]] = {
+    "datetime": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+    "timedelta": lambda parts: datetime.timedelta(*map(operator.index, parts)),
+    "datetime64": lambda parts: _numpy_time("M8", *parts),
+    "timedelta64": lambda parts: _numpy_time("m8", *parts),
+}
 
 
 def checked_names(names: Any, n_features: int) -> list[str]:
@@ -77,9 +93,15 @@ def plain(value: Any, name: str) -> Any:
 def encoded(label: Label) -> list[Any]:
     """Return a label as JSON has it, with its type."""
     kind = type(label).__name__
+    if isinstance(label, (np.datetime64, np.timedelta64)):
+        return [kind, [int(label.astype(np.int64)), np.datetime_data(label.dtype)[0]]]
+    if type(label) in (datetime.datetime, datetime.date):
+        return [kind, label.isoformat()]  # type: ignore[attr-defined]
+    if type(label) is datetime.timedelta:
+        return [kind, [label.days, label.seconds, label.microseconds]]
     if _LABEL_TYPES.get(kind) is not type(label) or label in (float("inf"), float("-inf")):
         raise ValueError(
-            f"the label {quoted(label)} cannot be saved: labels in files are strings, numbers or booleans "
+            f"the label {quoted(label)} cannot be saved: labels in files are strings, numbers, booleans or times "
             "(or use pickle)"
         )
     return [kind, label]
@@ -88,6 +110,11 @@ def encoded(label: Label) -> list[Any]:
 def decoded(item: Any) -> Label:
     """Return a label that was encoded."""
     kind, value = item
+    if kind in _TIMES:
+        try:
+            return _TIMES[kind](value)
+        except (TypeError, ValueError, OverflowError):
+            raise ModelFileError(f"the label {quoted(value)} is not of the type {quoted(kind)}") from None
     if _LABEL_TYPES.get(kind) is not type(value):
         raise ModelFileError(f"the label {quoted(value)} is not of the type {quoted(kind)}")
     label: Label = value

@@ -20,6 +20,8 @@ from support.encoders import SENTENCES, write_text, write_tokenizer
 from support.sae_files import content as sae_content
 from support.sae_files import written as write_sae
 
+_N_FEATURES = 6
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -61,7 +63,7 @@ def _dataset_in_folder(folder):
 
 
 def _made():
-    return make_zsl(40, 6, 4, 4, 2, n_val=1)
+    return make_zsl(40, _N_FEATURES, 4, 4, 2, n_val=1)
 
 
 def _write_model(folder):
@@ -101,7 +103,7 @@ def _write_stream(folder, named):
 def _streamed(folder):
     path = _only_file(folder)
     with path.open("rb") as file:
-        chunks = list(read_stream(file, path, _made().n_features, size=16))
+        chunks = list(read_stream(file, path, _N_FEATURES, size=16))
     return [(chunk.X.tobytes(), list(chunk.ids or ())) for chunk in chunks]
 
 

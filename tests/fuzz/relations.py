@@ -275,7 +275,7 @@ def comparison_is_set_after_the_fit(one):
     model, changes = one.setting.model, {}
     if "space" in model.COMPARISON:
         changes["space"] = str(one.rng.choice(model.SPACES))
-    if "metric" in model.COMPARISON and not getattr(model, "aligned", 0):
+    if "metric" in {*model.COMPARISON} - {*model.FITTED_FOR} and not getattr(model, "aligned", 0):
         changes["metric"] = str(one.rng.choice(["cosine", "euclidean", "dot"]))
     if not changes:
         return

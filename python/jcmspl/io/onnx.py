@@ -18,12 +18,16 @@ _OPSET, _IR_VERSION = 13, 8
 
 
 class LinearLayer(NamedTuple):
-    """Scores ``x @ weights.T + bias`` of labelled candidates, of samples that may have to be scaled first."""
+    """Scores ``x @ weights.T + bias + lead`` of labelled candidates, of samples that may have to be scaled first.
+
+    Candidates are compared before the lead is added, which may leave no digits of float32 for their differences.
+    """
 
     weights: Float64Array
     bias: Float64Array
     labels: list[Any]
     scaling: Scaling
+    lead: float = 0.0
 
 
 def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
@@ -39,6 +43,8 @@ def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
             "weights": layer.weights.T.astype(np.float32),
             "bias": layer.bias.astype(np.float32),
         }
+        if layer.lead:
+            constants["lead"] = np.array(layer.lead, dtype=np.float32)
     if not all(np.isfinite(value).all() for value in constants.values()):
         raise ValueError("the weights are too large for float32, in which ONNX models are written")
     nodes, features = [], "features"
@@ -63,10 +69,13 @@ def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
             helper.make_node("Div", ["scaled", "divisor"], ["unit_features"]),
         ]
         features = "unit_features"
+    compared = "scores_less_lead" if layer.lead else "scores"
     nodes += [
-        helper.make_node("Gemm", [features, "weights", "bias"], ["scores"]),
-        helper.make_node("ArgMax", ["scores"], ["index"], axis=1, keepdims=0),
+        helper.make_node("Gemm", [features, "weights", "bias"], [compared]),
+        helper.make_node("ArgMax", [compared], ["index"], axis=1, keepdims=0),
     ]
+    if layer.lead:
+        nodes.append(helper.make_node("Add", [compared, "lead"], ["scores"]))
     graph = helper.make_graph(
         nodes,
         "jcmspl",

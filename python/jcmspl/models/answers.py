@@ -26,7 +26,7 @@ def named_or_none(namer: Namer, labels: LabelArray, X: npt.NDArray[Any]) -> Labe
 
 def shares_of(recogniser: Recogniser, temperature: float, X: npt.NDArray[Any]) -> FloatArray:
     """Return the softmax of the scores of samples."""
-    return softmax(recogniser.scores(X), temperature)
+    return softmax(recogniser.scores_less_lead(X), temperature)
 
 
 def scores_dtype(recogniser: Recogniser, X: npt.NDArray[Any]) -> npt.DTypeLike:

@@ -18,7 +18,7 @@ from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.iterations import Iterative, course
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, checked_by
-from jcmspl.models.recogniser import Recogniser
+from jcmspl.models.recogniser import Recogniser, lead_of, with_lead
 from jcmspl.models.weighted import sums_by_class, weighted_samples
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state
 
@@ -225,7 +225,8 @@ class _CodeScorer:
         """Return what codes raw samples and compares the codes."""
         weights, offsets = normalisation.folded(self.projection, self.offsets)
         coder = AffineScorer(weights, offsets, **normalisation.scaling._asdict())
-        return CodeRecogniser(coder, HammingScorer(self.candidates, bias), labels)
+        lead = lead_of(bias)
+        return CodeRecogniser(coder, HammingScorer(self.candidates, bias - lead), labels, lead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,23 +238,30 @@ class CodeRecogniser(Recogniser):
     coder : AffineScorer
         What maps raw samples to values whose signs are their codes.
     search : HammingScorer
-        The codes of the candidates, and what is added to their scores.
+        The codes of the candidates, and what is added to their scores, less the lead.
     labels : ndarray of shape (n_candidates,)
+    lead : float
+        See :class:`Recogniser`.
     """
 
     coder: AffineScorer
     search: HammingScorer
     labels: LabelArray
+    lead: float = 0.0
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
+        return with_lead(self.scores_less_lead(X), self.lead)
+
+    def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the same less the lead."""
         return np.concatenate([self.search.scores(codes) for codes in self._codes(X)])
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
         k = as_count(k, "k", maximum=len(self.labels))
         indices, scores = zip(*(self.search.top_k(codes, k) for codes in self._codes(X)), strict=True)
-        return np.concatenate(indices), np.concatenate(scores)
+        return np.concatenate(indices), with_lead(np.concatenate(scores), self.lead)
 
     def _codes(self, X: npt.NDArray[Any]) -> Iterator[Words]:
         for first in range(0, max(len(X), 1), _BLOCK):

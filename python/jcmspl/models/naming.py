@@ -59,7 +59,7 @@ class Namer:
 
     def _shares(self, X: npt.NDArray[Any], indices: IntArray) -> FloatArray:
         assert self.temperature is not None
-        return np.take_along_axis(softmax(self.recogniser.scores(X), self.temperature), indices, axis=1)
+        return np.take_along_axis(softmax(self.recogniser.scores_less_lead(X), self.temperature), indices, axis=1)
 
     def _blocks(self, n_samples: int) -> Iterator[slice]:
         """Give rows, so many at a time that their scores fit in memory; an empty slice if there are none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,17 @@ class Recogniser:
 
     #: The labels of the candidates.
     labels: LabelArray
+    #: Candidates are compared by their scores less this: a large bias that favours training classes (a negative
+    #: seen_bias) would leave no digits for the differences between them, in float32 above all.
+    lead: float = 0.0
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
         raise NotImplementedError
+
+    def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the same less the lead, which is as good for whatever looks at differences alone."""
+        return self.scores(X)
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
@@ -67,12 +74,18 @@ class LinearRecogniser(Recogniser):
     labels : ndarray of shape (n_candidates,)
     scaling : Scaling
         What must be done to samples first: signed roots of their values, a division by their length.
+    lead : float
+        See :class:`Recogniser`.
+    bias_less_lead : ndarray of shape (n_candidates,) or None
+        Where there is a lead: ``bias`` without it, to the last digit.
     """
 
     weights: Float64Array
     bias: Float64Array
     labels: LabelArray
     scaling: Scaling
+    lead: float = field(default=0.0, kw_only=True)
+    bias_less_lead: Float64Array | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         n, m = self.weights.shape
@@ -97,7 +110,11 @@ class LinearRecogniser(Recogniser):
 
     @cached_property
     def _scorer(self) -> AffineScorer:
-        return AffineScorer(self.weights, self.bias, **self.scaling._asdict())
+        return AffineScorer(self.weights, self._compared_bias, **self.scaling._asdict())
+
+    @property
+    def _compared_bias(self) -> Float64Array:
+        return self.bias if self.bias_less_lead is None else self.bias_less_lead
 
     @property
     def unit_rows(self) -> bool:
@@ -106,11 +123,16 @@ class LinearRecogniser(Recogniser):
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
+        return with_lead(self.scores_less_lead(X), self.lead)
+
+    def scores_less_lead(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the same less the lead."""
         return self._scorer.scores(X)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores, each (n, k), of the best candidates, best first."""
-        return self._scorer.top_k(X, k)
+        indices, scores = self._scorer.top_k(X, k)
+        return indices, with_lead(scores, self.lead)
 
     def to_onnx(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the layer as an ONNX model; needs ``pip install 'jcmspl[onnx]'``.
@@ -118,7 +140,7 @@ class LinearRecogniser(Recogniser):
         Its input is ``features`` (n, n_features) in float32, its outputs ``scores`` (n, n_candidates) and ``index``
         (n,), the number of the best candidate. The labels are in the model's metadata, as a JSON list.
         """
-        layer = LinearLayer(self.weights, self.bias, self.labels.tolist(), self.scaling)
+        layer = LinearLayer(self.weights, self._compared_bias, self.labels.tolist(), self.scaling, self.lead)
         write_onnx(layer, Path(path), overwrite=overwrite)
 
 
@@ -137,7 +159,7 @@ class DistanceRecogniser(LinearRecogniser):
         A raw sample of length r lies at most ``stretch * r + shift`` from the origin of that space.
     prototypes : ndarray of shape (n_candidates, n_dimensions)
     calibration : ndarray of shape (n_candidates,)
-        What is added to the scores, and is part of ``bias``.
+        What is added to the scores, and is part of ``bias``; less the lead.
     """
 
     place: Callable[[npt.NDArray[Any]], FloatArray]
@@ -161,15 +183,15 @@ class DistanceRecogniser(LinearRecogniser):
     def _top_k_of_block(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
         # in float64: of float32 too many samples would be unsure
         samples = as_samples(np.asarray(X, dtype=np.float64))
-        indices, scores = super().top_k(samples, min(k + 1, len(self.labels)))
+        indices, scores = self._scorer.top_k(samples, min(k + 1, len(self.labels)))
         unsure = (scores[:, :-1] - scores[:, 1:] <= 2 * self._rounding(samples)[:, None]).any(axis=1)
         indices, scores = indices[:, :k], scores[:, :k]
         if unsure.any():
             distances = cdist(self.place(samples[unsure]), self.prototypes, "sqeuclidean")
             indices[unsure] = np.argsort(distances / 2 - self.calibration, axis=1, kind="stable")[:, :k]
-            of_these = np.take_along_axis(self.scores(samples[unsure]), indices[unsure], axis=1)
+            of_these = np.take_along_axis(self.scores_less_lead(samples[unsure]), indices[unsure], axis=1)
             scores[unsure] = np.minimum.accumulate(of_these, axis=1)
-        return indices, scores
+        return indices, with_lead(scores, self.lead)
 
     def _rounding(self, samples: Float64Array) -> Float64Array:
         """Return a bound on the rounding errors of the scores of each sample: of its products and of the weights."""
@@ -193,14 +215,21 @@ class BlockRecogniser(Recogniser):
     bias : ndarray of shape (n_candidates,)
         What is added to them.
     labels : ndarray of shape (n_candidates,)
+    lead : float
+        See :class:`Recogniser`.
     """
 
     score_block: Callable[[npt.NDArray[Any]], FloatArray]
     bias: Float64Array
     labels: LabelArray
+    lead: float = 0.0
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
+        return with_lead(self.scores_less_lead(X), self.lead)
+
+    def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the same less the lead."""
         return np.concatenate(list(self._blocks(X)))
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
@@ -211,11 +240,27 @@ class BlockRecogniser(Recogniser):
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             indices.append(best)
             values.append(np.take_along_axis(scores, best, axis=1))
-        return np.concatenate(indices).astype(np.int64), np.concatenate(values)
+        return np.concatenate(indices).astype(np.int64), with_lead(np.concatenate(values), self.lead)
 
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
         for rows in _blocks(len(X)):
-            yield np.asarray(self.score_block(X[rows]) + self.bias)
+            yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
+
+
+def lead_of(bias: Float64Array) -> float:
+    """Return the lead of the candidates that a bias favours most; 0 where it only puts candidates back."""
+    return max(float(bias.max()), 0.0)
+
+
+def with_lead(scores: FloatArray, lead: float) -> FloatArray:
+    """Return scores of which the lead was left out."""
+    if not lead:
+        return scores
+    with np.errstate(over="ignore"):
+        total = scores + scores.dtype.type(lead)
+    if not np.isfinite(total).all():
+        raise ValueError("the scores overflow, with a seen_bias this low: use one nearer to 0, or float64")
+    return np.asarray(total)
 
 
 def _blocks(n_samples: int) -> Iterator[slice]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.models.recogniser import BlockRecogniser, DistanceRecogniser, LinearRecogniser, Recogniser
+from jcmspl.models.recogniser import BlockRecogniser, DistanceRecogniser, LinearRecogniser, Recogniser, lead_of
 from jcmspl.support.arguments import Float64Array, FloatArray, as_samples, require_finite
 
 #: ``D(Z, P)``: distances, (len(Z), len(P)), between samples and candidates.
@@ -47,7 +47,9 @@ class LinearScorer:
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
         """Return a linear layer of raw samples."""
         weights, offsets = normalisation.folded(self.weights, self.offsets)
-        return LinearRecogniser(weights, offsets + bias, labels, normalisation.scaling)
+        lead = lead_of(bias)
+        less = offsets + (bias - lead) if lead else None
+        return LinearRecogniser(weights, offsets + bias, labels, normalisation.scaling, lead=lead, bias_less_lead=less)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,17 @@ class NearestScorer(LinearScorer):
         place = partial(_of_raw, self.place, normalisation)
         stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
-            layer.weights, layer.bias, labels, layer.scaling, place, stretch, shift, self.prototypes, bias
+            layer.weights,
+            layer.bias,
+            labels,
+            layer.scaling,
+            place,
+            stretch,
+            shift,
+            self.prototypes,
+            bias - layer.lead,
+            lead=layer.lead,
+            bias_less_lead=layer.bias_less_lead,
         )
 
 
@@ -79,7 +91,7 @@ class FunctionScorer:
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
         """Return what normalises raw samples and calls the function, a block at a time."""
-        return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels)
+        return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels, lead_of(bias))
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:

@@ -17,6 +17,8 @@ from jcmspl.support.arguments import Float64Array
 
 # Eigenvalues of a kernel below this part of the largest, times their number, are rounding.
 _NOISE = 1e-14
+# Widths whose squares are numbers; classes are all alike, or all strangers, long before.
+_WIDTHS = 1e-150, 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,7 @@ class ClassKernel:
         distances = pdist(anchors)
         median = float(np.median(distances)) if distances.any() else 1.0
         width = relative_width * (median or float(distances.mean()))
+        width = float(np.clip(width, *_WIDTHS))
         kernel = _kernel(name, width, anchors, anchors)
         values, vectors = eigh(kernel)
         kept = values > len(values) * _NOISE * values[-1]

@@ -267,7 +267,7 @@ class PreparedFold:
 
     def fitted(self, model: ZeroShotClassifier, monitor: Monitor) -> ZeroShotClassifier:
         """Fit a model to the training classes and return it."""
-        model._become(model._fit(self.prepared, monitor), monitor.timings, self.training)
+        model._become(model._fitted(self.prepared, monitor), monitor.timings, self.training)
         return model
 
     def recognisers(

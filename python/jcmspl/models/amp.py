@@ -18,6 +18,8 @@ from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 # An edge that is so much weaker than the strongest of its class is taken to be so strong, so that a walk ends.
 _WEAKEST = 1e-8
+# Widths whose squares are numbers.
+_WIDTHS = 1e-150, 1e150
 # The least probability that has a logarithm of its own.
 _LEAST = 1e-300
 
@@ -91,7 +93,7 @@ def absorption(training: Float64Array, new: Float64Array, n_neighbours: int, wid
     """Return the probability, (n_training, n_new), to end at each new class from each training class."""
     distances = cdist(training, np.concatenate([training, new]), "sqeuclidean")
     edges = _edges(distances, n_neighbours)
-    scale = (width * _median_distance(training)) ** 2
+    scale = float(np.clip(width * _median_distance(training), *_WIDTHS)) ** 2
     lowest = np.where(edges, distances, np.inf).min(axis=1, keepdims=True)
     relative = np.exp(np.minimum(lowest - distances, 0.0) / scale)
     weights = np.where(edges, np.maximum(relative, _WEAKEST), 0.0)

@@ -25,7 +25,7 @@ from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import weights_of
 from jcmspl.models.labelled_samples import Judged, SamplesInMemory, SamplesOnDask, judged
 from jcmspl.models.recogniser import Recogniser
-from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
+from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
 from jcmspl.support.log import logger
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def drawn_folds(
 
     Parameters are those of :meth:`ZeroShotClassifier.calibrate`; at_least is the least number of classes of a fold.
     """
-    if not 0 < held_out < 1:
+    if not 0 < as_number(held_out, "held_out", "a share between 0 and 1") < 1:
         raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
     labels = samples.labels
     trained = set(model.classes_.tolist())
@@ -223,6 +223,7 @@ def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int, a
         n_unseen = model.class_table_.n_classes - len(model.classes_)
         share = model.class_table_.n_classes / n_unseen if n_unseen else 4
         n_splits = int(np.clip(round(share), 3 if n_present == 3 else 2, max(2, min(10, n_present // at_least))))
+    n_splits = as_count(n_splits, "n_splits", minimum=2)
     if at_least > 1 and n_splits > n_present // at_least:
         raise ValueError(
             f"y holds {n_present} classes, too few for {n_splits} folds of {at_least} classes at least: lower n_splits"

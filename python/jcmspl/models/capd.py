@@ -112,9 +112,8 @@ class CAPD(ZeroShotClassifier):
 
 def mixtures(others: Float64Array, vectors: Float64Array) -> Float64Array:
     """Return the weights with which training classes make others, a row for each: at least 0, with the sum 1."""
-    scale = 1e4 * max(
-        float(np.abs(vectors).max()), float(np.abs(others).max()), 1e-300
-    )  # one more equation, for the sum
+    largest = max(float(np.abs(vectors).max()), float(np.abs(others).max())) or 1.0
+    scale = 1e4 * largest  # one more equation, for the sum
     equations = np.vstack([vectors.T, np.full(len(vectors), scale)])
     weights = np.array([nnls(equations, [*vector, scale])[0] for vector in others])
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

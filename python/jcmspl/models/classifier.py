@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, some
@@ -26,7 +26,7 @@ from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.recognises import Recognises
 from jcmspl.models.rejection import chosen_thresholds
 from jcmspl.models.scorers import Scorer
-from jcmspl.support.arguments import Float64Array, one_of
+from jcmspl.support.arguments import Float64Array, as_sample_weights, one_of
 from jcmspl.support.names import SPACES
 from jcmspl.support.state import changes, reads
 from jcmspl.support.warn import OneWarning
@@ -124,7 +124,9 @@ class ZeroShotClassifier(Recognises):
         labels, samples = as_label_list(y), self._checked(X)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
-        weights = _check_sample_weight(sample_weight, samples, dtype=np.float64)
+        weights = np.ones(len(samples)) if sample_weight is None else as_sample_weights(sample_weight, len(samples))
+        if not weights.any():
+            raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
         present = dict.fromkeys(labels)
         recogniser = self._judge_of(present, class_vectors, candidates, seen_bias)
         predicted = recogniser.predict(samples).tolist()

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from jcmspl.models.bilinear import METRIC, Bilinear
 from jcmspl.models.moments import Moments, one_map
 from jcmspl.models.parameters import DECADES, WEIGHT, checked_by
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, as_number
 
 
 def _check_negative_label(value: Any, name: str) -> None:
-    if not (np.isfinite(float(value)) and float(value) < 1):
+    if as_number(value, name) >= 1:
         raise ValueError(f"{name} must be a number below 1, but is {value}")
 
 

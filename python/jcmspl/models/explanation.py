@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label
+from jcmspl.data.labels import Label, as_label_list
 from jcmspl.report.notebook import card
 from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array
@@ -109,11 +109,12 @@ def explained(
 ) -> Explanation:
     """Explain one sample from its scores and their parts, (n_candidates, n_attributes), the last named as given."""
     order = np.argsort(-scores, kind="stable")
-    this = int(order[0]) if label is None else int(table.positions([label], "label")[0])
-    if against == "runner-up":
+    this = int(order[0]) if label is None else int(table.positions(as_label_list([label], "label"), "label")[0])
+    if isinstance(against, str) and against == "runner-up":
         rivals = [int(i) for i in order[:2] if i != this][:1]
     else:
-        rivals = [] if against is None else table.positions([against], "against").tolist()
+        named = [] if against is None else as_label_list([against], "against")
+        rivals = table.positions(named, "against").tolist()
     labels = list(table)
     return Explanation(
         label=labels[this],

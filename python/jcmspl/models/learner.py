@@ -26,6 +26,7 @@ from jcmspl.models.monitor import Monitor
 from jcmspl.models.reader import Reader
 from jcmspl.models.remembered import Remembered
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.exceptions import DivergenceError, SingularEquationError
 from jcmspl.support.log import Told, logger, told
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
@@ -364,9 +365,23 @@ class Learner(Reader):
             Progress("coding", None, "samples", enabled=bool(self.progress)) as coding,
         ):
             monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"), coding.update_of)
-            arrays = self._fit(prepared, monitor)
+            arrays = self._fitted(prepared, monitor)
         timings["solve"] = time.perf_counter() - started - timings["prepare"]
         return arrays, monitor.timings or timings
+
+    def _fitted(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        """Return the arrays of a fit, all of them finite."""
+        reason = "parameters, or the values of the data, are too far apart in scale"
+        try:
+            arrays = self._fit(prepared, monitor)
+        except (DivergenceError, SingularEquationError):
+            raise
+        except np.linalg.LinAlgError as error:
+            raise DivergenceError(f"the fit of {type(self).__name__} failed, {error}: {reason}") from error
+        bad = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+        if bad:
+            raise DivergenceError(f"the fit of {type(self).__name__} overflowed, in its {bad[0]}: {reason}")
+        return arrays
 
     def _become(self, arrays: NamedArrays, timings: dict[str, float], training: TrainingData) -> None:
         """Take over the result of a fit."""

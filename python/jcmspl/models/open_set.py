@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from jcmspl.data.labels import Label, LabelArray, label_array
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.shown import quoted
 
@@ -73,6 +73,6 @@ class Threshold:
 
 def with_none(labels: LabelArray, reject_label: Label) -> LabelArray:
     """Return the labels of candidates, and behind them what a sample is called that is of none of them."""
-    if reject_label is not None and reject_label in set(labels.tolist()):
+    if reject_label is not None and as_label_list([reject_label], "reject_label")[0] in set(labels.tolist()):
         raise ValueError(f"reject_label is {quoted(reject_label)}, which is a candidate: choose another one")
     return label_array([*labels.tolist(), reject_label])

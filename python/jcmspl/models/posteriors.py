@@ -181,7 +181,7 @@ class PosteriorMethod(ZeroShotClassifier):
         check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
         # what was fitted counts: another posterior may have been set since, for the next fit
-        return found.over(self.posterior_temperature) if self._array("closed_form") else found
+        return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found
 
     def _training_vectors(self) -> Float64Array:
         """Return the normalised vectors of the training classes."""
@@ -228,3 +228,7 @@ def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
         label: i for i, label in enumerate(trained) if label in table and np.array_equal(table[label], vectors[i])
     }
     return np.array([number.get(label, -1) for label in table], dtype=np.int64)
+
+
+# Posteriors are all or nothing long before, and by less they would overflow.
+_LEAST_TEMPERATURE = 1e-100

@@ -143,6 +143,8 @@ def as_sample_weights(value: npt.ArrayLike, n_samples: int, name: str = "sample_
 def as_count(value: Any, name: str, minimum: int = 1, maximum: int = 2**31 - 1) -> int:
     """Return a whole number in the given range, by default all that the core's BLAS can count."""
     try:
+        if isinstance(value, bool):  # which would be 0 or 1
+            raise TypeError
         count = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, but is {value!r}") from None
@@ -157,6 +159,8 @@ def as_number(value: Any, name: str, kind: str = "a number") -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be {kind}, but is {value!r}") from None
+    except OverflowError:  # a whole number with more digits than any float
+        raise ValueError(f"{name} must be a finite number, but has {len(str(abs(value)))} digits") from None
     if not np.isfinite(number):
         raise ValueError(f"{name} must be a finite number, but is {number}")
     return number
@@ -174,12 +178,16 @@ def as_random_state(seed: Any) -> np.random.RandomState:
     """Return a generator of scikit-learn's kind from a seed or a generator of either kind."""
     if isinstance(seed, np.random.Generator):
         return np.random.RandomState(int(seed.integers(2**31 - 1)))
-    state: np.random.RandomState = check_random_state(seed)
+    try:
+        state: np.random.RandomState = check_random_state(seed)
+    except (TypeError, ValueError):
+        expected = "a whole number from 0 to 2**32 - 1, a generator or None"
+        raise ValueError(f"random_state must be {expected}, but is {seed!r}") from None
     return state
 
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return value if it is one of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, but is {value!r}")
     return str(value)

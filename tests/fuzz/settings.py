@@ -110,7 +110,8 @@ def _value(rng, method, field, usual):
         "n_splits": lambda: int(rng.integers(2, 5)),
         "init": lambda: str(rng.choice(["codes", "random"])),
         "metric": lambda: str(rng.choice(METRICS)),
-        "penalty_factors": lambda: None if rng.random() < 0.8 else [0.3, 3.0],
+        "whitening_shrinkage": lambda: float(10.0 ** (rng.uniform(-2, 1) if usual else rng.uniform(-12, 6))),
+        "penalty_factors": lambda: None if rng.random() < 0.8 else (0.3, 3.0),
         "expert": lambda: str(rng.choice(["JCMSPL", "RPL", "ESZSL"])),
         "seen_bias": lambda: 0.0,
         "kernel_width": lambda: float(10.0 ** rng.uniform(-1, 1.5)),  # of the median distance
@@ -143,7 +144,7 @@ def _value(rng, method, field, usual):
 
 def _number(rng, default, usual):
     middle = default if isinstance(default, float) and 0 < default < np.inf else 1.0
-    return float(middle * 10.0 ** (rng.uniform(-1, 1) if usual else rng.uniform(-12, 8)))
+    return float(middle * 10.0 ** (rng.uniform(-1, 1) if usual else rng.uniform(-6, 6)))
 
 
 def _feature_normalisation(rng):
@@ -197,6 +198,10 @@ def _class_vectors(rng, c, u, d):
         vectors = rng.random((c + u, d)) * 10.0 ** rng.integers(-4, 5)
     elif kind == 6:
         vectors[rng.integers(c + u)] = vectors[rng.integers(c + u)] * rng.integers(2)  # zero, or equal to another
+    # of training classes with equal vectors nothing can be told apart: a warning says so
+    _, first = np.unique(vectors[:c], axis=0, return_index=True)
+    again = np.setdiff1d(np.arange(c), first)
+    vectors[again] = rng.standard_normal((len(again), d)) * np.abs(vectors).max(initial=1e-300)
     return vectors
 
 

@@ -61,7 +61,7 @@ def test_weights_of_a_score(model, weights, message, average):
 
 @pytest.mark.parametrize("value", UNHASHABLE, ids=str)
 def test_what_cannot_be_a_label(model, value):
-    with pytest.raises(TypeError, match="reject_label holds .* which cannot be a label"):
+    with pytest.raises(TypeError, match=r"reject_label holds .* which cannot be a label"):
         model.predict(ZOO.X, candidates="seen", reject=0.0, reject_label=value)
     for name in ("label", "against"):
         with pytest.raises(TypeError, match=f"{name} holds .* which cannot be a label"):
@@ -106,7 +106,7 @@ def test_extreme_widths_and_temperatures_are_limits(make, extreme):
 @pytest.mark.filterwarnings("ignore:the class vector of:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:the classes:RuntimeWarning")
 def test_class_vectors_that_are_all_zero():
-    model = CAPD(progress=False).fit(ZOO.X, ZOO.y, class_vectors=dict.fromkeys(ZOO.table, [0.0]))
+    model = CAPD(progress=False).fit(ZOO.X, ZOO.y, class_vectors={name: [0.0] for name in ZOO.table})
     assert not model.decision_function(ZOO.X, candidates="all").any()
 
 

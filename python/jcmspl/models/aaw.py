@@ -72,6 +72,7 @@ class AAW(Embedding, Iterative):
     tol : float, default 1e-3
         Iterations end when one lowers the objective by less than this part of it.
     random_state : int, generator or None, default 0
+        For the random mixtures, of classes in the order of their labels: other names are another draw.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
         As for :class:`RidgeVS`.

@@ -74,7 +74,8 @@ class COSMO(ZeroShotClassifier):
     which take turns in the part of unseen ones, and from samples that are left out when they are looked at; so are
     the temperatures of both experts. Of a logistic regression half of the samples is left out at a time. (The
     paper's gate has more features and its experts are others.) Unseen classes alone are named as the expert names
-    them.
+    them. Scores depend on which candidates there are, and the draw of the classes that take turns on the order of their
+    labels: other names are another draw.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class LESD(Bilinear):
         Compare P'x with Dy in all members, or x with the mean of PDy.
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
     random_state : int, Generator, RandomState or None, default 0
-        For the classes of the members.
+        For the classes of the members, which are drawn in the order of their labels: other names are another draw.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
     seen_bias, temperature, adaptation_pull, adaptation_temperature, progress

@@ -2,7 +2,7 @@
 
 Scores of a linear layer have a bound of their own, of the sums of absolute products. For others, and for all that is
 fitted anew, the data are changed in their last digit: what that changes is what rounding can do, and another order of
-additions may do a thousand times as much. Where it changes scores by a part that can be seen, the problem has no
+additions may do some thousand times as much. Where it changes scores by a part that can be seen, the problem has no
 answer that floating point could give (it is ill-posed), and nothing can be compared.
 """
 
@@ -12,9 +12,9 @@ from jcmspl.models.recogniser import LinearRecogniser
 from jcmspl.support.scaling import signed_root, unit_length
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}
-AMPLIFIED = 1000  # how much more than one change of last digits another order of additions may do
+AMPLIFIED = 4000  # how much more than one change of last digits another order of additions may do
 _CHANGES = 16  # last digits by which samples change to see what that does to scores, which may jump
-_SEEN = 1e-8  # the part of the largest score from which a change of last digits makes a problem ill-posed
+_SEEN = 2.5e-9  # the part of the largest score from which a change of last digits makes a problem ill-posed
 
 
 class Wrong(AssertionError):

@@ -1,5 +1,7 @@
 """Whitening: against eigenvectors of the scatter, computed from the samples themselves."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,19 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import normalize
 
-from jcmspl import EXEM, GFZSL, JCMSPL, SAE, ClassSearchCV, RidgeVS, Statistics, load
+from jcmspl import (
+    EXEM,
+    GFZSL,
+    JCMSPL,
+    SAE,
+    ClassSearchCV,
+    ClassTable,
+    IdentityRidge,
+    RidgeVS,
+    Statistics,
+    TextPrototypes,
+    load,
+)
 from jcmspl.data.normalisation import Normalisation
 from support.animals import make_zoo
 from support.normalised import explicitly_whitened
@@ -179,6 +193,32 @@ def test_methods_with_a_variance_per_axis_do_not_depend_on_the_order_of_features
             for features in (np.arange(len(order)), order)
         )
         assert_allclose(moved, scores, atol=1e-9 * np.ptp(scores))
+
+
+@pytest.mark.parametrize("method", [IdentityRidge(), TextPrototypes()])
+def test_methods_that_take_class_vectors_for_samples_do_not_depend_on_the_order_of_features(method):
+    zoo = make_zoo(n_seen=8, n_attributes=20, aligned=True)
+    order, model = np.random.default_rng(0).permutation(20), method.set_params(feature_normalisation="center+whiten")
+
+    def scores_with(columns):
+        table = ClassTable(list(zoo.table), zoo.table.vectors[:, columns])
+        fitted = model.fit(zoo.X[:, columns], zoo.y, class_vectors=table)
+        return fitted.decision_function(zoo.X_new[:, columns], candidates="unseen")
+
+    scores, moved = scores_with(np.arange(20)), scores_with(order)
+    assert_allclose(moved, scores, atol=1e-9 * np.ptp(scores))
+
+
+@pytest.mark.parametrize("shrinkage", [5.0, 1e-10])
+def test_samples_of_a_class_that_are_equal_are_not_whitened_by_rounding_errors(shrinkage):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            y, means, vectors = np.arange(48) % 4, 30 + rng.standard_normal((4, 6)), rng.standard_normal((6, 3))
+            options = {"feature_normalisation": "center+whiten", "whitening_shrinkage": shrinkage, "progress": False}
+            model = RidgeVS(**options).fit(means[y], y, class_vectors=vectors)
+            assert model.feature_normalisation_.whitening is None
 
 
 def test_the_symmetric_whitening_is_a_rotation_of_the_other(tmp_path):

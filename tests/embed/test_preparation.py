@@ -243,6 +243,10 @@ class TestMistakes:
             ImageEncoder(tmp_path / "m.onnx")
         with pytest.raises(FileNotFoundError, match="does not exist"):
             ImageEncoder(tmp_path / "none.onnx")
+        content = write_pixels(tmp_path / "m.onnx").read_bytes()
+        (tmp_path / "m.onnx").write_bytes(content.replace(b"pixel_values", b"pixel\xffvalues"))
+        with pytest.raises(ValueError, match=r"m\.onnx is not an ONNX model that can be run"):
+            ImageEncoder(tmp_path / "m.onnx")
 
     def test_the_string_of_it(self, tmp_path):
         write_config(tmp_path)

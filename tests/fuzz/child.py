@@ -19,7 +19,7 @@ from jcmspl.datasets import DatasetError
 from jcmspl.io.archive import ModelFileError
 
 _MEMORY = 2**32  # bytes, beyond what the process has when it starts
-_SENTENCES = (DatasetError, ModelFileError, OSError, MemoryError)
+_SENTENCES = (DatasetError, ModelFileError, OSError, MemoryError, ValueError)
 
 
 def main():

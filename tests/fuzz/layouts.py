@@ -14,10 +14,14 @@ from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
 from jcmspl import JCMSPL, load
 from jcmspl.datasets import load_dataset, make_zsl, open_rows, save_npz
 from jcmspl.datasets.sample_stream import read_stream
+from jcmspl.embed.text_encoder import TextEncoder
 from support.benchmark_files import benchmark_content, write_benchmark
+from support.encoders import SENTENCES, write_text, write_tokenizer
 from support.sae_files import content as sae_content
 from support.sae_files import written as write_sae
 from support.shards import write_zarr
+
+_N_FEATURES = 6
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,14 @@ class Layout:
     loaded : function of the folder
         Returns all that is in them, in parts that can be compared.
     mutated : function of the bytes of a file and of a generator
+    one_in : int
+        A campaign tries so many times fewer files of this layout, because they take long.
     """
 
     write: Callable[[Path], Any]
     loaded: Callable[[Path], list[Any]]
     mutated: Callable[[bytes, Any], bytes] = mutated
+    one_in: int = 1
 
 
 def _of_dataset(data):
@@ -57,7 +64,7 @@ def _dataset_in_folder(folder):
 
 
 def _made():
-    return make_zsl(40, 6, 4, 4, 2, n_val=1)
+    return make_zsl(40, _N_FEATURES, 4, 4, 2, n_val=1)
 
 
 def _write_model(folder):
@@ -87,6 +94,30 @@ def _write_deflated_benchmark(folder):
         savemat(folder / name, content, do_compression=True)
 
 
+def _write_stream(folder, named):
+    """Write samples as JSON lines: lists of numbers, or objects with a name for each."""
+    rows = [[float(f"{value:.4g}") for value in row] for row in _made().X]
+    lines = [{"id": f"sample {i}", "features": row} if named else row for i, row in enumerate(rows)]
+    (folder / "samples.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+
+def _streamed(folder):
+    path = _only_file(folder)
+    with path.open("rb") as file:
+        chunks = list(read_stream(file, path, _N_FEATURES, size=16))
+    return [(chunk.X.tobytes(), list(chunk.ids or ())) for chunk in chunks]
+
+
+def _write_encoder(folder):
+    write_text(folder / "model.onnx")
+    write_tokenizer(folder / "tokenizer.json")
+
+
+def _embedded(folder):
+    encoder = TextEncoder(folder / "model.onnx", threads=1)
+    return [encoder(SENTENCES).tobytes()]
+
+
 def _write_own(folder, kind):
     data = _made()
     labels = [f"class {number}" for number in data.class_numbers]
@@ -105,20 +136,7 @@ def _write_own(folder, kind):
     (folder / "split.csv").write_text("\n".join(part_of.get(row, "unused") for row in range(len(labels))))
 
 
-def _write_lines(folder):
-    data = make_zsl(40, 6, 4, 4, 2)
-    lines = [{"id": f"sample {row}", "features": x.tolist()} for row, x in enumerate(data.X)]
-    (folder / "x.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-
-
-def _lines(folder):
-    path = _only_file(folder)
-    with path.open("rb") as file:
-        return [(rows.tolist(), X.tobytes(), ids) for rows, X, ids in read_stream(file, path, 6)]
-
-
 LAYOUTS = {
-    "jsonl": Layout(_write_lines, _lines),
     "zarr": Layout(
         lambda folder: write_zarr(folder, _made().X, chunks=(16, 6)), lambda folder: [open_rows(folder)[:].tobytes()]
     ),
@@ -127,15 +145,18 @@ LAYOUTS = {
     "npz-deflated": Layout(_write_deflated_npz, _dataset_in_file, mutated_zip),
     "xlsa17": Layout(write_benchmark, _dataset_in_folder),
     "xlsa17-deflated": Layout(_write_deflated_benchmark, _dataset_in_folder, mutated_deflated_mat),
-    "xlsa17-7.3": Layout(lambda folder: write_benchmark(folder, "7.3"), _dataset_in_folder),
+    "xlsa17-7.3": Layout(lambda folder: write_benchmark(folder, "7.3"), _dataset_in_folder, one_in=5),
     "sae": Layout(lambda folder: write_sae(folder / "demo.mat"), _dataset_in_file),
     "sae-deflated": Layout(
         lambda folder: savemat(folder / "demo.mat", sae_content(), do_compression=True),
         _dataset_in_file,
         mutated_deflated_mat,
     ),
-    "sae-7.3": Layout(lambda folder: write_sae(folder / "demo.mat", "7.3"), _dataset_in_file),
+    "sae-7.3": Layout(lambda folder: write_sae(folder / "demo.mat", "7.3"), _dataset_in_file, one_in=5),
     "npy": Layout(lambda folder: _write_own(folder, "npy"), _dataset_in_folder),
     "csv": Layout(lambda folder: _write_own(folder, "csv"), _dataset_in_folder),
     "parquet": Layout(lambda folder: _write_own(folder, "parquet"), _dataset_in_folder),
+    "jsonl": Layout(lambda folder: _write_stream(folder, False), _streamed),
+    "jsonl-named": Layout(lambda folder: _write_stream(folder, True), _streamed),
+    "encoder": Layout(_write_encoder, _embedded, one_in=5),
 }

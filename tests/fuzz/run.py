@@ -68,7 +68,18 @@ def _answers(jobs, seed, folder):
                 process.kill()
 
 
-def table(counts):
-    """Return the counts as text."""
-    rows = [["layout", *OUTCOMES], *([layout, *(str(found[o]) for o in OUTCOMES)] for layout, found in counts.items())]
+def peak_memory():
+    """Return the largest memory of a process that has ended so far, in MiB, or 0 where that is not known."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return size // 2**20 if sys.platform == "darwin" else size // 2**10
+
+
+def table(counts, what="layout", outcomes=OUTCOMES):
+    """Return the counts as text, with their sums."""
+    found = {**counts, "all": sum(counts.values(), Counter())}
+    rows = [[what, *outcomes], *([one, *(str(n[o]) for o in outcomes)] for one, n in found.items())]
     return "\n".join(row[0].ljust(18) + "".join(cell.rjust(11) for cell in row[1:]) for row in rows)

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import ALE, LATEM, SJE, ClassTable, DeViSE
+from jcmspl import ALE, LATEM, SJE, ClassKFold, ClassSearchCV, ClassTable, DeViSE
 from jcmspl.support.exceptions import DivergenceError
 from support.animals import make_zoo
 from support.linear import ZOO, assert_map, explicit_data, fit, refuses
@@ -44,6 +44,24 @@ def test_no_loss_means_no_margin_is_violated(method):
     own = scores[np.arange(len(zoo.y)), np.searchsorted(zoo.seen, zoo.y)]
     others = np.where(scores == own[:, None], -np.inf, scores).max(axis=1)
     assert (own - others).min() >= 0.2 * (1 - 1e-12)
+
+
+def test_a_search_over_metrics_fits_each():
+    """The metric decides after how many epochs classes that were held out are recognised best."""
+    zoo = make_zoo(n_seen=9, noise=2.0)
+    X, y, options = zoo.X, zoo.y, {"class_vectors": zoo.table}
+    different = 0
+    for seed in range(4):
+        base = DeViSE(max_iter=9, tol=0, n_iter_no_change=9, random_state=seed, progress=False)
+        search = ClassSearchCV(base, {"metric": ["cosine", "dot"]}, cv=3, extend=0).fit(X, y, **options)
+        fits = []
+        for number, params in enumerate(search.cv_results_["params"]):
+            for fold, (train, test) in enumerate(ClassKFold(3).split(X, y)):
+                fits.append(clone(base).set_params(**params).fit(X[train], y[train], **options))
+                score = fits[-1].score(X[test], y[test], candidates=sorted(set(y[test].tolist())))
+                assert search.cv_results_[f"split{fold}_test_score"][number] == pytest.approx(score, abs=1e-12)
+        different += any(a.n_iter_ != b.n_iter_ for a, b in zip(fits[:3], fits[3:], strict=True))
+    assert different
 
 
 def test_only_the_ratio_of_margin_and_learning_rate_matters():

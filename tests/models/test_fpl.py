@@ -48,3 +48,19 @@ def test_a_class_that_is_predicted_nowhere_gets_no_direction_of_rounding_errors(
         assert_allclose(again, scores, atol=1e-9 * np.abs(scores).max())
         if space == "visual":
             assert_array_equal(scores[:, 1:], 0)
+
+
+@pytest.mark.parametrize("normalisation", ["center", "zscore", "center+whiten"])
+def test_what_centring_leaves_of_dependent_features_is_no_direction(normalisation):
+    """Far from the origin, rounding errors of sums exceed those of a Gram matrix of centred samples."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        vectors, y = rng.standard_normal((6, 5)), np.arange(24) % 4
+        X = np.hstack([rng.standard_normal((24, 3)) + 30, np.zeros((24, 1))]) @ rng.standard_normal((4, 4))
+        model = FPL(feature_normalisation=normalisation, whitening_shrinkage=1e-3, space="visual", progress=False)
+        order = rng.permutation(24)
+        scores, again = (
+            model.fit(X[rows], y[rows], class_vectors=vectors).decision_function(X, candidates="all")
+            for rows in (np.arange(24), order)
+        )
+        assert_allclose(again, scores, atol=1e-6 * np.abs(scores).max())

@@ -72,6 +72,8 @@ class TrainingData:
         The mean sample (scaled) and the vector of each class before that.
     sources : tuple of (str, int) or None
         The sources that class vectors were joined of.
+    rounding : float
+        Eigenvalues of the Gram matrix up to this may be rounding alone.
     """
 
     statistics: Statistics
@@ -82,6 +84,7 @@ class TrainingData:
     given_vectors: Float64Array
     _rows: LabelledRows | None = None
     sources: Sources | None = None
+    rounding: float = 0.0
 
     @classmethod
     def of(
@@ -104,7 +107,8 @@ class TrainingData:
         )
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]
-        return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows)
+        rounding = features.rounding_in(raw)
+        return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, rounding=rounding)
 
     def with_classes(
         self,

@@ -49,10 +49,12 @@ def whiten(
     gram = statistics.gram
     scatter = _scatter_within(gram, statistics)
     mean = scatter.trace() / max(len(scatter), 1)
-    if scatter.trace() <= _NOISE * gram.trace() / (statistics.n_samples or 1):
+    # samples may lie far from the origin: centring leaves rounding errors of their squares behind
+    rounding = float(noise @ noise) / (statistics.n_samples or 1)
+    if scatter.trace() <= max(_NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
         return None
     # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
-    least = 4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max())
+    least = max(4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max()), rounding / 8)
     ridge = max(shrinkage * mean, least)
     if shrinkage < _LEAST and _has_dependent_features(scatter, ridge):
         ridge = max(ridge, _LEAST * mean)

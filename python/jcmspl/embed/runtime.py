@@ -60,13 +60,14 @@ class OnnxModel:
         providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
         try:
             self._session = runtime.InferenceSession(str(self.path), options, providers=providers)
+            # names in a damaged file need not be text
+            self.inputs = [_slot(item) for item in self._session.get_inputs()]
+            self.outputs = [_slot(item) for item in self._session.get_outputs()]
+            self.metadata: Mapping[str, str] = self._session.get_modelmeta().custom_metadata_map
         except Exception as error:
             raise ValueError(f"{self.path} is not an ONNX model that can be run: {_detail(error)}") from None
         self._new_options = runtime.RunOptions
         self._options = self._quiet_options()
-        self.inputs = [_slot(item) for item in self._session.get_inputs()]
-        self.outputs = [_slot(item) for item in self._session.get_outputs()]
-        self.metadata: Mapping[str, str] = self._session.get_modelmeta().custom_metadata_map
 
     def __reduce__(self) -> Any:
         raise TypeError("an encoder holds an open model, which cannot be pickled: make it where it is needed")

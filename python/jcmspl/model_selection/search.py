@@ -112,11 +112,12 @@ class Search:
     def __init__(
         self, model: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData, options: SearchOptions
     ) -> None:
-        learning = {name: values for name, values in axes.items() if name not in model.COMPARISON}
+        free = {*model.COMPARISON} - {*model.FITTED_FOR}
+        learning = {name: values for name, values in axes.items() if name not in free}
         # normalisations first, so that settings of the same one follow each other and share its eigenbases
         learning = {name: learning[name] for name in sorted(learning, key=lambda name: name not in NORMALISATION)}
         self.grid = Grid(learning, weight_names(model))
-        comparisons = Grid({name: values for name, values in axes.items() if name in model.COMPARISON}, ())
+        comparisons = Grid({name: values for name, values in axes.items() if name in free}, ())
         self.variants = [comparisons.setting(key) for key in comparisons.keys()]  # noqa: SIM118 - not a dict
         self.trials: dict[Key, Trial] = {}
         self.interrupted = False

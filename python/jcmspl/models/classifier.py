@@ -50,6 +50,8 @@ class ZeroShotClassifier(Recognises):
     LINEAR: ClassVar[bool | None] = None
     #: Parameters that say how samples and classes are compared: one fit serves all of their values.
     COMPARISON: ClassVar[tuple[str, ...]] = ()
+    #: Those of them that a fit looks at as well, so that a search fits each of their values.
+    FITTED_FOR: ClassVar[tuple[str, ...]] = ()
     #: What a search tries where it is not told: a few values of each parameter.
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {}
     #: Whether large weights make the simpler model, as penalties do, or small ones, as those of further terms do.

@@ -59,6 +59,7 @@ class IdentityRidge(Bilinear):
     feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
 
+    PER_AXIS: ClassVar[bool] = True  # class vectors are compared with samples axis by axis
     PAPER: ClassVar[str] = "ridge regression towards the identity; for class vectors of aligned encoders"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": (1.0, 10.0, 100.0, 1e3, 1e4)}
 

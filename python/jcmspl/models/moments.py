@@ -25,9 +25,9 @@ class GramBasis:
     What lies in the other directions is rounding; leaving them out makes solutions those of least norm.
     """
 
-    def __init__(self, gram: Float64Array) -> None:
+    def __init__(self, gram: Float64Array, rounding: float = 0.0) -> None:
         values, vectors = np.linalg.eigh(gram)
-        kept = values > np.finfo(np.float64).eps * len(gram) * values[-1]
+        kept = values > max(np.finfo(np.float64).eps * len(gram) * values[-1], rounding)
         self.values: Float64Array = values[kept]
         self.vectors: Float64Array = vectors[:, kept]
 
@@ -40,7 +40,7 @@ class Moments:
     """Sums and products over the training data, and the eigenbases of its Gram matrices."""
 
     def __init__(self, training: TrainingData) -> None:
-        self._statistics = training.statistics
+        self._statistics, self._rounding = training.statistics, training.rounding
         self.vectors = training.class_vectors  # S', a row for each class
         self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
         self.cross: Float64Array = self.vectors.T @ self.sums  # YX'
@@ -75,7 +75,7 @@ class Moments:
     @cached_property
     def visual(self) -> GramBasis:
         """The basis of XX'."""
-        return GramBasis(self._statistics.gram)
+        return GramBasis(self._statistics.gram, self._rounding)
 
     @cached_property
     def semantic(self) -> GramBasis:

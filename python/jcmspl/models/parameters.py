@@ -25,7 +25,7 @@ def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:
 
 def one_of_names(names: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the metadata of a field that holds one of some names."""
-    return checked_by(lambda value, name: one_of(value, name, names))
+    return checked_by(lambda value, name: one_of(value, name, names), names=names)
 
 
 def _check_flag(value: Any, name: str) -> None:

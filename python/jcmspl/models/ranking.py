@@ -160,6 +160,8 @@ class Ranker(ZeroShotClassifier):
 class BilinearRanker(Ranker, Bilinear):
     """A method of this kind with one map."""
 
+    # it decides after how many epochs classes that were held out are recognised best
+    FITTED_FOR: ClassVar[tuple[str, ...]] = ("metric",)
     ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
 

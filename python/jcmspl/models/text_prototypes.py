@@ -47,6 +47,7 @@ class TextPrototypes(ZeroShotClassifier):
     feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
 
+    PER_AXIS: ClassVar[bool] = True  # class vectors are compared with samples axis by axis
     PAPER: ClassVar[str] = (
         "Radford et al. (2021): Learning Transferable Visual Models From Natural Language Supervision"
     )

@@ -387,6 +387,7 @@ def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> f
 
 
 def _about_model(model: Any) -> findings.ModelSummary:
+    alignment = getattr(model, "alignment_", None)
     parameters = {name: plain(value) for name, value in model.get_params(deep=False).items()}
     return findings.ModelSummary(
         name=type(model).__name__,
@@ -396,4 +397,6 @@ def _about_model(model: Any) -> findings.ModelSummary:
         },
         n_concepts=len(model.visual_projection_) if "n_concepts" in parameters else None,
         n_iter=getattr(model, "n_iter_", None),
+        alignment=None if alignment is None else str(alignment),
+        cosine_share=None if alignment is None else model.cosine_share_,
     )

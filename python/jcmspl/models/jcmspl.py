@@ -116,7 +116,7 @@ class JCMSPL(Bilinear):
         candidates P in that space; it is called with blocks of samples and is slower.
     seen_samples : float or "auto", default "auto"
         From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
-        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 4) for n samples where encoders are found to be
+        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
         aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
         them. Calibrate again when it is changed.
     prediction_weight : float, default 1
@@ -125,7 +125,7 @@ class JCMSPL(Bilinear):
     aligned : float or "auto", default "auto"
         From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
         vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
-        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.8 / (4 + n) for
+        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
         classes with n samples, and "auto_power" takes no roots; otherwise it is 0.
     feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2+center_unit"

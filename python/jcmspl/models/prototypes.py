@@ -24,7 +24,7 @@ from jcmspl.support.scaling import unit_length
 #: The share of the plain cosine in the score of classes without samples, where encoders are aligned, and how many
 #: samples of a class the cosine, or the model's prediction, is worth. They are constants: the variance within classes
 #: over that of class means around predictions, measured on training classes, ranks data sets in the wrong order.
-NEW_SHARE, COSINE_COUNT = 0.7, 4.0
+NEW_SHARE, COSINE_COUNT = 0.7, 3.0
 #: The share of samples in the prototype of a training class where encoders are not aligned.
 SEEN_SHARE = 0.5
 

@@ -434,6 +434,45 @@ class TestReadingAgain:
         assert found.results[0].standard == there.results[0].standard
 
 
+LOST = """
+import os, subprocess, sys, threading, time
+from pathlib import Path
+import dask, dask.array as da, numpy as np
+from distributed import Client
+from jcmspl import RidgeVS
+
+file, begun = Path("scheduler.json").absolute(), Path("begun").absolute()
+start = lambda *command: subprocess.Popen([sys.executable, "-m", *command, "--scheduler-file", str(file)], stderr=-3)
+scheduler = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+worker = start("distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1")
+try:
+    while not file.exists():
+        time.sleep(0.05)
+    client = Client(scheduler_file=str(file), timeout=120)
+    client.wait_for_workers(1, timeout=120)
+
+    def piece():
+        begun.touch()
+        time.sleep(3600)
+
+    def lose():
+        while not begun.exists():
+            time.sleep(0.05)
+        scheduler.kill()
+
+    threading.Thread(target=lose, daemon=True).start()
+    X = da.from_delayed(dask.delayed(piece)(), (30, 20), dtype=float)
+    try:
+        RidgeVS(progress=False).fit(X, np.arange(30) % 3, class_vectors=np.eye(3))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+finally:
+    worker.kill()
+    scheduler.kill()
+    os._exit(0)  # what is left of the client waits for its scheduler
+"""
+
+
 class TestWorkers:
     def test_one_that_is_killed_loses_nothing(self, client_to_lose, tmp_path):
         marker = tmp_path / "killed"
@@ -450,6 +489,28 @@ class TestWorkers:
         again = JCMSPL(**MADE).fit(da.concatenate(pieces), ZOO.y, **FIT)
         assert_array_equal(disturbed.statistics_.gram, again.statistics_.gram)
         assert_array_equal(disturbed.statistics_.counts, np.full(8, 30))
+
+    def test_those_with_another_version_are_refused(self, client):
+        def have(version):
+            from jcmspl.data import on_dask
+
+            on_dask.__version__ = version
+
+        from jcmspl import __version__
+
+        client.run(have, "0.0.1")
+        try:
+            with pytest.raises(ImportError, match=rf"a worker of the cluster has jcmspl 0\.0\.1, .* {__version__}"):
+                JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, **FIT)
+        finally:
+            client.run(have, __version__)
+        JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, **FIT)
+
+    def test_a_scheduler_that_is_gone(self, tmp_path):
+        """In a process of its own, with a scheduler and a worker that it may lose in the midst of a fit."""
+        options = {"timeout": 250, "capture_output": True, "text": True, "cwd": tmp_path, "check": True}
+        found = subprocess.run([sys.executable, "-c", LOST], **options).stdout
+        assert "ConnectionError: the cluster has given up the work, or its scheduler is gone (tcp://127.0.0.1:" in found
 
     def test_blas_has_one_thread_in_each_task(self):
         def threads_as_distance(Z, P):  # in here it travels by value: workers cannot import the tests

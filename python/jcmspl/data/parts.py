@@ -18,6 +18,7 @@ from jcmspl.data.labels import Label, as_label_list, as_targets
 from jcmspl.data.on_dask import Literal, computed, is_dask, is_frame, reduced, run, shared, stop_if_unwanted, task
 from jcmspl.data.weights import BALANCED, balanced_weights, weights_of
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.version import __version__
 
 # Rows that are read at a time: no more than these are ever converted or copied.
 _ROWS = 8192
@@ -280,7 +281,8 @@ def lazily(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, widt
     options: dict[str, Any] = {"drop_axis": 1} if width is None else {"chunks": (X.chunks[0], (width,))}
     meta = np.empty((0,) * (1 if width is None else 2), dtype=dtype)
     # the function is sent once, as it may be large, and not with each partition
-    return X.map_blocks(_on_block, shared(function), X.shape[1], dtype=dtype, meta=meta, **options)
+    options |= {"version": __version__, "dtype": dtype, "meta": meta}
+    return X.map_blocks(_on_block, shared(function), X.shape[1], **options)
 
 
 def samples_dtype(X: Any) -> npt.DTypeLike:
@@ -288,9 +290,9 @@ def samples_dtype(X: Any) -> npt.DTypeLike:
     return np.float32 if X.dtype.kind == "f" and X.dtype.itemsize == 4 else np.float64
 
 
-def _on_block(X: Any, function: Literal, n_features: int, block_id: tuple[int, ...] | None = None) -> Any:
+def _on_block(X: Any, function: Literal, n_features: int, version: str, block_id: tuple[int, ...] | None = None) -> Any:
     number = 0 if block_id is None else int(block_id[0])
-    return run(_of_samples, number, X, function, n_features)
+    return run(version, _of_samples, number, X, function, n_features)
 
 
 def _of_samples(X: Any, function: Callable[[npt.NDArray[Any]], Any], n_features: int) -> Any:

@@ -247,7 +247,7 @@ def repetition_is_weight(one):
     expected = one.of(repeated)
     # other data than those of which it is known how sure they are
     allowed = one.allowed * max(1.0, np.abs(expected).max() / max(np.abs(one.scores).max(), 1e-300))
-    same("weights", one.of(weighed), expected, 50 * allowed)
+    same("weights", one.of(weighed), expected, 500 * allowed)
 
 
 def parts_and_statistics(one):

@@ -1,7 +1,10 @@
-"""Prints how well classes never seen are recognised: the table of record of docs/tuning.md, in Markdown.
+"""Prints how well classes never seen are recognised: the tables of record of docs/tuning.md, in Markdown.
 
-Three data sets, each with its own unseen classes and with as many drawn at random. Models learn from all samples of the
-other classes, and choose their parameters on these alone; all samples of the unseen classes are recognised among them.
+Six data sets, each with two choices of unseen classes: its own, where it has them, and others drawn at random. Models
+learn from the training samples of the other classes, and choose their parameters on these alone; the test samples of
+the unseen classes are recognised among them. Where the data does not part its samples, all are for both.
+
+Then base to new on clip_cars, and recognition among all classes of cub.
 """
 
 import argparse
@@ -23,33 +26,37 @@ from jcmspl.model_selection.evidence import SHARES
 from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-SETS = ("cub", "clinc150", "esc50")
-SPLITS = ("own", "drawn")
-SEED = 1
+SETS = ("cub", "clinc150", "esc50", "clip_cars", "clip_sun", "clip_dtd")
+SETS_OF_A_TABLE = 3
+SEEDS = (1, 2)  # of unseen classes that are drawn
 PEERS = {"RPL": RPL, "SAE": SAE, "ESZSL": ESZSL, "RidgeVS": RidgeVS}
 REFERENCE = "JCMSPLCV()"
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A data set whose classes are split into seen and unseen ones. Labels are rows of the class vectors."""
+    """A data set whose classes are split into seen and unseen ones. Labels are rows of the class vectors.
+
+    ``part`` has the part of each sample: the lowest is to train on, the highest to test with.
+    """
 
     name: str
     X: np.ndarray
     y: np.ndarray
+    part: np.ndarray
     vectors: np.ndarray
     unseen: np.ndarray
 
     @property
     def train(self):
         """Samples of seen classes and their labels."""
-        rows = ~np.isin(self.y, self.unseen)
+        rows = ~np.isin(self.y, self.unseen) & (self.part == self.part.min())
         return self.X[rows], self.y[rows]
 
     @property
     def test(self):
         """Samples of unseen classes and their labels."""
-        rows = np.isin(self.y, self.unseen)
+        rows = np.isin(self.y, self.unseen) & (self.part == self.part.max())
         return self.X[rows], self.y[rows]
 
     @property
@@ -70,21 +77,31 @@ class Run:
 
 def runs(sets):
     for name in sets:
-        X, y, vectors, own = read(name)
-        drawn = np.sort(np.random.default_rng(SEED).permutation(np.unique(y))[: len(own)])
-        for split, unseen in zip(SPLITS, (own, drawn), strict=True):
-            yield Run(f"{name} {split}", X, y, vectors, unseen)
+        X, y, part, vectors, own = read(name)
+        splits = {} if own is None else {"own": own}
+        n_unseen = len(vectors) // 2 if own is None else len(own)
+        for seed in SEEDS[: 2 - len(splits)]:
+            drawn = np.random.default_rng(seed).permutation(np.unique(y))[:n_unseen]
+            splits["drawn" if seed == SEEDS[0] else f"drawn {seed}"] = np.sort(drawn)
+        for split, unseen in splits.items():
+            yield Run(f"{name} {split}", X, y, part, vectors, unseen)
 
 
 def read(name):
-    """Return samples, labels, class vectors and the unseen classes."""
+    """Return samples, labels, their parts, class vectors and the unseen classes; None: half of all is to be drawn."""
     if name == "cub":
         cub = load_dataset(DATA / "cub")
         number = {label: i for i, label in enumerate(cub.classes.labels)}
         y = np.array([number[label] for label in cub.y])
-        return np.asarray(cub.X), y, cub.classes.vectors, np.sort([number[label] for label in cub.unseen])
+        unseen = np.sort([number[label] for label in cub.unseen])
+        return np.asarray(cub.X), y, np.zeros(len(y)), cub.classes.vectors, unseen
     with np.load(DATA / f"{name}.npz") as file:
-        return file["X"].astype(np.float32), file["y"], file["S"], np.sort(file["unseen"])
+        X, y, vectors = file["X"].astype(np.float32), file["y"], file["S"].astype(np.float64)
+        part = file["part"] if "part" in file else np.zeros(len(y))
+        unseen = np.sort(file["unseen"]) if "unseen" in file else None
+    if name == "clip_cars":
+        unseen = np.arange(len(vectors) // 2, len(vectors))  # the field's: the first half is base
+    return X, y, part, vectors, unseen
 
 
 # Models, fitted to a run; None where one makes no sense. Several rows of the table may share a fit.
@@ -171,6 +188,11 @@ GENERALIZED = {
     "JCMSPL()": lambda: JCMSPL(progress=False),
     "JCMSPLCV()": lambda: JCMSPLCV(progress=False),
 }
+BASE_TO_NEW = {
+    "JCMSPL()": lambda: JCMSPL(progress=False),
+    "JCMSPLCV()": lambda: JCMSPLCV(progress=False),
+}
+HALVES = {"the field's": ("first", 0), **{f"random, seed {seed}": ("random", seed) for seed in (1, 2, 3)}}
 
 
 def measure(run, name):
@@ -200,6 +222,14 @@ def measure_generalized(cub, name):
             "AUSUC": figures.ausuc,
         }
     return found
+
+
+def measure_base_to_new(base, seed, name):
+    """Return figures of a model, and of the plain cosine, with half of the classes of clip_cars as base."""
+    cars = load_dataset(DATA / "clip_cars.npz")
+    found = evaluate(BASE_TO_NEW[name](), cars, protocol="base-to-new", base=base, random_state=seed, progress=False)
+    rows = {"plain cosine": found.row(0), name: found.row()}
+    return {method: {"base": row.base, "new": row.new, "H": row.harmonic_mean} for method, row in rows.items()}
 
 
 class Results:
@@ -267,11 +297,22 @@ def print_generalized(found):
         print(f"| {name} | " + " | ".join(f"{100 * figures[column]:.1f}" for column in columns) + " |")
 
 
+def print_base_to_new(results, methods):
+    """Print a row for each method, with base, new and H of each choice of halves."""
+    print("| base / new / H, clip_cars | " + " | ".join(HALVES) + " |")
+    print("|---" * (1 + len(HALVES)) + "|")
+    for name in ("plain cosine", *methods):
+        figures = [results.get(f"base to new, {halves}", name) for halves in HALVES]
+        cells = [" / ".join(f"{100 * one[key]:.1f}" for key in ("base", "new", "H")) for one in figures]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", metavar="METHOD", help="rows whose names begin so; default: all")
     parser.add_argument("--set", action="append", choices=SETS, dest="sets", help="may be repeated; default: all")
-    parser.add_argument("--no-generalized", action="store_true", help="leave out the second table, of cub")
+    parser.add_argument("--no-base-to-new", action="store_true", help="leave out base to new, on clip_cars")
+    parser.add_argument("--no-generalized", action="store_true", help="leave out the table of all classes, of cub")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep figures here; those that it has are not redone")
     options = parser.parse_args(arguments)
     options.sets = options.sets or SETS
@@ -289,23 +330,40 @@ def main(arguments=None):
     options, methods = parse(arguments)
     warnings.filterwarnings("ignore", ".*have the same class vector")  # two intents of clinc150 do
     results = Results(options.json)
-    run_names = []
+    run_names = {}
     for run in runs(options.sets):
-        run_names.append(run.name)
+        run_names.setdefault(SETS.index(run.name.split()[0]) // SETS_OF_A_TABLE, []).append(run.name)
         for name in methods:
             if not results.get(run.name, name):
                 results.add(run.name, {name: measure(run, name)})
             found = results.get(run.name, name)
             say(run.name, name, cell(found["accuracies"]), f"{found.get('seconds', 0):.0f} s", found.get("chosen", ""))
-    print_table(results, run_names, methods)
+    for names in run_names.values():
+        print_table(results, names, methods)
+        print()
+    if "clip_cars" in options.sets and not options.no_base_to_new:
+        names = measured_base_to_new(results, methods)
+        if names:
+            print_base_to_new(results, names)
+            print()
     if "cub" in options.sets and not options.no_generalized:
         cub = load_dataset(DATA / "cub")
         for name in GENERALIZED:
             if not results.get("generalized", name):
                 results.add("generalized", measure_generalized(cub, name))
                 say("generalized", name, results.get("generalized", name))
-        print()
         print_generalized(results.get("generalized"))
+
+
+def measured_base_to_new(results, methods):
+    """Measure what is not known yet, and return those of the methods that have a row."""
+    names = [name for name in BASE_TO_NEW if name in methods]
+    for name in names:
+        for halves, (base, seed) in HALVES.items():
+            if not results.get(f"base to new, {halves}", name):
+                results.add(f"base to new, {halves}", measure_base_to_new(base, seed, name))
+                say("base to new", halves, name, results.get(f"base to new, {halves}", name))
+    return names
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw ``_static/accuracy.svg``, the picture of the README, from the table of accuracies in tuning.md.
+"""Draw ``_static/accuracy.svg`` from the table of accuracies in tuning.md.
 
 ``python docs/picture.py`` writes it again where the table has changed; a test compares the two. It is written by hand
 and not by matplotlib, so that it is the same everywhere, to the last byte.

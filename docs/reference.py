@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "jcmspl.evaluate",
             "jcmspl.evaluation.report.Report",
+            "jcmspl.evaluation.base_to_new_report.BaseToNew",
             "jcmspl.evaluation.compare.compare",
             "jcmspl.evaluation.comparison.Comparison",
             "{jcmspl.metrics}",
@@ -82,6 +83,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Errors and warnings": (
         "",
         (
+            "jcmspl.AlignmentWarning",
             "jcmspl.DivergenceError",
             "jcmspl.ModelFileError",
             "jcmspl.SingularEquationError",

@@ -24,6 +24,15 @@ def test_one_version():
     assert jcmspl.__version__ == importlib.metadata.version("jcmspl") == _core.__version__
 
 
+def test_the_versions_of_python_are_told_alike():
+    text = (ROOT / "pyproject.toml").read_text()
+    named = re.findall(r"Python :: 3\.(\d+)", text)
+    assert named == [str(minor) for minor in range(int(named[0]), int(named[-1]) + 1)]
+    assert f'requires-python = ">=3.{named[0]}"' in text
+    assert re.findall(r"cp3(\d+)-\*", text) == named  # wheels
+    assert f'target-version = "py3{named[0]}"' in text
+
+
 def test_typed():
     assert (PACKAGE / "py.typed").exists()
     assert (PACKAGE / "_core.pyi").exists()

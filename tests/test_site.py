@@ -94,6 +94,12 @@ class TestReference:
         assert "jcmspl.ALE" in groups["Models on samples"]
 
 
+def test_the_first_picture_shows_the_table_of_shots(monkeypatch):
+    picture = module_of_docs("clip_picture", monkeypatch)
+    assert picture.PICTURE.read_text(encoding="utf-8") == picture.drawn(), "run python docs/clip_picture.py"
+    assert [shots for shots, _ in picture.table()["H"]] == ["0", "1", "2", "4", "8", "16"]
+
+
 def test_the_picture_shows_the_table(picture):
     assert picture.PICTURE.read_text(encoding="utf-8") == picture.drawn(), "run python docs/picture.py"
     assert picture.table()["JCMSPLCV()"].difference == ""

@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.models.text_prototypes import TextPrototypes
     from jcmspl.models.untied_autoencoder import UntiedAutoencoder
     from jcmspl.support.exceptions import (
+        AlignmentWarning,
         DivergenceError,
         NearlySingularWarning,
         SingularEquationError,
@@ -113,6 +114,7 @@ else:  # hidden from type checkers, which would take any name to be there
         "models.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
         "models.persistence": ("load",),
         "support.exceptions": (
+            "AlignmentWarning",
             "DivergenceError",
             "NearlySingularWarning",
             "SingularEquationError",
@@ -181,6 +183,7 @@ __all__ = [
     "SJE",
     "SSE",
     "AffineScorer",
+    "AlignmentWarning",
     "ClassKFold",
     "ClassMeanRidge",
     "ClassSearchCV",

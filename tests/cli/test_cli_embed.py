@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 
 from jcmspl.cli import main
+from jcmspl.embed import images
+from support.command import jcmspl_process
 from support.encoders import write_config, write_pictures, write_text, write_tokenizer, write_vision
 from support.processes import interruptible
 
@@ -264,3 +266,45 @@ def test_interrupted(tmp_path, monkeypatch, capsys, sent):
     with np.load("f.npz") as arrays:
         assert len(arrays["features"]) == 6
     assert not (tmp_path / "f.npz.partial").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("room", ["half of the first line", "four pictures and a half"])
+def test_no_room(tmp_path, monkeypatch, capsys, room):
+    """The file is named, and the same command goes on when there is room."""
+    import resource
+
+    write_config(tmp_path)
+    write_vision(tmp_path / "m.onnx")
+    write_pictures(tmp_path / "in")
+    monkeypatch.chdir(tmp_path)
+    found = images("in", "m.onnx", keep="f.npz.partial")
+    content = (tmp_path / "f.npz.partial").read_bytes()
+    first_line = content.index(b"\n") + 1
+    record = (len(content) - first_line) // 6
+    most = first_line // 2 if room == "half of the first line" else first_line + 9 * record // 2
+    (tmp_path / "f.npz.partial").unlink()
+
+    command = ["embed", "in", "--model", "m.onnx", "-o", "f.npz", "--batch-size", "2", "--quiet"]
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))}
+    result = jcmspl_process(*command, cwd=tmp_path, code=1, **limit)
+    assert result.stderr == "jcmspl embed: f.npz.partial cannot be written: File too large\n"
+    assert (tmp_path / "f.npz.partial").exists() == (room != "half of the first line")
+    assert not (tmp_path / "f.npz").exists()
+    shown = run(capsys, " ".join(command[:-1]))
+    assert ("4 of them had been embedded before" in shown.err) == (room != "half of the first line")
+    with np.load("f.npz") as arrays:
+        np.testing.assert_allclose(arrays["features"], found.features, rtol=1e-6)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.9])
+def test_a_first_line_that_was_cut(tmp_path, monkeypatch, capsys, part):
+    """As by kill -9, or when the power fails: the same command begins anew."""
+    write_config(tmp_path)
+    write_vision(tmp_path / "m.onnx")
+    write_pictures(tmp_path / "in")
+    monkeypatch.chdir(tmp_path)
+    images("in", "m.onnx", keep="f.npz.partial")
+    content = (tmp_path / "f.npz.partial").read_bytes()
+    (tmp_path / "f.npz.partial").write_bytes(content[: int(part * content.index(b"\n"))])
+    assert "wrote 6 samples" in run(capsys, "embed in --model m.onnx -o f.npz").out

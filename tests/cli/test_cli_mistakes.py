@@ -174,6 +174,22 @@ class TestMistakes:
         expected = "jcmspl info: there is not enough memory for digits" + f" ({text})" * bool(text)
         assert capsys.readouterr().err == expected + "\n"
 
+    @pytest.mark.parametrize(
+        ("arguments", "where"),
+        [
+            (["embed", "birds", "--model", "m.onnx", "-o", "f.npz"], " for birds"),
+            (["embed", "--text", "names.txt", "--model", "m.onnx", "-o", "f.npz"], " for names.txt"),
+            (["methods"], ""),
+        ],
+    )
+    def test_no_memory_in_a_command_without_data(self, monkeypatch, capsys, arguments, where):
+        def too_large(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(f"jcmspl.cli.{arguments[0]}.run", too_large)
+        assert main(arguments) == 1
+        assert capsys.readouterr().err == f"jcmspl {arguments[0]}: there is not enough memory{where}\n"
+
     def test_no_memory_to_read_a_file(self, tmp_path, monkeypatch, capsys):
         def too_large(*_, **__):
             raise MemoryError

@@ -2,16 +2,20 @@
 
 import csv
 import json
+import os
 import shutil
+import subprocess
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet as pq
 import pytest
 
 from jcmspl import JCMSPL
 from jcmspl.cli import main, predict
 from jcmspl.datasets import load_digits
-from support.command import write_own_data
+from support.command import jcmspl_process, write_own_data
+from support.processes import interruptible
 from support.shards import write_metadata, write_shards, write_zarr
 
 LENGTHS = [5, 0, 1, 14, 20]
@@ -62,6 +66,13 @@ def lines_of(path):
         return list(csv.reader(file))
 
 
+def assert_same_predictions(found, expected):
+    """Rows and names are equal; float32 scores depend on how many samples BLAS gets at once, in the last digits."""
+    assert [line[:2] for line in found] == [line[:2] for line in expected]
+    scores, wanted = ([float(line[2]) for line in lines] for lines in (found, expected))
+    np.testing.assert_allclose(scores, wanted, rtol=0, atol=1e-6)  # of cosines
+
+
 @pytest.fixture
 def expected(here):
     run("predict", "model.safetensors", "whole.npy", "-o", "whole.csv", "--quiet", "--candidates", "unseen", "--scores")
@@ -82,14 +93,14 @@ class TestFolder:
             elif kind == "npz":
                 with np.load(file) as arrays:
                     columns = arrays["row"], arrays["labels"][:, 0], arrays["scores"][:, 0]
-                part = [[str(row), label, f"{score:.9g}"] for row, label, score in zip(*columns, strict=True)]
+                part = [[str(row), label, score] for row, label, score in zip(*columns, strict=True)]
             else:
                 table = pq.read_table(file).to_pydict()
                 assert list(table) == expected[0]
-                part = [[str(row), label, f"{score:.9g}"] for row, label, score in zip(*table.values(), strict=True)]
+                part = [[str(row), label, score] for row, label, score in zip(*table.values(), strict=True)]
             assert len(part) == length
             rows += part
-        assert rows == expected[1:]
+        assert_same_predictions(rows, expected[1:])
 
     @pytest.mark.parametrize(("size", "lengths"), [(15, [15, 15, 10]), (40, [40]), (99, [40])])
     def test_rows_per_file(self, here, expected, size, lengths):
@@ -97,7 +108,7 @@ class TestFolder:
             name_all("--scores", "--rows-per-file", size, "--force", samples=samples)
             parts = [lines_of(f"named/predictions_{number}.csv")[1:] for number in range(len(lengths))]
             assert [len(part) for part in parts] == lengths
-            assert [line for part in parts for line in part] == expected[1:]
+            assert_same_predictions([line for part in parts for line in part], expected[1:])
 
     def test_a_part_of_a_data_set(self, here):
         name_all("--part", "test_unseen", "--rows-per-file", 500, samples="digits")
@@ -115,7 +126,9 @@ class TestFolder:
         write_shards(here / "clip" / "img_emb", X, LENGTHS, name="img_emb_{}")
         for samples in ("z.zarr", "tables", "clip", f"file://{here}/{PATTERN}"):
             run("predict", "model.safetensors", samples, "--quiet", "--candidates", "unseen", "--scores")
-            assert list(csv.reader(capsys.readouterr().out.splitlines())) == expected
+            head, *lines = csv.reader(capsys.readouterr().out.splitlines())
+            assert head == expected[0]
+            assert_same_predictions(lines, expected[1:])
 
     def test_messages(self, here, capsys):
         run("predict", "model.safetensors", PATTERN, "-o", "named/", "--json", "--quiet")
@@ -199,6 +212,53 @@ class TestGoingOn:
         write_zarr(here / "whole.zarr", X + 1)
         assert "held other values then" in fails(capsys, *command)
 
+    @pytest.mark.parametrize("samples", ["x.npy", "x.npz", "x.csv", "x.parquet", "x.zarr", "sh", "zs"])
+    def test_samples_that_changed_in_the_middle(self, here, capsys, digits, samples):
+        """Neither their ends nor their times tell that they are others: no prediction of what is gone is kept."""
+        X = np.tile(digits.X[:1000].astype(np.float32), (2, 1))
+
+        def write(X):
+            if samples == "x.npz":
+                np.savez("x.npz", X=X)
+            elif samples == "x.csv":
+                np.savetxt("x.csv", X, "%.6f", delimiter=",")
+            elif samples == "x.parquet":
+                table = pyarrow.table({f"f{i}": column for i, column in enumerate(X.T)})
+                pq.write_table(table, "x.parquet", compression="none", use_dictionary=False)
+            elif samples in ("x.zarr", "zs"):
+                shutil.rmtree(here / samples, ignore_errors=True)
+                (here / "zs").mkdir(exist_ok=True)
+                for number, part in enumerate([X[:50], X] if samples == "zs" else [X]):
+                    write_zarr(here / ("x.zarr" if samples == "x.zarr" else f"zs/{number}.zarr"), part, chunks=(64, 64))
+            else:
+                (here / "sh").mkdir(exist_ok=True)
+                np.save("x.npy" if samples == "x.npy" else "sh/1.npy", X)
+                np.save("sh/0.npy", X[:50])
+            for path in here.rglob("*"):
+                if path.name != "named":
+                    os.utime(path, (1e9, 1e9))
+
+        write(X)
+        command = ["predict", "model.safetensors", samples, "-o", "named/", "--candidates", "unseen"]
+        options = ["--rows-per-file", 700, "--header", "no"] if samples == "x.csv" else ["--rows-per-file", 700]
+        run(*command, *options, "--quiet")
+        run(*command, *options, "--quiet")
+        here.joinpath("named/predictions_2.csv").unlink()
+        X[900:1100] = X[900:1100][::-1]
+        write(X)
+        assert "held other values then" in fails(capsys, *command, *options)
+
+    def test_another_part_of_the_same_samples(self, here, capsys, digits):
+        """As many rows as before, but others."""
+        write_own_data(here)
+        options = ["--part", "test_seen", "-o", "named/", "--candidates", "unseen"]
+        run("predict", "model.safetensors", ".", *options, "--quiet")
+        lines = here.joinpath("split.csv").read_text().splitlines()
+        first, other = lines.index("test_seen"), lines.index("train")
+        lines[first], lines[other] = lines[other], lines[first]
+        here.joinpath("split.csv").write_text("\n".join(lines) + "\n")
+        assert "other samples" in fails(capsys, "predict", "model.safetensors", ".", *options)
+
     def test_force_leaves_nothing_of_before(self, here):
         name_all("--rows-per-file", 5)
         here.joinpath("named/notes.txt").write_text("mine")
@@ -233,6 +293,63 @@ class TestGoingOn:
         assert "at least 1" in fails(
             capsys, "predict", "model.safetensors", PATTERN, "-o", "named/", "--rows-per-file", 0
         )
+
+
+# The command line, which says when the first file of some name is complete, but not yet in its place, and waits there.
+HALTED = """
+import sys, time
+from jcmspl import cli
+from jcmspl.io import atomic
+replace = atomic.os.replace
+def wait(part, path):
+    if path.name == sys.argv[1]:
+        print("halted", flush=True)
+        time.sleep(3600)
+    replace(part, path)
+atomic.os.replace = wait
+sys.exit(cli.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("halted_at", "done"), [("manifest.json", 0), ("predictions_2.csv", 2)])
+def test_kill_9(here, halted_at, done):
+    """Files are whole or not there, and the same command completes them; nothing of the one that was killed stays."""
+    command = ["predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", "--candidates", "unseen"]
+    with interruptible("-c", HALTED, halted_at, *command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "halted\n"
+        process.kill()
+        process.wait()
+    named = here / "named"
+    written = {path.name: path.read_bytes() for path in named.glob("predictions*")}
+    assert len(written) == done
+    assert len([path for path in named.iterdir() if path.suffix == ".part"]) == 1
+    run(*command)
+    assert {name: (named / name).read_bytes() for name in written} == written
+    assert sorted(path.name for path in named.iterdir()) == [
+        "manifest.json",
+        *(f"predictions_{i}.csv" for i in range(5)),
+    ]
+    assert [len(lines_of(named / f"predictions_{i}.csv")) - 1 for i in range(5)] == LENGTHS
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_no_room_for_one_of_the_files(here):
+    """Those before it are whole, and the same command goes on when there is room."""
+    import resource
+
+    command = ["predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", "--top", 10, "--scores"]
+    run(*command)
+    expected = {path.name: path.read_bytes() for path in here.glob("named/*")}
+    shutil.rmtree("named")
+    most = len(expected["predictions_4.csv"]) - 1
+    assert all(len(content) <= most for name, content in expected.items() if name != "predictions_4.csv")
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))}
+    result = jcmspl_process(*command, cwd=here, code=1, **limit)
+    assert result.stderr == "jcmspl predict: named/predictions_4.csv cannot be written: File too large\n"
+    assert {path.name for path in here.glob("named/*")} == {*expected} - {"predictions_4.csv"}
+    run(*command)
+    assert {path.name: path.read_bytes() for path in here.glob("named/*")} == expected
 
 
 class TestHostileSamples:

@@ -201,3 +201,76 @@ def test_checksums(tmp_path, name):
 def test_whole_files_are_verified(tmp_path, made):
     save_npz(made, tmp_path / "a.npz")
     same(load_npz(tmp_path / "a.npz", verify=True), made)
+
+
+SHORT = {
+    "X": np.arange(12.0).reshape(6, 2),
+    "y": np.array([0, 1, 2, 0, 1, 2]),
+    "S": np.eye(3),
+    "names": np.array(["ape", "bee", "cat"]),
+}
+
+
+class TestShortNames:
+    """Files with X, y and S, as embeddings are often kept."""
+
+    def saved(self, folder, **arrays):
+        content = {name: array for name, array in {**SHORT, **arrays}.items() if array is not None}
+        np.savez(folder / "pairs.npz", **content)
+        return folder / "pairs.npz"
+
+    def test_names_and_numbers(self, tmp_path):
+        data = load_npz(self.saved(tmp_path))
+        assert data.y.tolist() == ["ape", "bee", "cat"] * 2
+        assert data.rows("train").tolist() == list(range(6))
+        assert isinstance(data.X, np.memmap)
+        assert data.name == "pairs"
+        assert load_npz(self.saved(tmp_path, names=None)).y.tolist() == [0, 1, 2] * 2
+
+    @pytest.mark.parametrize(
+        ("part", "expected"),
+        [
+            ([0, 0, 0, 1, 1, 1], {"train": [0, 1, 2], "test_seen": [3, 4, 5]}),
+            ([2, 2, 2, 1, 1, 1], {"train": [3, 4, 5], "test_seen": [0, 1, 2]}),
+            ([0, 0, 0, 1, 1, 2], {"train": [0, 1, 2], "val": [3, 4], "test_seen": [5]}),
+        ],
+    )
+    def test_parts(self, part, expected, tmp_path):
+        data = load_npz(self.saved(tmp_path, part=np.array(part)))
+        assert {name: rows.tolist() for name, rows in data.parts.items() if len(rows)} == expected
+
+    def test_unseen_classes(self, tmp_path):
+        data = load_npz(self.saved(tmp_path, unseen=np.array([2])))
+        assert data.unseen == ["cat"]
+        assert data.rows("train").tolist() == [0, 1, 3, 4]
+        both = load_npz(self.saved(tmp_path, unseen=np.array([2]), part=np.array([0, 0, 0, 1, 1, 1])))
+        assert {name: rows.tolist() for name, rows in both.parts.items() if len(rows)} == {
+            "train": [0, 1],
+            "test_seen": [3, 4],
+            "test_unseen": [5],
+        }
+
+    def test_other_class_vectors(self, tmp_path):
+        path = self.saved(tmp_path, T=np.arange(6.0).reshape(3, 2))
+        assert load_npz(path, class_vectors="T").classes["cat"].tolist() == [4, 5]
+        assert load_npz(path, class_vectors=["S", "T"]).classes.sources == (("S", 3), ("T", 2))
+
+    @pytest.mark.parametrize(
+        ("arrays", "words"),
+        [
+            ({"S": None}, "lacks S: it holds X, names, y"),
+            ({"y": np.array([0, 1, 2, 0, 1, 3])}, "y holds the class 3, but S has 3 rows"),
+            ({"y": np.zeros(6)}, "y must have a whole number for each of 6 samples, but is float64"),
+            ({"part": np.arange(6)}, "part holds the numbers 0, 1, 2, 3, .*three at most"),
+            ({"part": np.zeros(5, dtype=int)}, "part must have a whole number for each of 6 samples"),
+            ({"names": np.array(["ape", "bee"])}, "2 labels but 3 class_vectors"),
+        ],
+    )
+    def test_mistakes(self, arrays, words, tmp_path):
+        with pytest.raises(DatasetError, match=words):
+            load_npz(self.saved(tmp_path, **arrays))
+
+    def test_class_vectors_of_another_file(self, tmp_path):
+        np.savez(tmp_path / "a.npz", **CONTENT)
+        with pytest.raises(DatasetError, match="leave class_vectors out"):
+            load_npz(tmp_path / "a.npz", class_vectors="S")

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 
 import numpy as np
@@ -12,7 +13,15 @@ from PIL import Image
 from jcmspl.datasets import load_arrays, load_dataset
 from jcmspl.embed import ImageEmbeddings, ImageEncoder, images, of_images
 from jcmspl.embed.kept import KeptInFile
-from support.encoders import kernels, noise, write_config, write_pictures, write_pixels, write_vision
+from support.encoders import (
+    kernels,
+    noise,
+    write_config,
+    write_pictures,
+    write_pixels,
+    write_reshaped,
+    write_vision,
+)
 from support.processes import interruptible
 
 
@@ -133,6 +142,30 @@ class TestFeatures:
         ):
             ImageEncoder(write_pixels(tmp_path / "m.onnx"), pooling="cls")
 
+    @pytest.mark.parametrize(
+        ("shape", "pooling", "given"),
+        [
+            ([-1, 12], "pooled", r"\(24, 12\) for 6"),  # a row for each patch
+            ([2, -1], "pooled", r"\(2, 144\) for 6"),
+            ([-1, 2, 12], "mean", r"\(12, 2, 12\) for 6"),
+            ([4, 3, -1], "cls", r"\(4, 3, 24\) for 6"),
+        ],
+    )
+    def test_another_number_of_rows_than_pictures(self, birds, shape, pooling, given):
+        """No picture gets the features of another one."""
+        model = write_reshaped(birds.parent / "patches.onnx", shape)
+        encoder = ImageEncoder(model, normalise="none", pooling=pooling)
+        with pytest.raises(
+            ValueError, match=rf"'image_embeds' has the shape {given} samples, but its first axis must count"
+        ):
+            images(birds, encoder)
+
+    def test_a_row_for_each_picture_in_any_shape(self, birds):
+        model = write_reshaped(birds.parent / "pixels.onnx", [-1, 48])
+        found = images(birds, ImageEncoder(model, normalise="none"), batch_size=4)
+        expected = [np.asarray(Image.open(birds / path)).transpose(2, 0, 1).ravel() / 255 for path in found.paths]
+        np.testing.assert_allclose(found.features, expected, atol=1e-6)
+
     def test_an_encoder_is_not_pickled(self, birds):
         import pickle
 
@@ -208,6 +241,30 @@ class TestDamaged:
         with pytest.raises(ValueError, match=r"cat/x.png: No such file"):
             images(birds, birds.parent / "m.onnx")
 
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices of POSIX")
+    def test_what_is_no_regular_file(self, birds, monkeypatch):
+        """Nothing is opened that would have to be waited for."""
+        folder, server, open_picture = birds / "cat", socket.socket(socket.AF_UNIX), Image.open
+
+        def regular_only(path, **options):
+            assert path.is_file()  # a wait for a pipe would have no end
+            return open_picture(path, **options)
+
+        monkeypatch.setattr(Image, "open", regular_only)
+        os.mkfifo(folder / "pipe.png")
+        (folder / "link.png").symlink_to("pipe.png")
+        (folder / "device.png").symlink_to("/dev/zero")
+        with server:
+            monkeypatch.chdir(folder)  # the name of a socket must be short
+            server.bind("socket.png")
+            with pytest.raises(ValueError, match=r"4 of 10 pictures .* cat/pipe.png: is a named pipe, but a regular"):
+                images(birds, birds.parent / "m.onnx")
+            found = images(birds, birds.parent / "m.onnx", skip_damaged=True)
+        kinds = {"pipe": "a named pipe", "link": "a named pipe", "device": "a device", "socket": "a socket"}
+        expected = {f"cat/{name}.png": f"is {kind}, but a regular file is wanted" for name, kind in kinds.items()}
+        assert found.damaged == expected
+        assert found.paths.tolist() == [f"{name}/{i}.png" for name in ("cat", "dog") for i in range(3)]
+
 
 class Counted:
     """Counts the pictures that are read."""
@@ -277,6 +334,17 @@ class TestGoingOn:
         fresh = images(birds, birds.parent / "m.onnx")
         assert found.paths.tolist() == fresh.paths.tolist()
         np.testing.assert_allclose(found.features, fresh.features, rtol=1e-6)
+
+    @pytest.mark.skipif(os.name != "posix", reason="elsewhere files do not know when they were changed")
+    def test_a_picture_that_changed_but_for_its_size_and_time(self, birds, begun, monkeypatch):
+        path = birds / "cat" / "0.png"
+        content, about = bytearray(path.read_bytes()), path.stat()
+        content[-1] ^= 1  # of a checksum that is not looked at
+        path.write_bytes(content)
+        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        read = Counted(monkeypatch)
+        begun()
+        assert sorted(read.paths) == ["0.png", "1.png", "2.png"]
 
     def test_another_model(self, birds, begun):
         write_vision(birds.parent / "m.onnx", seed=5)

@@ -144,7 +144,39 @@ class TestFolders:
         (tmp_path / "birds" / "owl").symlink_to(tmp_path / "elsewhere" / "cat")
         (tmp_path / "birds" / "eule").symlink_to(tmp_path / "elsewhere" / "cat")
         (tmp_path / "birds" / "back").symlink_to(tmp_path / "birds")
-        assert find_pictures(tmp_path / "birds").paths == ["eule/0.png", "owl/0.png"]
+        (tmp_path / "birds" / "itself").symlink_to("itself")
+        found = find_pictures(tmp_path / "birds")
+        assert found.paths == ["eule/0.png"]
+        assert found.left_out == ["itself", "back", "owl"]
+
+    @pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+    def test_folders_that_link_to_each_other(self, tmp_path, monkeypatch):
+        """There are more than 8! ways through them, but each is visited once, under its own name."""
+        names = [f"class {i}" for i in range(8)]
+        expected = write_pictures(tmp_path / "in", names, each=1)
+        for one in names:
+            for other in names:
+                if one != other:
+                    (tmp_path / "in" / one / f"a link to {other}").symlink_to(f"../{other}")
+        scan, places = os.scandir, []
+
+        def counted(place):
+            places.append(place)
+            assert len(places) <= 1 + len(names)
+            return scan(place)
+
+        monkeypatch.setattr(os, "scandir", counted)
+        found = find_pictures(tmp_path / "in")
+        assert found.paths == expected
+        assert found.labels == names
+        assert len(found.left_out) == 8 * 7
+
+    @pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+    def test_the_path_of_a_folder_goes_before_links_to_it(self, tmp_path):
+        write_pictures(tmp_path / "in", ("z/cat",), each=1)
+        (tmp_path / "in" / "a").symlink_to(tmp_path / "in" / "z" / "cat")
+        found = find_pictures(tmp_path / "in")
+        assert (found.paths, found.labels, found.left_out) == (["z/cat/0.png"], ["cat"], ["a"])
 
     def test_a_folder_that_cannot_be_read(self, tmp_path, monkeypatch):
         write_pictures(tmp_path)

@@ -1,14 +1,27 @@
 """Class vectors of descriptions, against the vectors of their words."""
 
 import json
+import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
+from fuzz.mutators import generator, mutated_json
 from jcmspl.datasets import DatasetError
 from jcmspl.datasets.arrays import load_classes
 from jcmspl.embed import ImageEncoder, TextEncoder, images, save_classes, texts
-from support.encoders import words, write_pair, write_pictures, write_text, write_tokenizer, write_vision
+from support.encoders import (
+    words,
+    write_pair,
+    write_pictures,
+    write_reshaped,
+    write_text,
+    write_tokenizer,
+    write_vision,
+)
 
 TEXTS = ["a red bird", "cat", "a blue bird with a red tail", "bird"]
 
@@ -64,6 +77,22 @@ class TestPooling:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"pad_token": {"content": "bird"}}))
         encoder = TextEncoder(write_text(tmp_path / "t.onnx"), pad_to=6)
         assert encoder._tokenizer.id_to_token(encoder._padding) == "bird"
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+    def test_settings_that_are_a_pipe_are_not_waited_for(self, tmp_path, tokenizer, monkeypatch):
+        os.mkfifo(tmp_path / "tokenizer_config.json")
+        monkeypatch.delattr(Path, "read_text")  # a wait for a pipe would have no end
+        assert TextEncoder(write_text(tmp_path / "t.onnx")).max_length is None
+
+    @pytest.mark.parametrize(("shape", "pooling"), [([-1, 2], "pooled"), ([1, -1], "pooled"), ([-1, 1, 2], "mean")])
+    def test_another_number_of_rows_than_texts(self, tmp_path, tokenizer, shape, pooling):
+        inputs = [("input_ids", TensorProto.INT64, ["batch", 4])]
+        model = write_reshaped(tmp_path / "t.onnx", shape, inputs, "text_embeds")
+        encoder = TextEncoder(model, tmp_path / "tokenizer.json", pooling=pooling)
+        with pytest.raises(
+            ValueError, match=r"'text_embeds' has the shape \(.*\) for 3 samples, but its first axis must count"
+        ):
+            encoder(["cat", "bird", "red bird"])
 
     @pytest.mark.parametrize(
         ("model", "options", "sentence"),
@@ -242,3 +271,31 @@ def test_pictures_and_texts_in_one_model(tmp_path, tokenizer, batches):
     )
     expected = [tokens(tokenizer, text).mean(axis=0) for text in TEXTS]
     np.testing.assert_allclose(TextEncoder(model)(TEXTS), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_damaged_tokenizers(tmp_path, part):
+    """Each is taken or refused in a sentence that names its file, whatever the package tokenizers makes of it."""
+    write_tokenizer(tmp_path / "tokenizer.json")
+    write_text(tmp_path / "t.onnx")
+    content, n_taken, messages = (tmp_path / "tokenizer.json").read_bytes(), 0, []
+    for index in range(100):
+        (tmp_path / "tokenizer.json").write_bytes(mutated_json(content, generator("tokenizer", part, index)))
+        try:
+            assert TextEncoder(tmp_path / "t.onnx", threads=1)(TEXTS[:2]).shape == (2, 6)
+            n_taken += 1
+        except ValueError as error:
+            messages.append(str(error))
+    assert min(n_taken, len(messages)) >= 3
+    told = re.compile(r".*(tokenizer\.json is no |the tokenizer makes nothing|t\.onnx cannot be run with).*")
+    assert [message for message in messages if not told.fullmatch(message)] == []
+
+
+def test_a_tokenizer_that_panics(tmp_path):
+    """Which is no Exception in Python, so that no handler of errors would see it."""
+    write_tokenizer(tmp_path / "tokenizer.json")
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    content["post_processor"]["special_tokens"] = {}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"tokenizer.json is no tokenizer.json of Hugging Face, or it is damaged"):
+        TextEncoder(write_text(tmp_path / "t.onnx"))(["a bird"])

@@ -120,7 +120,7 @@ def test_the_keys_of_json(report):
     assert " ".join(data["results"][0]["generalized"]) == expected
     assert list(data["classes"][0]) == ["label", "kind", "samples", "standard", "generalized"]
     assert list(data["confusions"][0]) == ["true", "predicted", "samples", "share"]
-    assert list(data["model"]) == ["name", "parameters", "n_concepts", "n_iter"]
+    assert list(data["model"]) == ["name", "parameters", "n_concepts", "n_iter", "alignment", "cosine_share"]
 
 
 def test_charts_are_those_of_the_page(report):

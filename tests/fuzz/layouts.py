@@ -12,13 +12,14 @@ from scipy.io import savemat
 
 from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
 from jcmspl import JCMSPL, load
-from jcmspl.datasets import load_dataset, make_zsl, save_npz
+from jcmspl.datasets import load_dataset, make_zsl, open_rows, save_npz
 from jcmspl.datasets.sample_stream import read_stream
 from jcmspl.embed.text_encoder import TextEncoder
 from support.benchmark_files import benchmark_content, write_benchmark
 from support.encoders import SENTENCES, write_text, write_tokenizer
 from support.sae_files import content as sae_content
 from support.sae_files import written as write_sae
+from support.shards import write_zarr
 
 _N_FEATURES = 6
 
@@ -136,6 +137,9 @@ def _write_own(folder, kind):
 
 
 LAYOUTS = {
+    "zarr": Layout(
+        lambda folder: write_zarr(folder, _made().X, chunks=(16, 6)), lambda folder: [open_rows(folder)[:].tobytes()]
+    ),
     "model": Layout(_write_model, _loaded_model),
     "npz": Layout(lambda folder: save_npz(_made(), folder / "data.npz"), _dataset_in_file, mutated_zip),
     "npz-deflated": Layout(_write_deflated_npz, _dataset_in_file, mutated_zip),

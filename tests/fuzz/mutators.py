@@ -1,6 +1,8 @@
 """Damage to bytes, as a bad disk, a bad program or a bad person may do to a file. All depends on the seed alone."""
 
+import copy
 import io
+import json
 import random
 import struct
 import zipfile
@@ -9,6 +11,7 @@ import zlib
 _TELLING = (0, 1, 2, 4, 7, 8, 9, 14, 15, 16, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 2**16, 2**24, 2**30)
 _EDGES = (2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 600_000_000, 2**40, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 _TOKENS = (b",", b"\n", b'"', b"\0", b"nan", b"1e999", b"-1", b"{", b"]", b"\xff", b"\xc3", b"\x1b[2J", b"PK\x01\x02")
+_VALUES = (None, True, -1, 0, 1, 0.5, 1e308, float("nan"), 2**31, 2**32, 2**64, "", "x" * 999, "\ud800", [], {}, [[]])
 _HEAD = 512  # bytes at either end, where most of what a file says of itself stands
 
 
@@ -53,6 +56,32 @@ def mutated_deflated_mat(data, rng):
     variables[chosen] = mutated(variables[chosen], rng)
     packed = [zlib.compress(variable) for variable in variables]
     return data[:128] + b"".join(struct.pack("<II", 15, len(content)) + content for content in packed)
+
+
+def mutated_json(data, rng):
+    """Damage what JSON says, so that it is still JSON; or damage the file itself."""
+    if rng.random() < 0.2:
+        return mutated(data, rng)
+    content = json.loads(data)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        places = list(_places_in(content))
+        (inside, key), (other, of_other) = rng.choice(places), rng.choice(places)
+        way = rng.random()
+        if way < 0.25:
+            del inside[key]
+        elif way < 0.85:
+            inside[key] = rng.choice(_VALUES)
+        else:
+            inside[key] = copy.deepcopy(other[of_other])
+    return json.dumps(content).encode()
+
+
+def _places_in(content):
+    """Give each object or list, and each of its keys, at any depth."""
+    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in items:
+        yield content, key
+        yield from _places_in(value)
 
 
 def _place(data, rng, size=1):

@@ -2,11 +2,16 @@
 
 import errno
 import os
+import signal
+import subprocess
+import threading
 
 import pytest
 
 from jcmspl.io import atomic
-from jcmspl.io.atomic import open_atomically, write_atomically
+from jcmspl.io.atomic import open_atomically, remove_abandoned, write_atomically
+from jcmspl.io.termination import cleaning_up
+from support.processes import interruptible
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "open"])
@@ -51,3 +56,91 @@ def test_nothing_is_left_when_the_file_was_just_made(tmp_path, monkeypatch):
     with pytest.raises(SystemExit):
         write_atomically(tmp_path / "mine.npz", b"", overwrite=False)
     assert list(tmp_path.iterdir()) == []
+
+
+# A program that uses the package as a library and waits when a file is complete, but not yet in its place.
+LIBRARY = """
+import signal, sys, threading, time
+{handler}
+from jcmspl import RPL
+from jcmspl.datasets import load_digits, save_npz, save_xlsa17
+from jcmspl.io import atomic
+def wait(_):
+    print("writing", flush=True)
+    time.sleep(3600)
+atomic.os.fsync = wait
+digits = load_digits()
+try:
+    {job}
+except BaseException as error:
+    print("seen", type(error).__name__, flush=True)
+    raise
+"""
+JOBS = {
+    "model": "RPL().fit(*digits.part('trainval'), class_vectors=digits.classes).save('m.safetensors')",
+    "npz": "save_npz(digits, 'd.npz')",
+    "folder": "save_xlsa17(digits, 'zoo')",
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+class TestSignalsInALibrary:
+    @pytest.mark.parametrize(
+        ("job", "name"), [("model", "SIGTERM"), ("npz", "SIGHUP"), ("folder", "SIGTERM"), ("model", "SIGINT")]
+    )
+    def test_nothing_is_left_and_the_process_ends_by_the_signal(self, tmp_path, job, name):
+        sent = getattr(signal, name)
+        handler = f"signal.signal(signal.{name}, signal.SIG_DFL)" if name != "SIGINT" else ""
+        output = self.sent(tmp_path, LIBRARY.format(job=JOBS[job], handler=handler), sent, code=-sent)
+        assert output == ("seen KeyboardInterrupt\n" if name == "SIGINT" else "")
+
+    def test_a_program_that_handles_it_itself(self, tmp_path):
+        handler = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
+        output = self.sent(tmp_path, LIBRARY.format(job=JOBS["npz"], handler=handler), signal.SIGTERM, code=7)
+        assert output == "seen SystemExit\n"
+
+    def sent(self, tmp_path, script, number, code):
+        with interruptible("-c", script, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout.readline() == "writing\n"
+            process.send_signal(number)
+            output, _ = process.communicate(timeout=300)
+        assert process.returncode == code
+        assert list(tmp_path.iterdir()) == []
+        return output
+
+    def test_handlers_are_as_before(self, monkeypatch):
+        before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        try:
+            with cleaning_up():
+                assert callable(signal.getsignal(signal.SIGTERM))
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            with cleaning_up():
+                assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def test_in_another_thread(self, tmp_path):
+        """Which may not touch handlers of signals."""
+        thread = threading.Thread(target=write_atomically, args=(tmp_path / "a", b"x"), kwargs={"overwrite": False})
+        thread.start()
+        thread.join()
+        assert (tmp_path / "a").read_bytes() == b"x"
+
+
+def test_abandoned_files(tmp_path):
+    """Those of processes that were killed go; those that are being written, and those of others, stay."""
+    pytest.importorskip("fcntl")
+    (tmp_path / ".0123456789abcdef.part").write_bytes(b"half")
+    for name in (".mine.part", "x.part", ".0123456789abcdef.partial"):
+        (tmp_path / name).write_bytes(b"mine")
+    with open_atomically(tmp_path / "a", overwrite=False) as file:
+        file.write(b"whole")
+        remove_abandoned(tmp_path)
+    assert (tmp_path / "a").read_bytes() == b"whole"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".0123456789abcdef.partial",
+        ".mine.part",
+        "a",
+        "x.part",
+    ]

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 import jcmspl
-from jcmspl import JCMSPL, ModelFileError, load
-from jcmspl.io import atomic
+from jcmspl import JCMSPL, ClassTable, ModelFileError, load
+from jcmspl.io import archive, atomic
 from jcmspl.models.model_layout import decoded
 from support.animals import make_zoo
 
@@ -361,9 +362,47 @@ class TestBadFiles:
             with pytest.raises(ModelFileError, match=message):
                 load(path)
 
+    def test_any_array_that_is_missing(self, tmp_path):
+        """Also one that a model can do without: it would give other answers."""
+        path, table = tmp_path / "model", ClassTable.joined(one=ZOO.table, other=ZOO.table)
+        model = JCMSPL(source_shares=(0.7, 0.3), class_kernel="rbf", space="visual", init=np.eye(6))
+        model.fit(ZOO.X, ZOO.y, class_vectors=table)
+        model.imputed_values_ = np.ones(20)
+        model.adapt(ZOO.X_new, candidates="unseen").save(path, statistics=True)
+        original, names = path.read_bytes(), sorted(load_file(path))
+        assert {"feature_whitening", "class_columns", "imputed_values", "kernel.root", "adapted.weights", "gram"} <= {
+            *names
+        }
+        for name in names:
+            path.write_bytes(original)
+            self.rewritten(path, lambda t, name=name: t.pop(name))
+            with pytest.raises(ModelFileError, match=f"'{name.removeprefix('fitted.')}' is missing"):
+                load(path)
+
+    @pytest.mark.parametrize("says", ["center", "center+whiten"])
+    def test_whitening_that_does_not_fit_its_name(self, tmp_path, says):
+        """In files that do not say which arrays they have, too."""
+        path, other = tmp_path / "model", {"center": "center+whiten", "center+whiten": "center"}[says]
+        fitted(feature_normalisation=other).save(path)
+        self.rewritten(path, change_content=lambda c: c.update(feature_normalisation=says, arrays=[]))
+        with pytest.raises(ModelFileError, match=rf"'feature_whitening' does not fit .* '{re.escape(says)}'"):
+            load(path)
+
+    def test_where_nothing_could_be_whitened(self, tmp_path):
+        path, X = tmp_path / "model", np.random.default_rng(0).standard_normal((5, 3))
+        with pytest.warns(RuntimeWarning, match="nothing is whitened"):
+            model = JCMSPL(feature_normalisation="center+whiten").fit(X, np.arange(5), class_vectors=np.eye(5))
+        model.save(path)
+        assert_array_equal(load(path).predict(X), model.predict(X))
+        self.rewritten(
+            path, change_content=lambda c: (c.pop("arrays"), c.update(feature_normalisation="center+whiten"))
+        )
+        assert_array_equal(load(path).predict(X), model.predict(X))  # as earlier files say
+
     @pytest.mark.parametrize(
         "change",
         [
+            lambda c: c.update(arrays=5),
             lambda c: c.update(model="os.system"),
             lambda c: c["parameters"].update(metric=["a"]),
             lambda c: c["parameters"].update(surprise=1),
@@ -417,6 +456,48 @@ class TestBadFiles:
         path.write_bytes(struct.pack("<Q", len(text)) + text)
         with pytest.raises(ModelFileError):
             load(path)
+
+    @pytest.mark.parametrize(
+        "claim",
+        [
+            struct.pack("<Q", 2**63 + 5),
+            struct.pack("<Q", 2**40),
+            struct.pack("<Q", 10**9),
+            {"dtype": "F64", "shape": [2**20, 2**20], "data_offsets": [0, 2**43]},
+            {"dtype": "F64", "shape": [2**31, 2**31], "data_offsets": [0, 8]},
+            {"dtype": "F64", "shape": [-1], "data_offsets": [0, 2**64 - 1]},
+            {"dtype": "F64", "shape": [1] * 100, "data_offsets": [0, 8]},
+        ],
+    )
+    def test_headers_that_claim_much(self, path, claim):
+        data = path.read_bytes()
+        if isinstance(claim, dict):
+            size = struct.unpack("<Q", data[:8])[0]
+            header = json.loads(data[8 : 8 + size])
+            text = json.dumps({"__metadata__": header["__metadata__"], "gram": claim}).encode()
+            path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(8))
+        else:
+            path.write_bytes(claim + data[8:])
+        with pytest.raises(ModelFileError, match=re.escape(str(path))):
+            load(path)
+
+    @pytest.mark.skipif(os.name != "posix", reason="files with holes")
+    @pytest.mark.parametrize("name", ["gram", "surprise"])
+    def test_a_file_with_holes(self, path, monkeypatch, name):
+        """It is as large as it claims, but nothing is on the disk: more than memory holds is not even begun."""
+        size = struct.unpack("<Q", path.read_bytes()[:8])[0]
+        metadata = json.loads(path.read_bytes()[8 : 8 + size])["__metadata__"]
+        claimed = {name: {"dtype": "F64", "shape": [2**16, 2**16], "data_offsets": [0, 2**35]}}
+        text = json.dumps({"__metadata__": metadata, **claimed}).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text)
+        os.truncate(path, 8 + len(text) + 2**35)
+        monkeypatch.setattr(archive, "memory_at_hand", lambda: 2**34)
+        if name == "gram":
+            with pytest.raises(MemoryError, match=f"not enough memory to read {re.escape(str(path))}"):
+                load(path)
+        else:  # an array that is not wanted is not read, whatever it claims
+            with pytest.raises(ModelFileError, match="is missing"):
+                load(path)
 
     @pytest.mark.parametrize("content", ["", "[]", "nothing", "[" * 100_000, "3"])
     def test_json(self, path, content):

@@ -168,6 +168,9 @@ class TestWhatIsNamed:
         assert copied.set_params(**copied.get_params()).aligned == "auto"
         assert copied.set_params(aligned=0.0).best_estimator_.aligned == 0
         assert copied.set_params(aligned="auto").best_estimator_.aligned == 0
+        assert (
+            copied.set_params(seen_samples=0.3).set_params(seen_samples="auto").best_estimator_.seen_samples == "auto"
+        )
 
     def test_a_space(self):
         model = JCMSPLCV(space="semantic", cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
@@ -184,11 +187,13 @@ class TestEvidence:
         X = vectors[y] + 1.3 * rng.standard_normal((len(y), 30))
         return X, y, vectors, y < 8
 
+    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
     def test_a_share_of_the_cosine(self, aligned):
         X, y, vectors, seen = aligned
         model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)
         cosine = TextPrototypes().fit(X[seen], y[seen], class_vectors=vectors)
-        assert model.best_params_["aligned"] in SHARES[1:]
+        assert model.best_params_["aligned"] in ("auto", *SHARES[1:])
+        assert model.cosine_share_ > 0
         assert model.score(X[~seen], y[~seen]) >= cosine.score(X[~seen], y[~seen]) - 0.03
         named = JCMSPLCV(progress=False, aligned=0.0).fit(X[seen], y[seen], class_vectors=vectors)
         assert "aligned" not in named.best_params_
@@ -199,11 +204,13 @@ class TestEvidence:
         X, y, vectors, seen = aligned
         columns = np.random.default_rng(0).permutation(30)
         model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors[:, columns])
-        assert model.best_params_["aligned"] == 0
+        assert model.cosine_share_ == 0
 
     def test_none_where_there_cannot_be_one(self, search):
         assert ZOO.X.shape[1] != ZOO.table.n_attributes
-        assert search.best_params_["aligned"] == 0
+        assert search.best_params_["aligned"] == "auto"
+        assert search.alignment_ is None
+        assert search.cosine_share_ == 0
 
     def test_the_weight_of_predictions(self, search):
         assert search.best_params_["prediction_weight"] in PREDICTION_WEIGHTS

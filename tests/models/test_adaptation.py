@@ -320,7 +320,7 @@ class TestWhoIsAdapted:
 
     @pytest.mark.filterwarnings("ignore:hardly any of the 150 samples")
     def test_the_cosine_with_class_vectors_is_adapted_too(self):
-        zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0)
+        zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0, aligned=True)
         model = JCMSPL(space="visual", aligned=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)
         Z = model.feature_normalisation_.of_rows(zoo.X_new)
         layer = model._visual_scorer(zoo.table.select(zoo.unseen))

@@ -66,9 +66,10 @@ def test_normalisations(model):
     assert_maps(model.set_params(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table), ZOO)
 
 
+@pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
 def test_models_that_have_none():
     assert SynC().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)._class_map("own") is None
-    model = JCMSPL(progress=False, space="visual").fit(ALIGNED.X, ALIGNED.y, class_vectors=ALIGNED.table)
+    model = JCMSPL(progress=False, space="visual", aligned=0.0).fit(ALIGNED.X, ALIGNED.y, class_vectors=ALIGNED.table)
     assert model._class_map("visual") is not None
     assert model.set_params(aligned=0.5)._class_map("visual") is None
     assert model.set_params(aligned=0.0, metric=lambda Z, P: Z @ P.T)._class_map("visual") is None

@@ -82,10 +82,20 @@ def test_sure_attributes_name_the_class():
     assert_array_equal(found.argmax(axis=1), np.arange(16))
 
 
-def test_equal_signatures_tie():
-    candidates = signatures().training[[0, 1, 0]]
-    found = signatures().scores(RNG.random((9, 8)), candidates, use_prior=True)
-    assert_array_equal(found[:, 0], found[:, 2])
+@pytest.mark.parametrize("use_prior", [True, False])
+@pytest.mark.parametrize("n_attributes", [8, 20, 312])
+def test_equal_signatures_tie(n_attributes, use_prior):
+    """To the last digit, whatever BLAS makes of columns at the edge, and whether or not others are among them."""
+    plain = signatures(n_attributes=n_attributes)
+    known = Signatures.above(plain.thresholds, plain.training * (np.arange(n_attributes) > 0))
+    assert not known.varies[0]
+    for n in range(2, 20):
+        candidates = np.repeat(known.training[:1], n + 1, axis=0)
+        candidates[0] = 1 - candidates[0]
+        candidates[-1, 0] = 1  # of an attribute that does not count
+        found = known.scores(RNG.random((45, n_attributes)), candidates, use_prior=use_prior)
+        assert_array_equal(found[:, 1:], np.repeat(found[:, 1:2], n, axis=1))
+        assert not np.allclose(found[:, 0], found[:, 1])
 
 
 @pytest.mark.parametrize("use_prior", [True, False])

@@ -74,7 +74,7 @@ class TestSeenClasses:
         for space in ("semantic", "concept"):
             one, two = (fitted(space=space, seen_samples=share) for share in (0, 1))
             assert_array_equal(scores(one, ZOO.seen), scores(two, ZOO.seen))
-        assert JCMSPL().seen_samples == 0.5
+        assert_array_equal(scores(fitted(), ZOO.seen), scores(fitted(seen_samples=0.5), ZOO.seen))
         assert RPL().seen_samples == 0
 
     def test_another_vector_is_another_class(self):
@@ -218,7 +218,7 @@ class TestMistakes:
         ("name", "value", "message"),
         [
             ("seen_samples", 1.5, "seen_samples must be from 0 to 1, but is 1.5"),
-            ("seen_samples", "half", "seen_samples must be a number"),
+            ("seen_samples", "half", "from 0 to 1 or .auto., but is .half."),
             ("prediction_weight", -1, "at least 0, but is -1"),
             ("prediction_weight", np.nan, "must be a finite number"),
             ("prediction_weight", -np.inf, "must be a finite number"),
@@ -319,8 +319,9 @@ class TestAligned:
         options = {"space": "visual", "progress": False, **WHITENED, **parameters}
         return JCMSPL(**options).fit(self.X[seen], self.Y[seen], class_vectors=ClassTable(range(12), self.VECTORS))
 
+    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
     def test_share_of_the_cosine(self):
-        model, plain = self.fitted(aligned=0.3), self.fitted()
+        model, plain = self.fitted(aligned=0.3), self.fitted(aligned=0.0)
         X, names = self.X[80:], [8, 9, 10, 11]
         cosines = unit(X) @ unit(self.VECTORS[8:]).T
         means = np.array([unit(self.X[c == self.Y]).mean(axis=0) for c in range(8)])

@@ -185,7 +185,8 @@ def of_one_shot(model, X, y, draws=3):
         shots = np.array([rng.choice(np.flatnonzero(y == label)) for label in np.unique(y)])
         grown = copy.copy(model).add_classes(X=X[shots], y=y[shots])
         rest = np.delete(X, shots, axis=0), np.delete(y, shots)
-        figures.append([100 * grown.set_params(prediction_weight=weight).score(*rest) for weight in (1, 0)])
+        alone = copy.copy(grown).set_params(prediction_weight=0, aligned=0)
+        figures.append([100 * one.score(*rest) for one in (grown, alone)])
     return np.mean(figures, axis=0)
 
 

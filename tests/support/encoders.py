@@ -35,6 +35,16 @@ def write_pixels(path, shape=("batch", 3, 4, 4), dtype="float32", **options):
     return write_model(path, nodes, [("pixel_values", TYPES[dtype], list(shape))], outputs, **options)
 
 
+def write_reshaped(
+    path, shape, inputs=(("pixel_values", TensorProto.FLOAT, ["batch", 3, 4, 4]),), output="image_embeds"
+):
+    """Write a model that gives the values of its first input in another shape."""
+    nodes = [helper.make_node("Reshape", [inputs[0][0], "shape"], ["reshaped"])]
+    nodes.append(helper.make_node("Cast", ["reshaped"], [output], to=TensorProto.FLOAT))
+    outputs = [(output, TensorProto.FLOAT, [None] * len(shape))]
+    return write_model(path, nodes, list(inputs), outputs, {"shape": np.array(shape)})
+
+
 def kernels(n_features=6, seed=0):
     """Return the weights of a convolution over 2 x 2 pixels."""
     return np.random.default_rng(seed).normal(size=(n_features, 3, 2, 2)).astype(np.float32)

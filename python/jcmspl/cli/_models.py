@@ -56,9 +56,9 @@ def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterab
         group.add_argument(f"--{name.replace('_', '-')}", action=Shortcut, help=text, **values, **options)
 
 
-def add_fitted(parser: argparse.ArgumentParser) -> None:
+def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
     """Add the file of a model, ``--model``, which it must hold, and ``--set``."""
-    parser.add_argument("model", metavar="MODEL", help="a file written by `jcmspl fit`")
+    parser.add_argument("model", metavar="MODEL", help=f"a file written by `jcmspl fit`{more_help}")
     set_help = "change a parameter of the model: space, metric, seen_bias (may be repeated)"
     _add_model(parser, "refuse MODEL if it holds another method than this", None, set_help)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -277,6 +278,13 @@ def refuse_existing(path: str | None, force: bool) -> None:
         raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
+    require_writable(Path(path).resolve().parent, path)
+
+
+def require_writable(folder: Path, path: str) -> None:
+    """Refuse a folder that takes no files before any work is done."""
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(f"{path} cannot be written: no permission to write into the folder {folder}")
 
 
 def refuse_model(path: str | None, force: bool) -> None:
@@ -289,9 +297,12 @@ def refuse_model(path: str | None, force: bool) -> None:
 
 
 def refuse_full(folder: Path, force: bool) -> None:
-    """Refuse a folder for output that has something in it."""
+    """Refuse a folder for output that has something in it, or that cannot be written."""
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
+    there = folder.resolve() if folder.is_dir() else folder.resolve().parent
+    if there.is_dir():
+        require_writable(there, str(folder))
 
 
 def refuse_report(path: str | None, force: bool) -> None:

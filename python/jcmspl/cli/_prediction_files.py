@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jcmspl.cli._prediction_writers import FORMATS
+from jcmspl.io.regular import require_file
+from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 
 MANIFEST = "manifest.json"
 STANDARD = "-"  # standard input or output in the place of a file
 # Of samples that are in one file.
 ROWS_PER_FILE = 100_000
-_FORMAT = 1  # of the manifest
-_END = 2**16  # bytes of a file that are looked at, at either end
+_FORMAT = 2  # of the manifest
+_BLOCK = 2**20  # bytes that are read at once
+_BLOCK_ROWS = 8192
 _OF_TABLES = ("header", "classes_header", "delimiter", "classes_delimiter", "id_column", "ignore", "ignore_text")
 _OPTIONS = ("candidates", "adapt", "top", "scores", "proba", "reject", "exact_labels", "part", *_OF_TABLES)
 
@@ -45,10 +48,10 @@ def is_folder(arguments: argparse.Namespace) -> bool:
 class PredictionFiles:
     """The files of a folder: those that are there, and those that are to be written."""
 
-    def __init__(self, arguments: argparse.Namespace, X: Any, n_rows: int) -> None:
+    def __init__(self, arguments: argparse.Namespace, samples: Any) -> None:
         self.folder = Path(arguments.output)
         suffix = arguments.format or FORMATS[0]
-        edges = _edges(X, n_rows, arguments)
+        edges = _edges(samples.X, len(samples.rows), arguments)
         self.every = [
             PredictionFile(self.folder / f"predictions_{number}.{suffix}", first, last)
             for number, (first, last) in enumerate(edges)
@@ -56,7 +59,8 @@ class PredictionFiles:
         manifest = {
             "format": _FORMAT,
             "model": _hash(arguments.model),
-            "samples": _samples(X, arguments),
+            "samples": _samples(samples, arguments),
+            "part": None if arguments.part is None else _digest_of_part(samples),
             "options": {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OPTIONS}
             | {"--set": arguments.settings, "--classes": arguments.classes and _hash(arguments.classes)},
             "files": {file.path.name: [file.first, file.last - file.first] for file in self.every},
@@ -74,6 +78,7 @@ class PredictionFiles:
                 "--force to write into it"
             )
         try:
+            require_file(self.folder / MANIFEST)
             old, new = json.loads((self.folder / MANIFEST).read_bytes()), json.loads(self._text)
             self._pass_over_mended(old["samples"], new)
             difference = _difference(old, new)
@@ -94,9 +99,10 @@ class PredictionFiles:
 
     def begin(self, force: bool) -> None:
         """Make the folder ready, and leave what is in it of the same predictions unless it is to be made anew."""
-        from jcmspl.io.atomic import write_atomically
+        from jcmspl.io.atomic import remove_abandoned, write_atomically
 
         self.folder.mkdir(exist_ok=True)
+        remove_abandoned(self.folder)
         for name in filter(_is_prediction, _content(self.folder) if force else ()):
             (self.folder / name).unlink()  # there may have been more of them than there will be
         write_atomically(self.folder / MANIFEST, self._text.encode(), overwrite=True)
@@ -107,8 +113,10 @@ class PredictionFiles:
 
 
 def _content(folder: Path) -> list[str]:
+    from jcmspl.io.atomic import is_part
+
     if folder.is_dir():
-        return sorted(item.name for item in folder.iterdir())
+        return sorted(item.name for item in folder.iterdir() if not is_part(item.name))
     if folder.exists():
         raise NotADirectoryError(f"{folder} is a file: give the name of a folder")
     if not folder.absolute().parent.is_dir():
@@ -128,6 +136,8 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
         return "another model"
     if old["samples"] != new["samples"]:
         return f"other samples ({shown(_first_difference(old['samples'], new['samples']), 200)})"
+    if old["part"] != new["part"]:
+        return "other samples in that part, or samples that had other names"
     options = [name for name, value in new["options"].items() if old["options"][name] != value]
     if options:
         return f"other options ({', '.join(options)})"
@@ -145,30 +155,55 @@ def _edges(X: Any, n_rows: int, arguments: argparse.Namespace) -> list[tuple[int
     return [(first, min(first + size, n_rows)) for first in range(0, max(n_rows, 1), size)]
 
 
-def _samples(X: Any, arguments: argparse.Namespace) -> list[list[Any]]:
-    """Return the name, the number of rows and the size of each file of samples, and a digest of its ends.
+def _samples(samples: Any, arguments: argparse.Namespace) -> list[list[Any]]:
+    """Return the name, the number of rows, the size and the hash of each file of samples.
 
-    Features that were made anew have the same shape, but other values at the ends.
+    All of a file is read for it: samples may change anywhere, and times of files say too little where files are copied.
     """
+    from jcmspl.datasets.imputation import ImputedRows
+
+    X: Any = samples.X.source if isinstance(samples.X, ImputedRows) else samples.X
     if hasattr(X, "shards"):
-        shards = zip(X.shards, X.bounds(), strict=True)
-        return [
-            [shard.path.name, shard.shape[0], shard.n_bytes, _digest(shard.path, shard.n_bytes, X, *bounds)]
-            for shard, bounds in shards
+        files = [
+            (shard.path, shard.n_bytes, range(*bounds)) for shard, bounds in zip(X.shards, X.bounds(), strict=True)
         ]
-    path = Path(arguments.samples)
-    n_bytes = path.stat().st_size if path.is_file() else None
-    return [[path.name, len(X), n_bytes, _digest(path, n_bytes, X, 0, len(X))]]
+    else:
+        path = Path(arguments.samples)
+        files = [(path, path.stat().st_size if path.is_file() else None, samples.rows)]
+    found, done = [], 0
+    with Progress("checking", sum(len(rows) for *_, rows in files), "samples", enabled=not arguments.quiet) as progress:
+        for path, n_bytes, rows in files:
+            digest = hashlib.sha256()
+            for block, share in _blocks_of_rows(X, rows) if n_bytes is None else _blocks(path, n_bytes):
+                digest.update(block)
+                progress.update(done + int(share * len(rows)))
+            done += len(rows)
+            found.append([path.name, len(rows), n_bytes, digest.hexdigest()])
+    return found
 
 
-def _digest(path: Any, n_bytes: int | None, X: Any, first: int, last: int) -> str | None:
-    """Return the hash of the first and last bytes of a file; of what is not one file, of its first and last row."""
-    if n_bytes is not None:
-        with path.open("rb") as file:
-            start = file.read(_END)
-            file.seek(max(n_bytes - _END, 0))
-            return hashlib.sha256(start + file.read(_END)).hexdigest()
-    return hashlib.sha256(X[[first, last - 1]].tobytes()).hexdigest() if last > first else None
+def _blocks(path: Any, n_bytes: int) -> Iterator[tuple[bytes, float]]:
+    """Give the content of a file, and how much of it that is so far."""
+    done = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            done += len(block)
+            yield block, min(done / max(n_bytes, 1), 1)
+
+
+def _blocks_of_rows(X: Any, rows: Any) -> Iterator[tuple[bytes, float]]:
+    """Give the values of rows that are not in one file, and how many of them these are so far."""
+    for first in range(0, len(rows), _BLOCK_ROWS):
+        some = rows[first : first + _BLOCK_ROWS]
+        yield X[some].tobytes(), (first + len(some)) / len(rows)
+
+
+def _digest_of_part(samples: Any) -> str:
+    """Return the hash of the numbers of the rows that are named, and of what these are called."""
+    digest = hashlib.sha256(samples.rows.tobytes())
+    if samples.ids is not None:
+        digest.update(json.dumps([samples.ids[row] for row in samples.rows]).encode())
+    return digest.hexdigest()
 
 
 def _first_difference(old: list[Any], new: list[Any]) -> str:
@@ -181,8 +216,8 @@ def _first_difference(old: list[Any], new: list[Any]) -> str:
 
 
 def _hash(path: str) -> str:
+    require_file(Path(path))
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(2**20):
-            digest.update(block)
+    for block, _ in _blocks(Path(path), 0):
+        digest.update(block)
     return digest.hexdigest()

@@ -111,8 +111,9 @@ def _give_up_output() -> None:
 def _sentence(error: Exception, arguments: argparse.Namespace) -> str:
     text = str(error)
     if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # else it names the file
-        files = [getattr(arguments, name) for name in ("data", "samples") if hasattr(arguments, name)]
-        return "there is not enough memory" + f" for {files[0]}" * bool(files) + f" ({text})" * bool(text)
+        inputs = (getattr(arguments, name, None) for name in ("data", "samples", "folder", "text"))
+        where = next((f" for {name}" for name in inputs if name), "")
+        return f"there is not enough memory{where}" + f" ({text})" * bool(text)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.strerror:  # files have names, this has not

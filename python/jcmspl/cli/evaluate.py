@@ -1,24 +1,29 @@
 """Test a model on the test parts of a data set, in all spaces that the model can compare in.
 
-Standard and generalized recognition, per class and per sample.
+Standard and generalized recognition, per class and per sample. Or, with --base-to-new, fit a method to a few samples of
+half of the classes, and test it on both halves.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import Any
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
-from jcmspl.cli._models import add_fitted, loaded
+from jcmspl.cli._models import add_fitted, loaded, made, parameters_of
 from jcmspl.cli._options import (
     add_data,
     add_output,
     dataset_for,
+    dataset_of,
     refuse_report,
     say,
     say_what_is_replaced,
     say_what_is_used,
 )
-from jcmspl.support.names import SPACES
+from jcmspl.models import registry
+from jcmspl.support.names import BASES, SPACES
 
 EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/                     the tables, as text
@@ -27,22 +32,43 @@ EXAMPLES = """\
   jcmspl evaluate cub.safetensors cub/ --adapt             also adapted to the test samples, without their labels
   jcmspl evaluate cub.safetensors cub/ --open-set          also whether strangers are told from known classes
   jcmspl evaluate cub.safetensors cub/ --json | jq .results
+  jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --shots 1 2 4 8 16
+                                                           a few samples of half of the classes, beside the plain cosine
+  jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --tune --base random --draws 3
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_fitted(parser)
+    add_fitted(parser, "; with --base-to-new also the name of a method (see `jcmspl methods`)")
     add_data(parser, impute=False)  # the model says how
     parser.add_argument("--space", choices=SPACES, action="append", help="only this space (may be repeated)")
-    parser.add_argument("--hits", metavar="K", type=int, nargs="+", default=[1, 2, 5], help="the k of hit@k")
+    parser.add_argument("--hits", metavar="K", type=int, nargs="+", help="the k of hit@k (default: 1 2 5)")
     parser.add_argument(
         "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
     )
     parser.add_argument(
         "--open-set", action="store_true", help="also how well samples are told from those of no candidate"
     )
+    group = parser.add_argument_group("base to new")
+    group.add_argument(
+        "--base-to-new",
+        action="store_true",
+        help="fit MODEL anew to a few samples of half of the classes (base); test base and new classes, each among its "
+        "own half and among all",
+    )
+    group.add_argument(
+        "--shots", metavar="N", nargs="+", type=_shots, help="samples of each base class, or all (default: all)"
+    )
+    group.add_argument(
+        "--base",
+        choices=BASES,
+        help="the first half of the classes, a random one, or the seen classes of DATA, which is the default if DATA "
+        "has unseen ones (otherwise: first)",
+    )
+    group.add_argument("--draws", metavar="N", type=int, help="how many draws of samples and halves (default: 1)")
+    group.add_argument("--tune", action="store_true", help="choose the parameters on the samples of base classes")
     add_dask(parser)
     add_output(parser, "also write a report: .html, .md, .json or .txt")
 
@@ -52,6 +78,10 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.evaluation.evaluate import evaluate
 
     refuse_report(arguments.output, arguments.force)
+    _refuse_other_options(arguments)
+    if arguments.base_to_new:
+        _base_to_new(arguments)
+        return
     model = loaded(arguments)
     dataset = dataset_for(arguments, model)
     if not dataset.unseen:
@@ -64,14 +94,75 @@ def run(arguments: argparse.Namespace) -> None:
             model,
             on_workers(dataset, n_workers),
             spaces=arguments.space,
-            hits=arguments.hits,
+            hits=arguments.hits or (1, 2, 5),
             adapt=arguments.adapt,
             open_set=arguments.open_set,
             progress=not arguments.quiet,
         )
     say_what_is_used(arguments, dataset)
     say_what_is_replaced(arguments, dataset.X)
+    _show(arguments, report)
+
+
+def _show(arguments: argparse.Namespace, report: Any) -> None:
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
     print(report.to_json() if arguments.json else report.to_text(), end="")
+
+
+def _shots(text: str) -> int | str:
+    if text == "all":
+        return text
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"it takes numbers above 0 or all, but is {text!r}")
+    return int(text)
+
+
+def _refuse_other_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that are for the other kind of evaluation."""
+    of_model = ("space", "hits", "adapt", "open_set", "dask")
+    others = of_model if arguments.base_to_new else ("shots", "base", "draws", "tune")
+    if given := [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, False)]:
+        where = "not available with --base-to-new" if arguments.base_to_new else "for --base-to-new alone"
+        raise ValueError(f"{', '.join(given)}: {where}")
+
+
+def _base_to_new(arguments: argparse.Namespace) -> None:
+    """Fit a method to samples of half of the classes and test it."""
+    from jcmspl.evaluation.evaluate import evaluate
+
+    model = _to_be_fitted(arguments)
+    report = evaluate(
+        model,
+        dataset_of(arguments),
+        protocol="base-to-new",
+        shots=arguments.shots,
+        base=arguments.base,
+        n_draws=1 if arguments.draws is None else arguments.draws,
+        random_state=arguments.seed,
+        progress=not arguments.quiet,
+    )
+    _show(arguments, report)
+
+
+def _to_be_fitted(arguments: argparse.Namespace) -> Any:
+    """Return the method that is named, or that of a file with its parameters; or the search for them."""
+    from jcmspl.model_selection.jcmspl_cv import search_for
+
+    names = {name.lower(): name for name in registry.names()}
+    name = names.get(arguments.model.lower())
+    if name is None or Path(arguments.model).is_file():
+        if not Path(arguments.model).exists():
+            raise ValueError(
+                f"{arguments.model} is neither a file nor a method: there are {', '.join(registry.names())}"
+            )
+        if arguments.tune:
+            raise ValueError(f"--tune takes the name of a method, but {arguments.model} is a file of a fitted model")
+        return loaded(arguments)
+    method = registry.get(name)
+    if arguments.method not in (None, name):
+        raise ValueError(f"MODEL is {name}, but --model is {arguments.method}: leave --model out")
+    given = parameters_of(arguments, method)
+    model = made(arguments, method, given)  # which looks at the values
+    return search_for(method, given, random_state=arguments.seed, progress=False) if arguments.tune else model

@@ -73,6 +73,8 @@ def _about_model(model: Any) -> dict[str, Any]:
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_bias_,
         "rejection": _thresholds(model) or "not calibrated",
+        "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
+        "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
         "feature_names": columns_of(model) or "not known",

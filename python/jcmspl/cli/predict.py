@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> None:
     samples = None if streamed else samples_of(arguments, model)
     files = None
     if samples is not None and is_folder(arguments):
-        files = PredictionFiles(arguments, samples.X, len(samples.rows))
+        files = PredictionFiles(arguments, samples)
         if not arguments.force:
             files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}

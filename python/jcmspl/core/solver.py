@@ -91,6 +91,11 @@ class Spectrum:
         self.semantic_eigenvalues: Float64Array = self._core.semantic_eigenvalues
         self.timings = {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether a start from the codes of the classes works along directions in place of classes."""
+        return self._turned is not None
+
     def _of_all_classes(self) -> _core.Spectrum:
         """Return the spectrum by classes, which starts other than the codes of the classes need."""
         if self._turned is None:

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_targets, some, sorted_labels
+from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import is_without_negatives
+from jcmspl.support.scaling import is_without_negatives, unit_length
 from jcmspl.support.warn import OneWarning
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
@@ -77,6 +78,8 @@ class Collector:
         Whether to show progress.
     declared : set of labels or None
         The classes that may occur, where the user has named them.
+    spares_aligned : bool
+        Whether no roots are taken, where samples are to decide, if encoders are aligned: a cosine knows no roots.
     """
 
     def __init__(
@@ -87,7 +90,9 @@ class Collector:
         *,
         progress: bool,
         declared: set[Label] | None = None,
+        spares_aligned: bool = False,
     ) -> None:
+        self._spares_aligned = spares_aligned
         self._table, self._show, self._declared = table, progress, declared
         self._unit_rows, self._power = unit_rows, power
         self._warn: Callable[[str, type[Warning]], None] | None = OneWarning() if power is None else None
@@ -142,7 +147,7 @@ class Collector:
         if weights is not None and not weights.any():
             raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
         numbers = self._number(labels, weights)
-        statistics = self._roomy(X, weights)
+        statistics = self._roomy(X, labels, weights)
         with Progress("reading", len(X), "samples", enabled=self._show) as progress:
             for first in range(0, len(X), _ROWS_PER_STEP):
                 rows = slice(first, first + _ROWS_PER_STEP)
@@ -179,7 +184,7 @@ class Collector:
                 if not len(X) or (weights is not None and not weights.any()):
                     continue
                 numbers = self._number(labels, weights)
-                statistics = self._roomy(X, weights)
+                statistics = self._roomy(X, labels, weights)
                 self._look_for_negatives(X, weights)
                 statistics.update(X, numbers, sample_weight=weights, first_row=read)
                 read += len(X)
@@ -219,11 +224,26 @@ class Collector:
             self.has_negatives = True
             self._warn(_NEGATIVES, RuntimeWarning)
 
-    def _roomy(self, X: npt.NDArray[Any], weights: Float64Array | None) -> Statistics:
+    def takes_roots_of(self, X: npt.NDArray[Any], labels: list[Label], weights: Float64Array | None) -> bool:
+        """Return whether the first samples are such that roots of values are taken."""
+        if not is_without_negatives(X, weights):
+            return False
+        if not self._spares_aligned or self._table is None or X.shape[1] != self._table.n_attributes:
+            return True
+        counted = np.arange(len(X)) if weights is None else np.flatnonzero(weights)
+        few = counted[:: -(-len(counted) // _ROWS_PER_STEP)]  # of all parts, for classes may follow each other
+        rows = np.asarray(X[few], dtype=np.float64)
+        own = [labels[row] for row in few]
+        names = sorted_labels(dict.fromkeys(own))
+        members = np.equal.outer(np.arange(len(names)), numbered(own, names)).astype(np.float64)
+        alignment = Alignment.of(members @ unit_length(rows), self._table.select(names).vectors)
+        return alignment is None or not alignment.is_aligned
+
+    def _roomy(self, X: npt.NDArray[Any], labels: list[Label], weights: Float64Array | None) -> Statistics:
         """Return the statistics, with room for all classes met so far; the first samples decide how they are scaled."""
         needed = len(self._numbers)
         if self._power is None:
-            self._power = is_without_negatives(X, weights)
+            self._power = self.takes_roots_of(X, labels, weights)
         if self._statistics is None:
             self._statistics = Statistics(X.shape[1], needed, unit_rows=self._unit_rows, power=self._power)
         elif self._statistics.n_classes < needed:

@@ -153,7 +153,7 @@ class Normalisation:
                     "classes to whiten by, and nothing is whitened",
                     RuntimeWarning,
                 )
-            return plain, normalised
+            return replace(plain, name=resolved.removesuffix(_WHITEN)), normalised
         return replace(plain, whitening=whitened[0]), whitened[1]
 
     @classmethod

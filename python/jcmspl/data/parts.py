@@ -18,7 +18,6 @@ from jcmspl.data.labels import Label, as_label_list, as_targets
 from jcmspl.data.on_dask import Literal, computed, is_dask, is_frame, reduced, run, shared, stop_if_unwanted, task
 from jcmspl.data.weights import BALANCED, balanced_weights, weights_of
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.scaling import is_without_negatives
 
 # Rows that are read at a time: no more than these are ever converted or copied.
 _ROWS = 8192
@@ -320,7 +319,7 @@ class Collected:
 def collected_from(parts: Parts, collector: Collector, *, progress: bool) -> LabelledStatistics:
     """Return the statistics of all partitions, which are collected where they are."""
     if collector.is_undecided:
-        collector.decide(without_negatives(parts))
+        collector.decide(takes_roots(parts, collector))
     total: Collected = parts.reduced(_collected, collector, progress=progress)
     if total.statistics is None:
         raise ValueError("there are no samples: all partitions are empty, or all weights are zero")
@@ -330,10 +329,10 @@ def collected_from(parts: Parts, collector: Collector, *, progress: bool) -> Lab
     return statistics
 
 
-def without_negatives(parts: Parts) -> bool:
-    """Whether no feature is negative in the first partition that has samples which weigh anything."""
+def takes_roots(parts: Parts, collector: Collector) -> bool:
+    """Whether the first partition that has samples which weigh anything is such that roots of values are taken."""
     for number in range(len(parts.samples)):
-        (found,) = computed(parts.tasks(_first_decision, of_parts={number: None}))
+        (found,) = computed(parts.tasks(_first_decision, collector, of_parts={number: None}))
         if found is not None:
             return bool(found)
     return False
@@ -359,12 +358,12 @@ def _collected(part: Part, collector: Collector) -> Collected:
     return Collected.of(own)
 
 
-def _first_decision(part: Part, _: None) -> bool | None:
+def _first_decision(part: Part, _: None, collector: Collector) -> bool | None:
     found = None
     for block in part.blocks():
-        weighs = np.ones(len(block.X), dtype=bool) if block.weights is None else block.weights > 0
-        if weighs.any():
-            found = (found is None or found) and is_without_negatives(block.X[weighs])
+        weights = block.weights
+        if len(block.X) and (weights is None or weights.any()):
+            found = (found is None or found) and collector.takes_roots_of(block.X, block.labels, weights)
     return found
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sources import Sources
@@ -130,6 +132,13 @@ class TrainingData:
         """The root mean square length of the normalised samples; 1 if all of them are zero."""
         squares = float(self.statistics.gram.trace()) / (self.n_samples or 1)
         return float(np.sqrt(squares)) if squares > 0 else 1.0
+
+    @cached_property
+    def alignment(self) -> Alignment | None:
+        """How well samples and class vectors agree; None where they differ in length, or roots of samples are taken."""
+        if self.features.scaling.power:
+            return None
+        return Alignment.of(self.given_means, self.given_vectors)
 
     @property
     def class_means(self) -> Float64Array:

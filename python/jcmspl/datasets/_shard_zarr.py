@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jcmspl.datasets._shard import require_features
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
-from jcmspl.io.places import Place
+from jcmspl.io.places import Address, Place
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import listed, quoted
 
@@ -90,10 +90,14 @@ def _opened(path: Place) -> Any:
         import zarr
     except ImportError:
         raise ImportError(f"{path} is a zarr array, which needs zarr: pip install 'jcmspl[zarr]'") from None
-    if (path / "zarr.json").is_file() and int(zarr.__version__.partition(".")[0]) < 3:
+    is_old = int(zarr.__version__.partition(".")[0]) < 3
+    if (path / "zarr.json").is_file() and is_old:
         raise ImportError(f"{path} is a zarr array of format 3, which needs zarr 3, but there is {zarr.__version__}")
     with decoding(path, _KIND):
-        return zarr.open_array(str(path), mode="r")
+        store: Any = str(path)
+        if not isinstance(path, Address):  # though zarr might take its name for one
+            store = zarr.storage.DirectoryStore(store) if is_old else zarr.storage.LocalStore(store, read_only=True)
+        return zarr.open_array(store, mode="r")
 
 
 def _require_safe(path: Place) -> None:

@@ -20,9 +20,9 @@ from jcmspl.datasets.errors import DatasetError, about, refuse_pictures, require
 from jcmspl.datasets.imputation import imputed
 from jcmspl.datasets.npz import NpzReader, open_npy
 from jcmspl.datasets.row_source import RowSource
-from jcmspl.datasets.rows import holds_rows, opened_rows, read_labels
+from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
-from jcmspl.io.places import place_of
+from jcmspl.io.places import Address, place_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.names import IMPUTATIONS
@@ -243,6 +243,8 @@ def _are_read_on_demand(features: str | Path, form: TableForm) -> bool:
 
 def _is_label_file(labels: str | Path) -> bool:
     path = place_of(labels)
+    if isinstance(path, Address):  # a column may be called by an address, which is not opened to find out
+        return path.suffix in (*SUFFIXES["labels"], *KINDS)
     return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
 
 

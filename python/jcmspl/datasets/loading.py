@@ -23,7 +23,7 @@ from jcmspl.support.shown import listed
 
 _ACCEPTED = (
     f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* (one file or many) and "
-    "classes.* (arrays), a .mat file with X_tr and X_te (sae), an .npz file of save_npz, or 'digits'"
+    "classes.* (arrays), a .mat file with X_tr and X_te (sae), an .npz file of save_npz or with X, y and S, or 'digits'"
 )
 
 

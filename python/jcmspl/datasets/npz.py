@@ -9,7 +9,7 @@ import bisect
 import math
 import struct
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple
@@ -91,12 +91,20 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
         write_arrays(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
 
 
-def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
+def load_npz(path: str | Path, *, class_vectors: str | Sequence[str] | None = None, verify: bool = False) -> Dataset:
     """Read a data set that was written by :func:`save_npz`, or by ``np.savez`` with the same names.
+
+    A file with the short names ``X``, ``y`` and ``S`` (class vectors) is read as well. There ``y`` counts the rows of
+    ``S`` from 0, and may be given names by ``names``. ``part`` has a number for each sample: the lowest is "train", the
+    highest "test_seen", and one between them "val". ``unseen`` has the numbers of the classes whose samples are all
+    "test_unseen". Without these two all samples are "train".
 
     Parameters
     ----------
     path : str or Path
+    class_vectors : str or sequence of str, optional
+        Of a file with short names: the array of class vectors in place of ``S``, or several, which are joined
+        (:meth:`jcmspl.ClassTable.joined`).
     verify : bool, default False
         Whether to read mapped features once and compare them with their checksum, which finds any damage. All other
         arrays are compared as they are read.
@@ -118,6 +126,12 @@ def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
     """
     reader = NpzReader(Path(path))
     there = reader.names()
+    if "features" not in there and {"X", "y"} <= set(there):
+        return _with_short_names(reader, class_vectors, verify)
+    if class_vectors is not None:
+        raise DatasetError(
+            f"{path} has no arrays X and y, so that its class vectors cannot be chosen: leave class_vectors out"
+        )
     if "features" in there and "class_vectors" not in there:
         raise DatasetError(
             f"{path} holds features alone: give the class vectors as well, with --classes FILE (in Python: load_arrays)"
@@ -132,6 +146,56 @@ def load_npz(path: str | Path, *, verify: bool = False) -> Dataset:
         X = reader.mapped("features", verify)
         title, source = name or reader.path.stem, source or str(reader.path)
         return Dataset(title, X, labels, reader.classes(), parts, source, *reader.ids(len(X)))
+
+
+def _with_short_names(reader: NpzReader, class_vectors: str | Sequence[str] | None, verify: bool) -> Dataset:
+    """Return the data set of a file whose arrays are called X, y and S."""
+    there = reader.names()
+    chosen = [class_vectors or "S"] if class_vectors is None or isinstance(class_vectors, str) else list(class_vectors)
+    require_keys(reader.path, chosen, there)
+    with about(reader.path):
+        X = reader.mapped("X", verify)
+        y = _class_numbers(reader, "y", len(X))
+        vectors = {name: reader.array(name) for name in chosen}
+        n_classes = len(vectors[chosen[0]])
+        labels = reader.array("names") if "names" in there else np.arange(n_classes)
+        tables: dict[str, Any] = {name: ClassTable(labels, array) for name, array in vectors.items()}
+        classes: ClassTable = tables[chosen[0]] if len(tables) == 1 else ClassTable.joined(**tables)
+        if (strangers := y[(y < 0) | (y >= n_classes)]).size:
+            raise DatasetError(
+                f"y holds the class {strangers[0]}, but {chosen[0]} has {n_classes} rows, which count from 0"
+            )
+        parts = _parts_of(X, y, reader)
+        return Dataset(reader.path.stem, X, classes.labels[y], classes, parts, str(reader.path), *reader.ids(len(X)))
+
+
+def _parts_of(X: npt.NDArray[Any], y: npt.NDArray[Any], reader: NpzReader) -> dict[str, npt.NDArray[Any]]:
+    """Return the rows of each part of a file with short names."""
+    there = reader.names()
+    part = np.zeros(len(X), dtype=np.int64)
+    if "part" in there:
+        part = _class_numbers(reader, "part", len(X))
+    numbers = np.unique(part).tolist()
+    if len(numbers) > 3:
+        raise DatasetError(
+            f"part holds the numbers {listed(map(str, numbers))}, but there are three at most: for training, for "
+            "validation and for testing"
+        )
+    of = dict(zip(numbers, {1: ["train"], 2: ["train", "test_seen"]}.get(len(numbers), [*PARTS[:3]]), strict=True))
+    unseen = np.isin(y, reader.array("unseen")) if "unseen" in there else np.zeros(len(X), dtype=bool)
+    parts = {name: np.flatnonzero((part == number) & ~unseen) for number, name in of.items()}
+    return {**parts, "test_unseen": np.flatnonzero(unseen & (part == numbers[-1]))}
+
+
+def _class_numbers(reader: NpzReader, name: str, n_samples: int) -> npt.NDArray[np.int64]:
+    """Return an array with a whole number for each sample."""
+    array = reader.array(name, n_samples)
+    if array.shape != (n_samples,) or array.dtype.kind not in "iu":
+        raise DatasetError(
+            f"{name} must have a whole number for each of {n_samples} samples, but is {array.dtype} of shape "
+            f"{array.shape}"
+        )
+    return array.astype(np.int64)
 
 
 def _plain(labels: LabelArray) -> LabelArray:

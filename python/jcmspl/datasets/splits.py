@@ -90,15 +90,23 @@ def draw_per_class(
     Each class has its own random numbers, seeded by its name: what is drawn from it does not depend on the others.
     """
     share, seed = _share(share, "the share of samples"), as_count(random_state, "random_state", 0)
-    by_class = rows[np.argsort(numbers[rows], kind="stable")]
-    ends = np.flatnonzero(np.diff(numbers[by_class])) + 1
     drawn = []
-    for members in np.split(by_class, ends):
+    for members in shuffled_rows(rows, numbers, labels, seed):
         count = min(round(share * len(members)), len(members) - 1)
         if count > 0:
-            rng = np.random.default_rng([seed, zlib.crc32(repr(labels[numbers[members[0]]]).encode())])
-            drawn.append(rng.permutation(members)[:count])
+            drawn.append(members[:count])
     return np.sort(np.concatenate(drawn)) if drawn else np.empty(0, dtype=np.int64)
+
+
+def shuffled_rows(rows: IntArray, numbers: IntArray, labels: Sequence[Label], seed: int) -> list[IntArray]:
+    """Return the given rows of each class in random order, seeded by the name of the class."""
+    by_class = rows[np.argsort(numbers[rows], kind="stable")]
+    ends = np.flatnonzero(np.diff(numbers[by_class])) + 1
+    return [
+        np.random.default_rng([seed, zlib.crc32(repr(labels[numbers[members[0]]]).encode())]).permutation(members)
+        for members in np.split(by_class, ends)
+        if len(members)
+    ]
 
 
 def _share(value: Any, name: str) -> float:

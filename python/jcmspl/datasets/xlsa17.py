@@ -20,6 +20,7 @@ from jcmspl.datasets.row_source import floats
 from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.io.atomic import open_atomically
 from jcmspl.io.regular import require_file
+from jcmspl.io.termination import cleaning_up
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
@@ -133,22 +134,23 @@ def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -
             "use save_npz"
         )
     splits = _splits(dataset)
-    is_new = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    try:
-        with (
-            open_atomically(folder / "features.mat", overwrite=overwrite) as feature_file,
-            open_atomically(folder / SPLITS, overwrite=overwrite) as split_file,
-        ):
-            labels = (dataset.class_numbers + 1)[:, None].astype(np.float64)
-            ids = {} if dataset.ids is None else {_IDS: _cells(dataset.ids[:])}
-            savemat(feature_file, {"features": floats(dataset.X[:]).T, "labels": labels, **ids})
-            savemat(split_file, splits, do_compression=True)
-    except BaseException:
-        if is_new:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
+    with cleaning_up():
+        is_new = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        try:
+            with (
+                open_atomically(folder / "features.mat", overwrite=overwrite) as feature_file,
+                open_atomically(folder / SPLITS, overwrite=overwrite) as split_file,
+            ):
+                labels = (dataset.class_numbers + 1)[:, None].astype(np.float64)
+                ids = {} if dataset.ids is None else {_IDS: _cells(dataset.ids[:])}
+                savemat(feature_file, {"features": floats(dataset.X[:]).T, "labels": labels, **ids})
+                savemat(split_file, splits, do_compression=True)
+        except BaseException:
+            if is_new:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            raise
 
 
 def _feature_file(folder: Path, wanted: str | None) -> MatFile:

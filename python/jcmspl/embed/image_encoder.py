@@ -121,7 +121,8 @@ class ImageEncoder:
                 {self._input.name: pictures},
                 dict(zip(self._input.shape, pictures.shape, strict=True)),
             )
-            rows.append(self.pooling(result, channels_last=self.preparation.channels_last)[: count - first])
+            pooled = self.pooling(result, len(pictures), channels_last=self.preparation.channels_last)
+            rows.append(pooled[: count - first])
         return np.concatenate(rows)
 
     def stop(self) -> None:

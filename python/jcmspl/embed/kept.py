@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.io.atomic import writing
 from jcmspl.support.shown import listed
 
 try:
@@ -22,6 +23,7 @@ except ImportError:  # Windows
 
 KEY_BYTES = 16
 _FORMAT = "jcmspl embed 1"
+_START = json.dumps({"format": _FORMAT})[:-1].encode()  # of a file
 _MOST_HEADER = 2**16  # bytes
 
 Rows = npt.NDArray[np.float32]
@@ -101,7 +103,8 @@ class KeptInFile:
     def add(self, keys: Sequence[bytes], rows: Rows) -> None:
         """Append some rows, so that they are there whatever happens next."""
         if not self._start:
-            self._begin(rows.shape[1])
+            with writing(self.path):
+                self._begin(rows.shape[1])
         width = self._record["row"].shape[0]
         if rows.shape[1] != width:
             raise ValueError(f"{self.path} holds rows of {width} features, but the model gives {rows.shape[1]} now")
@@ -111,8 +114,9 @@ class KeptInFile:
             record["key"] = key
             record["checksum"] = _checksum(record)
         first = (self._file.seek(0, os.SEEK_END) - self._start) // self._record.itemsize
-        self._file.write(records.tobytes())
-        self._file.flush()
+        with writing(self.path):
+            self._file.write(records.tobytes())
+            self._file.flush()
         self._positions |= {key: first + i for i, key in enumerate(keys)}
 
     def rows(self, keys: Sequence[bytes]) -> Rows:
@@ -121,7 +125,8 @@ class KeptInFile:
 
     def close(self) -> None:
         """Close the file; where nothing is in it, it goes."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # of rows that could not be written, which was told
+            self._file.close()
         if self._is_ours and not self._positions:
             with contextlib.suppress(OSError):
                 self.path.unlink()
@@ -142,6 +147,7 @@ class KeptInFile:
         self._file.seek(0)
         self._file.truncate()
         self._file.write(header)
+        self._file.flush()
         self._start, self._record = len(header), _record(width)
 
     def _read(self, restart: bool) -> None:
@@ -151,7 +157,10 @@ class KeptInFile:
             header = json.loads(line)
             made_of, record, known = dict(header["made_of"]), _record(header["width"]), header["format"] == _FORMAT
         except (ValueError, KeyError, TypeError):
-            if line and not restart:
+            is_cut = line.startswith(_START) and not line.endswith(
+                b"\n"
+            )  # where its process or its disk came to an end
+            if line and not is_cut and not restart:
                 raise ValueError(
                     f"{self.path} is in the way: it is no file of embeddings that were begun; remove it, or choose "
                     "another output"

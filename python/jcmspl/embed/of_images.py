@@ -47,7 +47,8 @@ class ImageEmbeddings:
     damaged : dict of str to str
         Pictures that were left out, by their paths, and why.
     left_out : list of str
-        Files that are no pictures by their names, or that the file of labels does not name.
+        Files that are no pictures by their names, or that the file of labels does not name; links to folders that are
+        there by another path, for each folder is visited once.
     source : str
         The folder.
     reused : int
@@ -266,10 +267,10 @@ def _rows(model: Any, pictures: list[Any], names: list[str]) -> Rows:
 
 
 def _key(pictures: Pictures, path: str) -> bytes:
-    """Return what a picture is known by: its path, size and time."""
+    """Return what a picture is known by: its path, size and times; that of its last change cannot be set back."""
     try:
         about = (pictures.folder / path).stat()
-        said = json.dumps([path, about.st_size, about.st_mtime_ns])
+        said = json.dumps([path, about.st_size, about.st_mtime_ns, about.st_ctime_ns])
     except OSError:  # a link that leads nowhere: told of with those that cannot be read
         said = json.dumps([path])
     return hashlib.blake2b(said.encode(), digest_size=KEY_BYTES).digest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,7 @@ import numpy as np
 
 from jcmspl.datasets._tables import read_text_rows
 from jcmspl.datasets.errors import DatasetError
+from jcmspl.io.regular import other_kind
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 
@@ -30,7 +32,7 @@ class Pictures(NamedTuple):
     folder: Path
     paths: list[str]
     labels: list[str] | None
-    left_out: list[str]  # other files, and pictures that the file of labels does not name
+    left_out: list[str]  # other files, links to folders that are there already, pictures without a label in the file
 
 
 def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictures:
@@ -48,7 +50,7 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
         raise FileNotFoundError(f"{root} does not exist")
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is a file: give the folder that holds the pictures")
-    files = _files_below(root)
+    files, again = _files_below(root)
     found = [path for path in files if PurePosixPath(path).suffix.lower() in PICTURES]
     others = [path for path in files if PurePosixPath(path).suffix.lower() not in PICTURES]
     for path in found:
@@ -62,6 +64,7 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
     if labels is not None:
         named = _read_labels(Path(labels), root)
         return Pictures(root, list(named), list(named.values()), [path for path in found if path not in named])
+    others += again
     classes = [PurePosixPath(path).parent.name for path in found]
     if not any(classes):
         return Pictures(root, found, None, others)
@@ -78,6 +81,9 @@ def read_picture(path: Path) -> Any:
     """Read a picture as Pillow's RGB image, the right way up; what is transparent is white."""
     from PIL import Image
 
+    kind = other_kind(path)
+    if kind is not None:  # opening it might wait for ever, in a thread that no signal reaches
+        raise OSError(f"is {kind}, but a regular file is wanted")
     with Image.open(path, formats=_formats()) as opened:
         opened.load()
         return _as_rgb(_upright(opened))
@@ -109,22 +115,37 @@ def import_pillow() -> Any:
     return Image
 
 
-def _files_below(root: Path) -> list[str]:
-    """Return all files but hidden ones; links are followed, but not back to where they are."""
-    found = []
-    for place, folders, files in os.walk(root, followlinks=True, onerror=_raise):
-        below = Path(place).relative_to(root)
-        if any(os.path.samefile(place, root / parent) for parent in below.parents if below != parent):
-            folders.clear()
+def _files_below(root: Path) -> tuple[list[str], list[str]]:
+    """Return all files but hidden ones, and links to folders that are visited by other paths.
+
+    Each folder is visited once, or links between folders would make more paths than can be walked; by its own path if
+    that lies below the root, because the class of a picture is the name of its folder.
+    """
+    found, again = [], []
+    folders, links = deque([root]), deque[Path]()
+    visited = set()
+    while folders or links:
+        place = (folders or links).popleft()
+        about = place.stat()
+        if (about.st_dev, about.st_ino) in visited:
+            again.append(place.relative_to(root).as_posix())
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [(below / name).as_posix() for name in files if not name.startswith(".")]
-    return sorted(found)
+        visited.add((about.st_dev, about.st_ino))
+        with os.scandir(place) as entries:  # raises if it cannot be read: pictures would be missing without a word
+            shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+        for entry in shown:
+            if not _is_folder(entry):
+                found.append((place / entry.name).relative_to(root).as_posix())
+            else:
+                (links if entry.is_symlink() else folders).append(place / entry.name)
+    return sorted(found), sorted(again)
 
 
-def _raise(error: OSError) -> None:
-    """Refuse a folder that cannot be read: its pictures would be missing and nobody would know."""
-    raise error
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _is_text(path: str) -> bool:

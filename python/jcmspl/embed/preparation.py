@@ -125,7 +125,7 @@ def read_config(path: Path) -> dict[str, Any]:
     require_file(path)
     try:
         config = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file, or it is damaged ({error})") from None
     if not isinstance(config, dict):
         raise ValueError(f"{path} must hold a JSON object with keys such as 'size' and 'image_mean'")

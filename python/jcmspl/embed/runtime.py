@@ -124,9 +124,19 @@ class Pooling(NamedTuple):
         return self.output if self.how == "pooled" else f"{self.how} of {self.output}"
 
     def __call__(
-        self, values: npt.NDArray[Any], mask: npt.NDArray[Any] | None = None, channels_last: bool = False
+        self,
+        values: npt.NDArray[Any],
+        count: int,
+        mask: npt.NDArray[Any] | None = None,
+        channels_last: bool = False,
     ) -> npt.NDArray[np.float32]:
-        """Return a vector for each picture or text; tokens count in the mean as the mask says."""
+        """Return a vector for each of so many pictures or texts; tokens count in the mean as the mask says."""
+        if values.shape[:1] != (count,):  # rows would be given to samples that they are not of
+            raise ValueError(
+                f"the output {quoted(self.output)} has the shape {values.shape} for {count} samples, but its first "
+                "axis must count them: choose another output with --take NAME (output), or export the model so "
+                "that it gives a row for each sample"
+            )
         values = values.astype(np.float32, copy=False)
         if values.ndim == 4:  # maps of features
             values = values.mean(axis=(1, 2) if channels_last else (2, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,22 +76,24 @@ class TextEncoder:
                 f"{inputs_named(self.model.inputs)}"
             )
         self._length = self._ids.fixed(1) or (None if pad_to is None else as_count(pad_to, "pad_to"))
-        self._tokenizer = _read_tokenizer(file)
+        self._file, self._tokenizer = file, _read_tokenizer(file)
         self._padding = _padding_id(self._tokenizer, file)
         limits = [max_length, self._length, _limit(self._tokenizer, file) if max_length is None else None]
         self.max_length = min((as_count(limit, "max_length") for limit in limits if limit is not None), default=None)
-        self._tokenizer.no_padding()
-        if self.max_length is None:
-            self._tokenizer.no_truncation()
-        else:
-            self._tokenizer.enable_truncation(self.max_length)
+        with _naming(file):
+            self._tokenizer.no_padding()
+            if self.max_length is None:
+                self._tokenizer.no_truncation()
+            else:
+                self._tokenizer.enable_truncation(self.max_length)
         self.pooling = pooling_of(self.model, "texts", pooling, output)
         self._has_mask = any(_kind(slot) == "mask" for slot in self._inputs)
         self._side = _side(path)
 
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings of texts."""
-        encodings = self._tokenizer.encode_batch(list(texts))
+        with _naming(self._file):
+            encodings = self._tokenizer.encode_batch(list(texts))
         cut = [text for text, encoding in zip(texts, encodings, strict=True) if encoding.overflowing]
         if cut:
             warn_user(
@@ -139,7 +141,7 @@ class TextEncoder:
             if len(slot.shape) == 4:  # the picture of a model for both kinds
                 given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
-        return self.pooling(result, mask)[:count]
+        return self.pooling(result, len(ids), mask)[:count]
 
     def stop(self) -> None:
         """Let a run in another thread end soon."""
@@ -167,16 +169,27 @@ def _read_tokenizer(path: Path) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise ImportError("texts are cut into tokens by the package tokenizers: pip install 'jcmspl[embed]'") from None
-    try:
+    with _naming(path):
         return Tokenizer.from_file(str(path))
-    except Exception as error:
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of the package tokenizers, which also panics over some files: that is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise ValueError(f"{path} is no {TOKENIZER} of Hugging Face, or it is damaged ({shown(error, 200)})") from None
 
 
 def _settings_beside(path: Path) -> dict[str, Any]:
     """Return what tokenizer_config.json says, if it is there and says anything."""
-    with contextlib.suppress(OSError, ValueError):
-        settings = json.loads((path.parent / "tokenizer_config.json").read_text("utf-8"))
+    beside = path.parent / "tokenizer_config.json"
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        require_file(beside)
+        settings = json.loads(beside.read_text("utf-8"))
         if isinstance(settings, dict):
             return settings
     return {}

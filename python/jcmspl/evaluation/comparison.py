@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from jcmspl.evaluation.bootstrap import SETTINGS
-from jcmspl.evaluation.evaluate import versions
 from jcmspl.evaluation.findings import Accuracies, Interval
 from jcmspl.evaluation.ranking import LEVEL, TEST, Standing, standings
+from jcmspl.evaluation.versions import versions
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay

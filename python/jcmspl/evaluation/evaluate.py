@@ -2,62 +2,102 @@
 
 from __future__ import annotations
 
-import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
 from jcmspl.data.on_dask import is_dask
 from jcmspl.evaluation import bootstrap, findings
+from jcmspl.evaluation.base_to_new import base_to_new
+from jcmspl.evaluation.base_to_new_report import BaseToNew
 from jcmspl.evaluation.examples import MOST, examples
 from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.models.open_set import Threshold, area
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.models.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
-from jcmspl.support.arguments import as_count
+from jcmspl.support.arguments import as_count, one_of
+from jcmspl.support.names import PROTOCOLS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
-from jcmspl.support.version import __version__
 
 # Points of the curve that a report keeps: more cannot be told apart in a plot.
 _CURVE_POINTS = 200
+_HITS = (1, 2, 5)
 
 _Chunks = Iterator[tuple[Any, Any]]
+
+
+@overload
+def evaluate(
+    model: Any,
+    dataset: Any,
+    *,
+    protocol: Literal["zero-shot"] = ...,
+    spaces: Sequence[str] | None = ...,
+    hits: Sequence[int] = ...,
+    adapt: bool = ...,
+    open_set: bool = ...,
+    n_examples: int = ...,
+    progress: bool = ...,
+) -> Report: ...
+
+
+@overload
+def evaluate(
+    model: Any,
+    dataset: Any,
+    *,
+    protocol: Literal["base-to-new"],
+    shots: Any = ...,
+    base: str | Iterable[Label] | None = ...,
+    n_draws: int = ...,
+    random_state: int = ...,
+    progress: bool = ...,
+) -> BaseToNew: ...
 
 
 def evaluate(
     model: Any,
     dataset: Any,
     *,
+    protocol: str = PROTOCOLS[0],
     spaces: Sequence[str] | None = None,
-    hits: Sequence[int] = (1, 2, 5),
+    hits: Sequence[int] = _HITS,
     adapt: bool = False,
     open_set: bool = False,
     n_examples: int = MOST,
+    shots: Any = None,
+    base: str | Iterable[Label] | None = None,
+    n_draws: int = 1,
+    random_state: int = 0,
     progress: bool = True,
-) -> Report:
-    """Evaluate a fitted model on the test parts of a data set.
+) -> Report | BaseToNew:
+    """Evaluate a fitted model on the test parts of a data set, or a model that is fitted here by another protocol.
 
     Samples are read a chunk at a time, and scores are never all in memory.
 
     Parameters
     ----------
     model : estimator
-        Fitted to the training part (trainval) of the data set; of a search the best model.
+        Fitted to the training part (trainval) of the data set; of a search the best model. With
+        ``protocol="base-to-new"`` a copy of it is fitted, be it fitted or not; None is ``JCMSPL()``.
     dataset : Dataset
         With a part "test_unseen" and, for generalized recognition, "test_seen".
+    protocol : {"zero-shot", "base-to-new"}, default "zero-shot"
+        "base-to-new": half of the classes, the base ones, have a few labelled samples, to which the model is fitted.
+        Test samples of base classes are recognised among base classes, those of new classes among new ones, and both
+        among all classes. The options below from shots on are for it, those before them for "zero-shot".
     spaces : sequence of {"semantic", "visual", "concept"}, optional
         Where to recognise; by default wherever the model can, its own space first.
     hits : sequence of int, default (1, 2, 5)
@@ -75,6 +115,17 @@ def evaluate(
         How many samples of unseen classes the report shows at most, half of them wrong ones, with what spoke for the
         name that they got: drawn by chance, the classes in turn, with the pictures that ``dataset.ids`` names. Without
         ids there are none.
+    shots : int, "all" or a sequence of these, default "all"
+        How many training samples of each base class the model is fitted to: one fit for each number. More samples
+        include fewer, and a class that has not so many gives all.
+    base : {"first", "random", "own"} or list of labels, optional
+        The base classes: the first half of those with samples, in the order of the class vectors; a random half; or the
+        data set's own seen classes, which is the default where it has unseen ones. Samples to test with are those of
+        "test_seen" and "test_unseen", or a fifth of each class where there are none.
+    n_draws : int, default 1
+        How many times samples, and with base="random" halves, are drawn.
+    random_state : int, default 0
+        The seed of the first draw; those that follow it are the seeds of the others.
     progress : bool, default True
         Whether to show progress, on stderr if it is a terminal.
 
@@ -85,6 +136,10 @@ def evaluate(
         among all classes; those of seen classes that the model was not trained on are left out), each per class and per
         sample, with 95 % intervals of a bootstrap over classes; a table of classes, the commonest confusions, the
         seen-unseen curve, settings, timings and versions. As text, Markdown, JSON or an HTML page.
+    BaseToNew
+        With ``protocol="base-to-new"``: per-class accuracies on base and on new classes, their harmonic mean, and
+        generalized ones, for each number of shots and, where samples and class vectors have one length, for the plain
+        cosine without training. In the same forms.
 
     Examples
     --------
@@ -97,7 +152,17 @@ def evaluate(
     >>> report.accuracy > 1 / 3, report.harmonic_mean > 0
     (True, True)
     >>> report.save("report.html")  # doctest: +SKIP
+    >>> found = evaluate(JCMSPL(), digits, protocol="base-to-new", shots=[2, 8], base="first")
+    >>> [row.shots for row in found.rows], found.row(8).base > found.row(2).base
+    ([2, 8], True)
     """
+    if one_of(protocol, "protocol", PROTOCOLS) == PROTOCOLS[1]:
+        others = {"spaces": spaces, "adapt": adapt, "open_set": open_set, "hits": hits != _HITS}
+        _refuse({**others, "n_examples": n_examples != MOST}, protocol)
+        draws: dict[str, Any] = {"n_draws": n_draws, "random_state": random_state}
+        return base_to_new(model, dataset, shots=shots, base=base, progress=progress, **draws)
+    others = {"shots": shots is not None, "base": base is not None, "n_draws": n_draws != 1}
+    _refuse({**others, "random_state": random_state != 0}, protocol)
     most_examples = as_count(n_examples, "n_examples", 0) if getattr(dataset, "ids", None) is not None else 0
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
@@ -176,15 +241,13 @@ def evaluate(
     )
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what was at work."""
-    return {
-        "jcmspl": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+def _refuse(options: dict[str, Any], protocol: str) -> None:
+    """Refuse options of the other protocol."""
+    if given := [name for name, is_given in options.items() if is_given]:
+        raise ValueError(
+            f"{', '.join(given)}: protocol={protocol!r} does not have this option. Leave it out, or choose "
+            f"protocol={PROTOCOLS[protocol == PROTOCOLS[0]]!r}"
+        )
 
 
 def _check(model: Any, dataset: Any) -> None:
@@ -324,6 +387,7 @@ def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> f
 
 
 def _about_model(model: Any) -> findings.ModelSummary:
+    alignment = getattr(model, "alignment_", None)
     parameters = {name: plain(value) for name, value in model.get_params(deep=False).items()}
     return findings.ModelSummary(
         name=type(model).__name__,
@@ -333,4 +397,6 @@ def _about_model(model: Any) -> findings.ModelSummary:
         },
         n_concepts=len(model.visual_projection_) if "n_concepts" in parameters else None,
         n_iter=getattr(model, "n_iter_", None),
+        alignment=None if alignment is None else str(alignment),
+        cosine_share=None if alignment is None else model.cosine_share_,
     )

@@ -19,10 +19,11 @@ from jcmspl.datasets import Dataset
 from jcmspl.evaluation import experiment_results as results
 from jcmspl.evaluation import published
 from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
-from jcmspl.evaluation.evaluate import evaluate, versions
+from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.evaluation.literature import Literature
 from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS

@@ -237,8 +237,8 @@ def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
         return None, f"class_kernel={kernel.name!r} maps class vectors in a way that is not linear"
-    if getattr(model, "aligned", 0) and model.own_space == "visual":
-        return None, "with aligned above 0 class vectors count in two ways, for which no slider is made"
+    if getattr(model, "cosine_share_", 0) and model.own_space == "visual":
+        return None, "where encoders are aligned class vectors count in two ways, for which no slider is made"
     found = model._class_map(model.own_space)
     if found is None:
         return None, f"{type(model).__name__} has no linear map from class vectors to scores"

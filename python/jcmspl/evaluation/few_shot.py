@@ -22,8 +22,11 @@ from jcmspl.support.shown import quoted
 
 __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 
-#: The curves: by what new classes are recognised, and the prediction_weight that the model has for it (None: its own).
-CURVES = {"prediction and samples": None, "samples alone": 0.0}
+#: The curves: by what new classes are recognised, and the parameters that the model has for it.
+CURVES: dict[str, dict[str, float]] = {
+    "prediction and samples": {},
+    "samples alone": {"prediction_weight": 0.0, "aligned": 0.0},
+}
 # Up to so many samples of each class the axis is even; beyond, it is logarithmic.
 _EVEN = 20
 _MARKERS = "os^D"
@@ -174,7 +177,7 @@ def few_shot_accuracies(
     -------
     dict of str to ndarray of shape (n_draws, n_shots)
         Mean per-class accuracies: "prediction and samples", with the model as it is, and "samples alone", with
-        ``prediction_weight=0``, NaN where there are no samples.
+        ``prediction_weight=0`` and ``aligned=0``, NaN where there are no samples.
 
     Examples
     --------
@@ -268,7 +271,4 @@ def _accuracies(model: Any, X: Any, labels: list[Any], given: IntArray) -> dict[
     grown.add_classes(X=_safe_indexing(X, given), y=[labels[row] for row in given])
     others = np.delete(np.arange(len(labels)), given)
     rest = _safe_indexing(X, others), [labels[row] for row in others]
-    return {
-        name: (grown if weight is None else copy(grown).set_params(prediction_weight=weight)).score(*rest)
-        for name, weight in CURVES.items()
-    }
+    return {name: copy(grown).set_params(**parameters).score(*rest) for name, parameters in CURVES.items()}

@@ -264,3 +264,5 @@ class ModelSummary:
     parameters: dict[str, Any]
     n_concepts: int | None
     n_iter: int | None
+    alignment: str | None = None  # what was found of encoders that can be compared
+    cosine_share: float | None = None  # of the score of new classes

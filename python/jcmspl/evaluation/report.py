@@ -188,7 +188,7 @@ class Report:
         return card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
 
     def about(self) -> list[str]:
-        """Return in two sentences what the model was trained and tested on, and what became of it."""
+        """Return in some sentences what the model was trained and tested on, and what became of it."""
         data, model, counts = self.dataset, self.model, self.dataset.samples
         of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
         lines = [
@@ -196,6 +196,9 @@ class Report:
             f"{counts['test_unseen']:,} test samples of {data.n_unseen_classes} unseen classes{of_seen}; "
             f"{data.n_features:,} features, {data.n_attributes} attributes."
         ]
+        if model.alignment is not None:
+            share = f"the plain cosine has a share of {percent(model.cosine_share or 0)} in the score of new classes"
+            lines.append(f"{model.alignment[0].upper()}{model.alignment[1:]}; {share}.")
         found = [] if model.n_concepts is None else [f"{model.n_concepts} concepts"]
         if model.n_iter is not None:
             stopped = "" if self.objective.converged else " (stopped before it converged)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from safetensors.numpy import save
 
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.regular import require_file
+from jcmspl.support.memory import memory_at_hand
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 
 _FORMAT = "jcmspl model"
+_MOST_BYTES = 8  # of a number
 
 
 class ModelFileError(ValueError):
@@ -81,6 +84,9 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
             with reading(path):
                 content = json.loads(metadata["content"])
                 names = set(wanted(version, content)) & set(file.keys())
+                n_bytes = sum(_MOST_BYTES * math.prod(file.get_slice(name).get_shape()) for name in names)
+            if n_bytes > memory_at_hand():  # a file with holes may claim more than there is on the disk
+                raise MemoryError
             arrays = {name: file.get_tensor(name) for name in sorted(names)}
     except MemoryError:
         raise MemoryError(f"there is not enough memory to read {path}") from None

@@ -15,6 +15,14 @@ def require_file(path: Place) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, but a file is wanted")
     if not path.is_file():
-        is_pipe = isinstance(path, Path) and stat.S_ISFIFO(path.stat().st_mode)
-        kind = "a named pipe" if is_pipe else "a device"
+        kind = other_kind(path) if isinstance(path, Path) else "a device"
         raise OSError(f"{path} is {kind}, but a regular file is wanted: copy its content to one")
+
+
+def other_kind(path: Path) -> str | None:
+    """Return what kind of thing a path is if it is no regular file: "a folder", "a named pipe"."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

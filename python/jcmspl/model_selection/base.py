@@ -440,8 +440,8 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
 
 def _is_of_model(name: str, value: Any) -> bool:
-    """Whether a value is one that a model can have: "auto" tells a search to choose, but for the temperature."""
-    return name == "temperature" or not isinstance(value, str) or value != "auto"
+    """Whether a value is one that a model can have: "auto" tells a search to choose, but for what it does not try."""
+    return name in ("temperature", "seen_samples") or not isinstance(value, str) or value != "auto"
 
 
 def _nearest(values: list[Any], own: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key
 from jcmspl.model_selection.search import Search, is_clearly_better
+from jcmspl.models.parameters import AUTO
 from jcmspl.models.prototypes import directions
 from jcmspl.models.scorers import normalised
 from jcmspl.support.arguments import Float64Array, IntArray
@@ -22,8 +23,8 @@ SHOTS = (1, 5)
 _MOST_SAMPLES = 100
 
 
-def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> float:
-    """Return the share of the plain cosine that recognises held-out classes best; 0 where there is none.
+def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> float | str:
+    """Return the share of the plain cosine that recognises held-out classes clearly better than "auto", or that.
 
     The cosine is there where samples and class vectors have as many dimensions, in the visual space, without roots.
     """
@@ -32,10 +33,11 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
         parameters["feature_normalisation"]
     )
     if not is_alignable or parameters["space"] != "visual" or search.metric != "cosine":
-        return 0.0
-    scores = search.scores_with(choice, [{"aligned": share} for share in SHARES])
+        return AUTO
+    tried = (AUTO, *SHARES)
+    scores = search.scores_with(choice, [{"aligned": share} for share in tried])
     best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
-    return SHARES[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else 0.0
+    return tried[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else AUTO
 
 
 def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: FoldedData, own: float, seed: int) -> float:

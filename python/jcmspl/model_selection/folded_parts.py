@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label
 from jcmspl.data.on_dask import computed
-from jcmspl.data.parts import Block, Part, Parts, without_negatives
+from jcmspl.data.parts import Block, Part, Parts, takes_roots
 from jcmspl.model_selection.folds import FoldedData, add_to_folds, hits_of, mean_accuracies, places_of
 from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray
@@ -60,7 +61,7 @@ class FoldedParts(FoldedData):
         return np.concatenate(computed(self._samples.tasks(_places_of, self.classes, direction)))
 
     def _is_without_negatives(self) -> bool:
-        return without_negatives(self._samples)
+        return takes_roots(self._samples, Collector(None, False, None, progress=False))
 
     def _rows_of(self, kept: IntArray) -> None:
         """There are none: samples stay where they are."""

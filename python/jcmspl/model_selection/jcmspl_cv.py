@@ -18,9 +18,9 @@ from jcmspl.model_selection.path import PathSearch
 from jcmspl.model_selection.search import NORMALISATION, Search
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
+from jcmspl.models.parameters import AUTO
 from jcmspl.support.arguments import as_count
 
-AUTO = "auto"
 # Parameters that the model has as well.
 _HANDED_ON = (
     "init",
@@ -89,7 +89,7 @@ class JCMSPLCV(BaseClassSearch):
         How many values of semantic_reconstruction to average, of the best that were tried with the other parameters
         that are chosen (``penalty_factors`` of JCMSPL). Recognition costs the same.
     aligned : float or "auto", default "auto"
-        "auto": where samples and class vectors have as many dimensions, choose the share of the plain cosine.
+        "auto": as in JCMSPL, unless another share of the plain cosine is clearly better.
     prediction_weight : float or "auto", default "auto"
         "auto": choose how many samples a prediction counts for, from one and from five labelled samples of each
         held-out class.
@@ -171,7 +171,7 @@ class JCMSPLCV(BaseClassSearch):
     tol: float = JCMSPL.tol
     class_weight: Any = None
     metric: Any = JCMSPL.metric
-    seen_samples: float = JCMSPL.seen_samples
+    seen_samples: Any = JCMSPL.seen_samples
     prediction_weight: Any = AUTO
     aligned: Any = AUTO
     ensemble: int = 1

@@ -11,20 +11,41 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.parts import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.models.adaptable import Adaptable
 from jcmspl.models.adaptation import GUESS_WEIGHT
 from jcmspl.models.arrays import NamedArrays, Shape
+from jcmspl.models.cautions import warn_of_alignment
 from jcmspl.models.class_map import ClassMap
 from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import SHARE, WEIGHT_OR_INFINITY, check_parameters, checked_by, one_of_names
-from jcmspl.models.prototypes import Prototypes, combined, ratio_of_spreads, require_alignable, with_class_vectors
+from jcmspl.models.parameters import (
+    SHARE_OR_AUTO,
+    WEIGHT_OR_INFINITY,
+    check_parameters,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.models.prototypes import (
+    NEW_SHARE,
+    SEEN_SHARE,
+    Prototypes,
+    combined,
+    directions,
+    ratio_of_spreads,
+    require_alignable,
+    share_of_cosine,
+    share_of_samples,
+    with_class_vectors,
+)
 from jcmspl.models.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.log import logger
 from jcmspl.support.state import reads
 
 
@@ -50,9 +71,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
 
     space: str = field(default="semantic", metadata=one_of_names(SPACES))
     metric: Any = field(default="cosine", metadata=METRIC)
-    seen_samples: float = field(default=0.0, metadata=SHARE)
+    seen_samples: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
     prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
-    aligned: float = field(default=0.0, metadata=SHARE)
+    aligned: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
 
     LINEAR: ClassVar[bool | None] = True
     SPACES: ClassVar[tuple[str, ...]] = SPACES
@@ -79,6 +100,33 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     def semantic_projection_(self) -> Float64Array:
         """B, for normalised class vectors."""
         return self._array("semantic_projection")
+
+    @property
+    def alignment_(self) -> Alignment | None:
+        """How well class vectors and samples agree; None where they cannot be compared as they are."""
+        if not hasattr(self, "arrays_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no alignment_")
+        return self._alignment
+
+    @property
+    def cosine_share_(self) -> float:
+        """The share of the plain cosine of sample and class vector in the score of a class without samples."""
+        return self._cosine_share(self.alignment_)
+
+    def _cosine_share(self, alignment: Alignment | None) -> float:
+        if not isinstance(self.aligned, str):
+            return float(self.aligned) if self.space == "visual" else 0.0
+        return NEW_SHARE if self._compares_directions and alignment is not None and alignment.is_aligned else 0.0
+
+    @property
+    def _compares_directions(self) -> bool:
+        """Whether samples are compared by their cosines in the visual space, where a plain cosine can be added."""
+        return self.space == "visual" and not callable(self.metric) and self.metric == "cosine"
+
+    @property
+    def _finds_shares(self) -> bool:
+        """Whether encoders were found to be aligned, so that shares depend on the number of samples of a class."""
+        return isinstance(self.aligned, str) and self.cosine_share_ > 0
 
     @reads
     def transform(self, X: Any) -> FloatArray:
@@ -168,10 +216,12 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
         readout = affine_map(self._readout(), self.feature_normalisation_)
         found = zip(recogniser.scores(samples), readout.scores(samples).astype(np.float64), strict=True)
-        shares = (1 - self.aligned) * self._prototypes_of(table).shares if self.space == "visual" else np.ones(1)
-        rest = "(its vector)" if self.aligned else None
-        if np.any(shares != 1 - self.aligned):
-            rest = "(its samples and vector)" if self.aligned else "(its samples)"
+        shares, rest = np.ones(table.n_classes), None
+        if self.space == "visual":
+            of_cosine, of_prediction = self._cosine_shares(table), self._prototypes_of(table).shares
+            shares = (1 - of_cosine) * of_prediction
+            witnesses = ["samples"] * bool(np.any(of_prediction != 1)) + ["vector"] * bool(of_cosine.any())
+            rest = f"(its {' and '.join(witnesses)})" if witnesses else None
         if self.space == "visual" and self._adapted_scorer(table) is not None:
             shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
         explanations = []
@@ -182,9 +232,29 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return explanations
 
     def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
-        if self.aligned:
+        if not isinstance(self.aligned, str) and self.aligned:
             require_alignable(training.features, training.classes, self.metric)
         return super()._solved(training)
+
+    def _become(self, arrays: NamedArrays, timings: dict[str, float], training: TrainingData) -> None:
+        super()._become(arrays, timings, training)
+        self._alignment = training.alignment
+
+    def _warn_of_training(self, raw: Statistics) -> None:
+        super()._warn_of_training(raw)
+        if self._table is None:  # its class vectors are ours
+            self._alignment = None
+        elif self._alignment is not None:
+            logger.info("%s: %s", type(self).__name__, self._alignment)
+            warn_of_alignment(self, self._alignment, raw)
+
+    def _facts(self) -> dict[str, object]:
+        facts = super()._facts()
+        alignment: Alignment | None = getattr(self, "_alignment", None)
+        if facts and alignment is not None and (alignment.is_aligned or self.cosine_share_):
+            share = f"{100 * self.cosine_share_:.0f} %"
+            facts["encoders"] = f"{alignment}; the cosine has a share of {share} in the score of new classes"
+        return facts
 
     def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
         if space != "visual":
@@ -204,14 +274,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
 
     def _class_map(self, space: str) -> ClassMap | None:
-        if callable(self.metric) or (space == "visual" and self.aligned):
+        if callable(self.metric) or (space == "visual" and self.cosine_share_):
             return None
         return ClassMap.of_projections(self.visual_projection_, self.semantic_projection_, space, self.metric)
 
     def _visual_scorer(self, table: ClassTable) -> Scorer:
         features = self.feature_normalisation_
         prototypes = self._prototypes_of(table).vectors
-        if self.aligned:
+        shares = self._cosine_shares(table)
+        if shares.any():
             require_alignable(features, self.class_normalisation_, self.metric)
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, np.asarray, prototypes))
@@ -219,11 +290,19 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             halves = (prototypes**2).sum(axis=1) / 2
             return NearestScorer(prototypes, -halves, np.asarray, 1.0, prototypes)
         scorer = LinearScorer(prototypes, np.zeros(len(prototypes)))
-        if not self.aligned:
+        if not shares.any():
             return scorer
         of_training = self._predicted(self._trained_vectors)
         ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
-        return with_class_vectors(scorer, table.vectors, features, self.aligned, ratio)
+        level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
+        return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
+
+    def _cosine_shares(self, table: ClassTable) -> Float64Array:
+        """Return the share of the plain cosine in the score of each candidate, in the visual space."""
+        check_parameters(self, ("aligned",))  # it may have been set since the fit
+        if self._finds_shares:
+            return share_of_cosine(self._labelled(table))
+        return np.full(table.n_classes, self._cosine_share(self._alignment))
 
     def _prototypes_of(self, table: ClassTable) -> Prototypes:
         """Return where classes lie in the visual space."""
@@ -235,10 +314,16 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             predicted,
             evidence,
             self.feature_normalisation_,
-            seen_samples=self.seen_samples,
+            seen_samples=self._sample_shares(evidence.counts),
             prediction_weight=self.prediction_weight,
             sample_length=self._sample_length if self.metric == "cosine" else None,
         )
+
+    def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
+        """Return the share of their samples in the prototypes of training classes that have so many."""
+        if not isinstance(self.seen_samples, str):
+            return float(self.seen_samples)
+        return share_of_samples(counts) if self._finds_shares else SEEN_SHARE
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:
         """Return where the model expects classes in the visual space: A'By, of length one where directions count."""

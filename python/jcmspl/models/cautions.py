@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    from jcmspl.models.bilinear import Bilinear
+
+# Samples whose mean square length differs from 1 by more are not of length one.
+_UNIT = 0.01
 
 
 def warn_of_lost_digits(raw: Statistics, training: TrainingData) -> None:
@@ -80,4 +89,37 @@ def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> No
             f"the classes {quoted(one)} and {quoted(two)} have the same class vector after {normalisation.name!r} and "
             "cannot be told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
             RuntimeWarning,
+        )
+
+
+def warn_of_alignment(model: Bilinear, alignment: Alignment, raw: Statistics) -> None:
+    """Warn where the plain cosine of samples and class vectors is left out, or taken, by mistake."""
+    share = model.cosine_share_
+    if share and alignment.is_identity:
+        warn_user(
+            f"the mean samples of classes are their class vectors (mean cosine {alignment.mean_cosine:.4f}): if X "
+            "holds vectors of texts, pass vectors of samples, such as pictures, instead",
+            AlignmentWarning,
+        )
+    if isinstance(model.aligned, str):
+        lengths = float(raw.gram.trace()) / raw.n_samples
+        if share and not raw.unit_rows and abs(lengths - 1) > _UNIT:
+            warn_user(
+                f"{alignment}, but samples are not of length one (mean square {lengths:.3g}), and "
+                f"feature_normalisation={model.feature_normalisation!r} leaves them so: start it with 'sample_l2+'",
+                AlignmentWarning,
+            )
+        return
+    own_default = next(field.default for field in fields(model) if field.name == "aligned")
+    if alignment.is_aligned and not model.aligned and model.aligned != own_default and model._compares_directions:
+        warn_user(
+            f"{alignment}, but aligned=0 leaves their cosine out, which often recognises new classes better than a "
+            "model: aligned='auto' combines both",
+            AlignmentWarning,
+        )
+    if share and not alignment.is_aligned:
+        warn_user(
+            f"{alignment}, but aligned={model.aligned:g} compares them as they are: take both from one encoder or "
+            "from two that were trained to agree, or leave aligned out",
+            AlignmentWarning,
         )

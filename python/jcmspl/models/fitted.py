@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
@@ -48,6 +49,7 @@ class Fitted:
     _collected: LabelledStatistics | None
     _samples: LabelledSums  # of all samples so far, whether the model was trained on them or not
     _sample_length: float
+    _alignment: Alignment | None  # of bilinear methods
     _trained_vectors: Float64Array  # those of classes_
     _table: ClassTable | None
     _declared: set[Label] | None

@@ -21,17 +21,19 @@ from jcmspl.models.bilinear import Bilinear
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
+    AUTO,
     COUNT,
     INFINITE_WEIGHT,
     NOT_NEGATIVE,
     OPTIONAL_COUNT,
     SEED,
-    SHARE,
+    SHARE_OR_AUTO,
     WEIGHT,
     checked_by,
     one_of_names,
 )
 from jcmspl.models.pinned import Pinned
+from jcmspl.models.saddle import start_beside_saddle
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 
@@ -113,16 +115,19 @@ class JCMSPL(Bilinear):
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
         How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
         candidates P in that space; it is called with blocks of samples and is slower.
-    seen_samples : float, default 0.5
+    seen_samples : float or "auto", default "auto"
         From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
-        rest is the model's prediction A'By. This and the next two hold in the visual space alone; elsewhere classes are
-        where the model predicts them. Calibrate again when it is changed.
+        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
+        aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
+        them. Calibrate again when it is changed.
     prediction_weight : float, default 1
         How many samples the prediction counts for where there are labelled samples of a class that the model was not
         trained on (:meth:`add_classes`). Infinity: they are not looked at.
-    aligned : float, default 0
+    aligned : float or "auto", default "auto"
         From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
-        vectors of one encoder, or of two that were trained to agree.
+        vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
+        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
+        classes with n samples, and "auto_power" takes no roots; otherwise it is 0.
     feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2+center_unit"
         What is done to samples and to class vectors first; one of
@@ -183,6 +188,11 @@ class JCMSPL(Bilinear):
         The mean sample of each training class (of samples scaled to length one, if they are).
     statistics_ : Statistics
         What further samples are added to by :meth:`partial_fit`.
+    alignment_ : Alignment or None
+        How well class vectors and samples agree: ``share`` of the training classes whose mean sample is nearest to the
+        vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
+    cosine_share_ : float
+        The share of the cosine in the score of a class without samples.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float
@@ -224,7 +234,8 @@ class JCMSPL(Bilinear):
     visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
     semantic_reconstruction: float = field(default=1.0, metadata=INFINITE_WEIGHT)
     penalty_factors: Any = field(default=None, metadata=checked_by(_check_factors))
-    seen_samples: float = field(default=0.5, metadata=SHARE)
+    seen_samples: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    aligned: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)
@@ -283,6 +294,7 @@ class JCMSPL(Bilinear):
             "class_normalisation": "none",
             "space": "semantic",
             "seen_samples": 0.0,
+            "aligned": 0.0,
             "init": "random",
             "max_iter": PAPER_ITERATIONS,
         }
@@ -338,7 +350,7 @@ class JCMSPL(Bilinear):
             exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
             return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
         spectrum = prepared.spectrum()
-        solution = self._solution(spectrum, monitor)
+        solution = self._solution(prepared, monitor)
         basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
         monitor.timings |= basis | solution.timings
         return {
@@ -349,13 +361,16 @@ class JCMSPL(Bilinear):
             "converged": np.array(float(solution.converged)),
         }
 
-    def _solution(self, spectrum: Spectrum, monitor: Monitor, *, return_codes: bool = False) -> Solution:
+    def _solution(self, prepared: Prepared, monitor: Monitor, *, return_codes: bool = False) -> Solution:
+        spectrum, start = prepared.spectrum(), self.init
         k = self.n_concepts or spectrum.n_classes
         if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
             expected = (k, spectrum.n_classes)
             raise ValueError(
                 f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
             )
+        if isinstance(start, str) and start == "codes":
+            start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
         return solve(
             spectrum,
             l1=self.semantic_match,
@@ -363,7 +378,7 @@ class JCMSPL(Bilinear):
             l3=self.visual_reconstruction,
             l4=self.semantic_reconstruction,
             n_concepts=self.n_concepts,
-            start=self.init,
+            start=start,
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=_generator(self.random_state),
@@ -392,7 +407,7 @@ class JCMSPL(Bilinear):
         if np.isinf(self.class_match):  # there is nothing to start
             return {}
         plain = clone(self).set_params(n_concepts=None)
-        solution = plain._solution(prepared.spectrum(), Monitor(), return_codes=True)
+        solution = plain._solution(prepared, Monitor(), return_codes=True)
         return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
 
     def _warn_of_result(self) -> None:
@@ -428,6 +443,14 @@ class Prepared:
             if self._spectrum is None:
                 self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
             return self._spectrum
+
+    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
+        """Return the start at the codes of the classes, or beside them where these are a saddle."""
+        spectrum = self.spectrum()
+        if spectrum.is_turned and n_concepts == spectrum.n_classes:
+            return "codes"  # along directions of the data there is no saddle
+        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
+        return "codes" if beside is None else beside
 
     def pinned(self, n_concepts: int | None) -> Pinned:
         """Return what finds A and B where the codes are known."""

@@ -75,6 +75,9 @@ class Learner(Reader):
         """Return class vectors where the user gives none: by default each class has a dimension of its own."""
         return np.eye(statistics.n_classes)
 
+    def _warn_of_training(self, raw: Statistics) -> None:
+        """Warn of training data, given their raw statistics, in which a user may have made a mistake."""
+
     def _warn_of_result(self) -> None:
         """Warn if the fit is not all that it should be."""
 
@@ -348,6 +351,7 @@ class Learner(Reader):
         self._collected = LabelledStatistics(labels, raw)
         self._samples = LabelledSums.of(self._collected)
         self._table = table
+        self._warn_of_training(raw)
         self._warn_of_result()
 
     def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:

@@ -14,6 +14,8 @@ import numpy as np
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
 
 Check = Callable[[Any, str], object]
+#: The value of a parameter that the training data choose.
+AUTO = "auto"
 
 
 def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:
@@ -47,6 +49,13 @@ def _check_share(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be from 0 to 1, but is {value!r}")
 
 
+def _check_share_or_auto(value: Any, name: str) -> None:
+    if isinstance(value, str) and value != AUTO:
+        raise ValueError(f"{name} must be a number from 0 to 1 or {AUTO!r}, but is {value!r}")
+    if not isinstance(value, str):
+        _check_share(value, name)
+
+
 def _check_weight_or_infinity(value: Any, name: str) -> None:
     if not (isinstance(value, (float, np.floating)) and value == np.inf):
         as_weight(value, name)
@@ -55,6 +64,8 @@ def _check_weight_or_infinity(value: Any, name: str) -> None:
 FLAG = checked_by(_check_flag)
 #: A number from 0 to 1.
 SHARE = checked_by(_check_share)
+#: The same, or "auto": chosen by the training data.
+SHARE_OR_AUTO = checked_by(_check_share_or_auto)
 WEIGHT_OR_INFINITY = checked_by(_check_weight_or_infinity)
 POSITIVE = checked_by(_check_positive)
 #: The same for a number that is sensibly varied by factors.

@@ -119,6 +119,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "adaptation_constants": getattr(model, "adaptation_constants_", None),
         "adaptation": None if adapted is None else _about_adaptation(adapted),
         "timings": model.timings_,
+        "arrays": sorted(arrays),
     }
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
 

@@ -114,7 +114,14 @@ class Reader(Fitted, FactsInNotebooks, BaseEstimator):
         self, table: ClassTable | None, so_far: LabelledStatistics | None = None, declared: set[Label] | None = None
     ) -> Collector:
         power, unit_rows, *_ = parse_feature_normalisation(self.feature_normalisation)
-        collector = Collector(table, unit_rows, power, progress=bool(self.progress), declared=declared)
+        collector = Collector(
+            table,
+            unit_rows,
+            power,
+            progress=bool(self.progress),
+            declared=declared,
+            spares_aligned=isinstance(getattr(self, "aligned", 0), str),
+        )
         return collector if so_far is None else collector.going_on_from(so_far)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, collector: Collector, *, reset: bool) -> LabelledStatistics:

@@ -9,6 +9,7 @@ import numpy as np
 
 from jcmspl.core.search import METRICS
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
@@ -64,6 +65,7 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     """Return the model that a file holds."""
     content, arrays = archive.content, archive.arrays
     model_class = class_named(content["model"])
+    _refuse_incomplete(archive)
     given = {name: float(value) if value == INFINITY else value for name, value in content["parameters"].items()}
     parameters: dict[str, Any] = given | _with_prefix(arrays, PARAMETER)
     if parameters.get("class_weight") is not None:
@@ -77,8 +79,9 @@ def restored(archive: Archive) -> ZeroShotClassifier:
             f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
         )
     model: ZeroShotClassifier = model_class(**parameters)
-    if "seen_samples" not in parameters and hasattr(model, "seen_samples"):
-        model.seen_samples = 0.0  # as it was before there was such a parameter
+    for name in ("seen_samples", "aligned"):
+        if name not in parameters and hasattr(model, name):
+            setattr(model, name, 0.0)  # as it was before there was such a parameter
     model._check_parameters()
 
     labels, n_seen = [decoded(item) for item in content["labels"]], int(content["n_seen"])
@@ -134,7 +137,23 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     model._samples = _samples(arrays, sampled, sizes["m"]) if sampled else _means_as_samples(model)
     model._sample_length = _sample_length(content, model)
     model._trained_vectors = table.vectors[:n_seen]
+    model._alignment = _alignment(model)
     return model
+
+
+def _refuse_incomplete(archive: Archive) -> None:
+    """Refuse a file that lacks an array it had: a model may work without it, but gives other answers then."""
+    written = set(archive.content.get("arrays", ()))  # earlier files do not say
+    missing = sorted(written.intersection(wanted_arrays(archive.version, archive.content)) - set(archive.arrays))
+    if missing:
+        raise ModelFileError(f"the array {missing[0].removeprefix(FITTED)!r} is missing")
+
+
+def _alignment(model: ZeroShotClassifier) -> Alignment | None:
+    """Return what a fit finds: it follows from arrays of the file."""
+    if model._table is None or model.feature_normalisation_.scaling.power:
+        return None
+    return Alignment.of(model.class_means_, model._trained_vectors)
 
 
 def _with_prefix(arrays: NamedArrays, prefix: str) -> NamedArrays:
@@ -170,6 +189,10 @@ def _normalisation(content: dict[str, Any], arrays: NamedArrays, kind: str) -> N
         if steps.power is None:
             raise ModelFileError("the normalisation does not say whether it takes roots")
         scaling = steps.scaling(steps.power)
+        # earlier files also say "whiten" where each class had one sample and nothing could be whitened
+        is_pardoned = WHITENING not in arrays and "counts" in arrays and bool(np.all(arrays["counts"] <= 1))
+        if steps.whiten != (WHITENING in arrays) and not is_pardoned:
+            raise ModelFileError(f"the array '{WHITENING}' does not fit the normalisation of samples, {quoted(name)}")
     else:
         scaling = Scaling(parse_normalisation(name, f"{kind}_normalisation")[0])
     if not np.all(arrays[f"{kind}_scale"] > 0):

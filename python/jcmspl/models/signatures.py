@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, IntArray
 
 #: What an attribute must exceed for a class to have it: its own mean over the training classes, or that of all.
 THRESHOLDS = ("attribute_mean", "overall_mean")
@@ -79,4 +79,13 @@ class Signatures:
         if use_prior:
             has -= np.log(self.prior)
             lacks -= np.log1p(-self.prior)
-        return np.asarray(has @ candidates.T + lacks @ (1 - candidates).T)
+        found = np.asarray(has @ candidates.T + lacks @ (1 - candidates).T)
+        # BLAS may round equal columns differently, by their place: classes of one signature must tie nevertheless.
+        first = _first_equal(candidates[:, self.varies] > 0)
+        return found if np.array_equal(first, np.arange(len(first))) else found[:, first]
+
+
+def _first_equal(signatures: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> IntArray:
+    """Return for each row the number of the first row that is equal to it."""
+    _, first, which = np.unique(np.packbits(signatures, axis=1), axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[which.reshape(-1)])

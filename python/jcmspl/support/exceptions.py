@@ -28,5 +28,9 @@ class UncalibratedWarning(UserWarning):
     """Seen and unseen classes are candidates of the same samples, and nothing makes up for the bias on the former."""
 
 
+class AlignmentWarning(UserWarning):
+    """The plain cosine of samples and class vectors is left out where encoders are aligned, or wrongly taken."""
+
+
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""

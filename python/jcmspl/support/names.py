@@ -42,6 +42,12 @@ LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 #: Whether a CSV file starts with a header: to be found out, yes, no.
 HEADERS = ("auto", "yes", "no")
 
+#: How models are evaluated: on classes without training samples, or after a few samples of half of the classes.
+PROTOCOLS = ("zero-shot", "base-to-new")
+
+#: Which half of the classes has labelled samples in base to new: the first one, a random one, or the data set's own.
+BASES = ("first", "random", "own")
+
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")
 

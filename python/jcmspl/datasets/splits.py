@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,33 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, numbered, some, sorted_labels
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.support.arguments import IntArray, as_count, as_weight
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How samples of seen classes were drawn from a data set to test with, so that they can be drawn again.
+
+    Attributes
+    ----------
+    share : float
+    random_state : int
+        Of :meth:`Dataset.held_out`.
+    labels : str
+        A digest of the labels of all samples, by which the data set is known.
+    """
+
+    share: float
+    random_state: int
+    labels: str
+
+    @classmethod
+    def of(cls, y: Any, share: float, random_state: int) -> HeldOut:
+        """Return what there is to remember of samples that were drawn from a data set with these labels."""
+        return cls(float(share), int(random_state), _digest_of(y))
+
+    def is_of(self, y: Any) -> bool:
+        """Whether these are the labels of that data set."""
+        return self.labels == _digest_of(y)
 
 
 def make_split(
@@ -99,6 +128,12 @@ def draw_per_class(
             rng = np.random.default_rng([seed, zlib.crc32(repr(labels[numbers[members[0]]]).encode())])
             drawn.append(rng.permutation(members)[:count])
     return np.sort(np.concatenate(drawn)) if drawn else np.empty(0, dtype=np.int64)
+
+
+def _digest_of(y: Any) -> str:
+    """Return a digest of labels, the same for 3 and for "3": a text file has the latter."""
+    texts = "\0".join(str(label) for label in as_label_list(y))
+    return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _share(value: Any, name: str) -> float:

@@ -182,6 +182,10 @@ class JCMSPL(Bilinear):
         The mean sample of each training class (of samples scaled to length one, if they are).
     statistics_ : Statistics
         What further samples are added to by :meth:`partial_fit`.
+    training_digest_ : SampleDigest or None
+        Hashes of all labelled samples that the model was given, by fit, :meth:`partial_fit` and :meth:`add_classes`:
+        :func:`jcmspl.evaluate` tells by them which test samples it was trained on. None where they are not known, as
+        after :meth:`fit_from_statistics`.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float

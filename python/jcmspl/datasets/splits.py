@@ -25,22 +25,22 @@ class HeldOut:
     share : float
     random_state : int
         Of :meth:`Dataset.held_out`.
-    labels : str
-        A digest of the labels of all samples, by which the data set is known.
+    drawn_from : str
+        A digest of the row numbers and labels of the samples that were there to be drawn.
     """
 
     share: float
     random_state: int
-    labels: str
+    drawn_from: str
 
     @classmethod
-    def of(cls, y: Any, share: float, random_state: int) -> HeldOut:
-        """Return what there is to remember of samples that were drawn from a data set with these labels."""
-        return cls(float(share), int(random_state), _digest_of(y))
+    def of(cls, rows: IntArray, labels: Any, share: float, random_state: int) -> HeldOut:
+        """Return how samples were drawn from the rows with these labels."""
+        return cls(float(share), int(random_state), _digest_of(rows, labels))
 
-    def is_of(self, y: Any) -> bool:
-        """Whether these are the labels of that data set."""
-        return self.labels == _digest_of(y)
+    def fits(self, rows: IntArray, labels: Any) -> bool:
+        """Whether these are the samples that were there to be drawn."""
+        return self.drawn_from == _digest_of(rows, labels)
 
 
 def make_split(
@@ -130,10 +130,11 @@ def draw_per_class(
     return np.sort(np.concatenate(drawn)) if drawn else np.empty(0, dtype=np.int64)
 
 
-def _digest_of(y: Any) -> str:
-    """Return a digest of labels, the same for 3 and for "3": a text file has the latter."""
-    texts = "\0".join(str(label) for label in as_label_list(y))
-    return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _digest_of(rows: IntArray, labels: Any) -> str:
+    """Return a digest of numbered labels, the same for 3 and for "3": a text file has the latter."""
+    texts = "\0".join(str(label) for label in as_label_list(labels))
+    content = np.asarray(rows, dtype="<i8").tobytes() + texts.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _share(value: Any, name: str) -> float:

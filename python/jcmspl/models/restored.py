@@ -220,9 +220,10 @@ def _digest(content: dict[str, Any], arrays: NamedArrays) -> SampleDigest | None
 
 def _held_out(given: dict[str, Any]) -> HeldOut:
     share = as_number(given["share"], "the share that was held out")
-    if not 0 <= share < 1 or not isinstance(given["labels"], str):
+    if not 0 <= share < 1 or not isinstance(given["drawn_from"], str):
         raise ModelFileError("what was held out of the training data is not known")
-    return HeldOut(share, as_count(given["random_state"], "the seed of what was held out", minimum=0), given["labels"])
+    seed = as_count(given["random_state"], "the seed of what was held out", minimum=0)
+    return HeldOut(share, seed, given["drawn_from"])
 
 
 def _constants(given: Any) -> tuple[float, float]:

@@ -28,5 +28,9 @@ class UncalibratedWarning(UserWarning):
     """Seen and unseen classes are candidates of the same samples, and nothing makes up for the bias on the former."""
 
 
+class TrainedOnWarning(UserWarning):
+    """Test samples are among those that the model was trained on, so that what it gets right says too much."""
+
+
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""

@@ -112,6 +112,8 @@ class TestWarning:
         lazy = replace(DATA, X=da.from_array(X, chunks=(50, -1)))
         assert trained_on(ON_ALL_SEEN, lazy) == trained_on(ON_ALL_SEEN, DATA)
         assert trained_on(MODEL, lazy) == trained_on(MODEL, DATA)
+        standard = replace(lazy, parts={**DATA.parts, "test_seen": []})
+        assert trained_on(MODEL, standard).test_seen == 0
 
 
 class TestWithoutTestParts:

@@ -41,9 +41,10 @@ class Overlap(NamedTuple):
     n_decided: int
     n_found: int
 
-    def plus(self, other: Overlap) -> Overlap:
-        """Return the counts of both together."""
-        return Overlap(*(one + another for one, another in zip(self, other, strict=True)))
+    @classmethod
+    def of(cls, found: npt.NDArray[np.bool_], decided: npt.NDArray[np.bool_]) -> Overlap:
+        """Return the counts of what :meth:`SampleDigest.has` tells."""
+        return cls(len(found), int(decided.sum()), int(found.sum()))
 
     @property
     def is_exact(self) -> bool:
@@ -101,8 +102,7 @@ class SampleDigest:
 
     def overlap(self, X: npt.NDArray[np.generic]) -> Overlap:
         """Return how many rows of an array are in the digest."""
-        found, decided = self.has(X)
-        return Overlap(len(found), int(decided.sum()), int(found.sum()))
+        return Overlap.of(*self.has(X))
 
     @classmethod
     def _smallest(cls, hashes: Hashes, is_complete: bool = True) -> SampleDigest:

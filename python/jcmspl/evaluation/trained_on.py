@@ -60,10 +60,7 @@ def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
     digest: SampleDigest | None = getattr(model, "training_digest_", None)
     if digest is None:
         return None
-    overlaps = {}
-    for part in _TESTED:
-        found, decided = _looked_up(digest, dataset.X, dataset.rows(part))
-        overlaps[part] = Overlap(len(found), int(decided.sum()), int(found.sum()))
+    overlaps = {part: Overlap.of(*_looked_up(digest, dataset.X, dataset.rows(part))) for part in _TESTED}
     counts = {part: overlap.n_estimated for part, overlap in overlaps.items()}
     return TrainedOn(**counts, is_exact=all(overlap.is_exact for overlap in overlaps.values()))
 
@@ -86,13 +83,9 @@ def warn_or_refuse(found: TrainedOn | None, n_samples: dict[str, int], *, allow:
 
 def _with_unseen_classes(dataset: Any, trained: list[Label]) -> Any:
     """Return the data set with all samples of classes that a model was not trained on as "test_unseen"."""
-    known = np.isin(dataset.class_numbers, dataset.classes.positions(_those_in(dataset, trained)))
+    known = np.isin(dataset.class_numbers, dataset.classes.positions(one for one in trained if one in dataset.classes))
     rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
     return _with_parts(dataset, {"test_unseen": rows[~known[rows]]})
-
-
-def _those_in(dataset: Any, labels: list[Label]) -> list[Label]:
-    return [label for label in labels if label in dataset.classes]
 
 
 def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
@@ -105,10 +98,12 @@ def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
 
 def _looked_up(digest: SampleDigest, X: Any, rows: IntArray) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return which rows are in a digest, and of which the digest can tell."""
+    if not len(rows):
+        return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
     if is_dask(X):
         found = looked_up(Parts.of(X[rows]), digest)
     else:
-        blocks = (rows[first : first + _ROWS] for first in range(0, max(len(rows), 1), _ROWS))
+        blocks = (rows[first : first + _ROWS] for first in range(0, len(rows), _ROWS))
         found = [digest.has(read_rows(X, block)) for block in blocks]
     in_it, decided = zip(*found, strict=True)
     return np.concatenate(in_it), np.concatenate(decided)

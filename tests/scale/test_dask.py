@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, TrainedOnWarning, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.datasets.on_dask import rows_on_dask
@@ -427,7 +427,9 @@ class TestReadingAgain:
         n = len(ZOO.X)
         parts = {"train": np.arange(0, n, 2), "test_seen": np.arange(1, n, 2), "test_unseen": np.arange(n, len(self.X))}
         sets = [Dataset("zoo", X, self.y, ZOO.table, parts) for X in (self.X, cut(self.X, 64))]
-        there, found = (evaluate(model, one, adapt=adapt, spaces=["visual"], progress=False) for one in sets)
+        with pytest.warns(TrainedOnWarning, match="^120 of 120 test samples of seen"):
+            there, found = (evaluate(model, one, adapt=adapt, spaces=["visual"], progress=False) for one in sets)
+        assert found.trained_on == there.trained_on
         for one, other in zip(found.results, there.results, strict=True):
             assert one.standard.per_class == pytest.approx(other.standard.per_class, abs=0.02)
             assert one.generalized.ausuc == pytest.approx(other.generalized.ausuc, abs=0.02)

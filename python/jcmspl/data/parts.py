@@ -6,6 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from sklearn.utils import check_array
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, as_targets
 from jcmspl.data.on_dask import Literal, computed, is_dask, is_frame, reduced, run, shared, stop_if_unwanted, task
+from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.weights import BALANCED, balanced_weights, weights_of
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.version import __version__
@@ -331,6 +333,17 @@ def collected_from(parts: Parts, collector: Collector, *, progress: bool) -> Lab
     return statistics
 
 
+def digest_of_parts(parts: Parts) -> SampleDigest:
+    """Return the digest of the samples of all partitions."""
+    found: SampleDigest = parts.reduced(_digest_of)
+    return found
+
+
+def looked_up(parts: Parts, digest: SampleDigest) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+    """Return for each partition which of its samples are in a digest, and of which the digest can tell."""
+    return computed(parts.tasks(_looked_up, digest))
+
+
 def takes_roots(parts: Parts, collector: Collector) -> bool:
     """Whether the first partition that has samples which weigh anything is such that roots of values are taken."""
     for number in range(len(parts.samples)):
@@ -358,6 +371,18 @@ def _collected(part: Part, collector: Collector) -> Collected:
     chunks = ((block.X, block.labels, block.weights) for block in part.blocks())
     own.add_chunks(chunks, lambda X: X, lambda labels, weights: weights, may_be_empty=True)
     return Collected.of(own)
+
+
+def _digest_of(part: Part) -> SampleDigest:
+    digests = (SampleDigest.of(block.X, block.weights) for block in part.blocks())
+    return reduce(operator.add, digests, SampleDigest.of(np.empty((0, part.n_features))))
+
+
+def _looked_up(part: Part, digest: SampleDigest) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    nothing = np.empty(0, dtype=bool)
+    found = [(nothing, nothing), *(digest.has(block.X) for block in part.blocks())]
+    in_it, decided = zip(*found, strict=True)
+    return np.concatenate(in_it), np.concatenate(decided)
 
 
 def _first_decision(part: Part, _: None, collector: Collector) -> bool | None:

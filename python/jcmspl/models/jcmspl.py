@@ -193,6 +193,10 @@ class JCMSPL(Bilinear):
         vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
     cosine_share_ : float
         The share of the cosine in the score of a class without samples.
+    training_digest_ : SampleDigest or None
+        Hashes of all labelled samples that the model was given, by fit, :meth:`partial_fit` and :meth:`add_classes`:
+        :func:`jcmspl.evaluate` tells by them which test samples it was trained on. None where they are not known, as
+        after :meth:`fit_from_statistics`.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import reads
 
+T = TypeVar("T")
+
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
     "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
@@ -38,8 +41,8 @@ _COMPETITION = (
 )
 
 
-# What a recogniser is made of, besides the arrays of a fit and the parameters of the comparison.
-_MAKE_A_RECOGNISER = (
+# What recognisers, temperatures and explanations are made of, besides the arrays of a fit and the parameters.
+_STATE = (
     "class_table_",
     "classes_",
     "feature_normalisation_",
@@ -290,14 +293,27 @@ class Recognises(ClassifierMixin, KnowsClasses):
         def make() -> Recogniser:
             return self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
 
+        return samples, self._made_once("recogniser", make, class_vectors, candidates, seen_bias)
+
+    def _made_once(
+        self,
+        kind: str,
+        make: Callable[[], T],
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> T:
+        """Return what was made last for these candidates, if nothing has changed since, or make it.
+
+        Nothing is remembered for class vectors, or for candidates by their labels.
+        """
         if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
-            return samples, make()
+            return make()
         state = vars(self)
-        objects = [*self.arrays_.values(), *(state.get(name) for name in _MAKE_A_RECOGNISER)]
-        space = self.own_space
+        objects = [*self.arrays_.values(), *(state.get(name) for name in _STATE)]
         parameters = {name: value for name, value in state.items() if not (name[0] == "_" or name[-1] == "_")}
-        values = (candidates, seen_bias, self._bias_in(space), parameters)
-        return samples, self._remembered.get(objects, values, make)
+        values = (candidates, seen_bias, self._bias_in(self.own_space), parameters)
+        return self._remembered.get(kind, objects, values, make)
 
     def _namer(
         self,
@@ -369,6 +385,10 @@ class Recognises(ClassifierMixin, KnowsClasses):
         chosen = as_temperature(self.temperature if temperature is None else temperature)
         if chosen is not None:
             return chosen
+        return self._made_once("temperature", self._auto_temperature)
+
+    def _auto_temperature(self) -> float:
+        """Return the temperature "auto": a share of the spread of the scores of mean training samples."""
         seen = self.class_table_.select(self.classes_.tolist())
         recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)

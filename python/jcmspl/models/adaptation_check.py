@@ -1,0 +1,98 @@
+"""Whether an adaptation is to be trusted: neighbouring samples should agree on their name at least as often as before.
+
+Most neighbours of a sample are of its class, whatever its name is. An adaptation that finds the classes gives neighbours
+one name; one that shares a class out among candidates that do not occur, or follows a few odd samples, parts them. No
+label is needed to see that. Class vectors that are wrong cannot be seen so: the names of whole classes are exchanged,
+and neighbours agree on the wrong one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.models.directions import Blocks, Directions
+from jcmspl.models.directions_on_dask import DirectionsOnDask
+from jcmspl.models.scorers import LinearScorer
+from jcmspl.support.arguments import Float64Array
+
+# Samples whose neighbours are looked for, among all samples, and the neighbours of each.
+_ASKED, _NEIGHBOURS = 1024, 10
+# A sample and its copies are no neighbours: their names agree in any case.
+_COPY = 1 - 1e-5
+_NONE = -2.0  # below any cosine
+# By how many standard errors the agreement must fall before the adaptation is not trusted.
+_ERRORS = 2.0
+
+
+class Agreement(NamedTuple):
+    """The share of neighbours that have a sample's own name, before and after, and the standard error of its change."""
+
+    before: float
+    after: float
+    error: float
+
+    @property
+    def has_fallen(self) -> bool:
+        """Whether neighbours agree less than before, by more than chance."""
+        return self.before - self.after > _ERRORS * self.error
+
+
+def neighbour_agreement(
+    directions: Directions | DirectionsOnDask, before: LinearScorer, after: LinearScorer
+) -> Agreement:
+    """Compare the names of neighbouring samples by two linear layers.
+
+    Parameters
+    ----------
+    directions : Directions
+    before, after : LinearScorer
+    """
+    layers = tuple((one.weights.astype(np.float32).T, one.offsets) for one in (before, after))
+    queries, lengths = directions.every(max(-(-directions.n_samples // _ASKED), 1))
+    if not len(queries):
+        return Agreement(1.0, 1.0, 0.0)
+    found = directions.combined(_nearest, _nearer, queries, layers)
+    is_neighbour = found[0] > _NONE
+    counts = is_neighbour.sum(axis=1)
+    shares = [
+        ((own[:, None] == names) & is_neighbour).sum(axis=1)[counts > 0] / counts[counts > 0]
+        for own, names in zip(_names(queries, lengths, layers), found[1:], strict=True)
+    ]
+    n = len(shares[0])
+    if n < 2:
+        return Agreement(1.0, 1.0, 0.0)
+    error = float((shares[1] - shares[0]).std(ddof=1) / np.sqrt(n))
+    return Agreement(float(shares[0].mean()), float(shares[1].mean()), error)
+
+
+_Layers = tuple[tuple[npt.NDArray[np.float32], Float64Array], ...]
+#: The cosines of the nearest samples with each of some others, and their names by each layer.
+_Neighbours = tuple[npt.NDArray[np.float32], ...]
+
+
+def _nearest(blocks: Blocks, queries: npt.NDArray[np.float32], layers: _Layers) -> _Neighbours:
+    """Return the nearest samples of each of some others."""
+    shape = (len(queries), _NEIGHBOURS)
+    best: _Neighbours = (np.full(shape, _NONE, dtype=np.float32), *(np.zeros(shape, dtype=np.int64) for _ in layers))
+    for block, lengths in blocks:
+        cosines = queries @ block.T
+        cosines[cosines > _COPY] = _NONE
+        names = [np.broadcast_to(own, cosines.shape) for own in _names(block, lengths, layers)]
+        best = _nearer(best, (cosines, *names))
+    return best
+
+
+def _nearer(ones: _Neighbours, others: _Neighbours) -> _Neighbours:
+    """Return the nearest of two lots of neighbours."""
+    kept = np.argpartition(-np.hstack([ones[0], others[0]]), _NEIGHBOURS - 1, axis=1)[:, :_NEIGHBOURS]
+    return tuple(
+        np.take_along_axis(np.hstack([one, other]), kept, axis=1) for one, other in zip(ones, others, strict=True)
+    )
+
+
+def _names(block: npt.NDArray[np.float32], lengths: Float64Array, layers: _Layers) -> list[npt.NDArray[np.int64]]:
+    """Return the number of the best candidate of each sample by each layer."""
+    return [(block @ weights + offsets / lengths[:, None]).argmax(axis=1) for weights, offsets in layers]

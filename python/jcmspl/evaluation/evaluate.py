@@ -216,9 +216,7 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
     copy(model).set_params(space="visual")._require_adaptable()
 
 
-def _adapted(
-    model: Any, dataset: Any, candidates: list[Label], *parts: str
-) -> tuple[Callable[..., Recogniser], float]:
+def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:
     """Adapt a copy of the model to the samples of some parts; return what makes recognisers, and its bias."""
     samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
     if is_dask(dataset.X):

@@ -176,8 +176,8 @@ class Adaptable(ZeroShotClassifier):
         )
         agreement = None
         if check:
-            before, after = LinearScorer(layer.weights, layer.offsets + bias), LinearScorer(moved.weights, moved.offsets)
-            agreement = neighbour_agreement(directions, before, after)
+            before = LinearScorer(layer.weights, layer.offsets + bias)
+            agreement = neighbour_agreement(directions, before, LinearScorer(moved.weights, moved.offsets))
         return Adaptation.of(table, moved, labelled, directions.n_samples, agreement)
 
     def _labelled(self, table: ClassTable) -> Float64Array:

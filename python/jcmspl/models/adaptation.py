@@ -114,6 +114,11 @@ class Adaptation:
     @property
     def warnings(self) -> list[str]:
         """What a user should know of it, in sentences."""
+        if not self.is_trusted:
+            return [
+                f"the model predicts as without the adaptation, which is not to be trusted: {self._agreement}; name "
+                "fewer candidates or adapt to more samples, or use it all the same with adapt(..., check=False)"
+            ]
         n, n_candidates = self.n_samples, self.classes.n_classes
         if n < n_candidates:
             return [
@@ -121,11 +126,6 @@ class Adaptation:
                 "candidates there is little to go by, so adapt to more samples, or name fewer candidates"
             ]
         found = []
-        if self.agreement is not None and not self.is_trusted:
-            found.append(
-                f"the model predicts as without the adaptation, which is not to be trusted: {self._agreement}; name "
-                "fewer candidates or adapt to more samples, or use it all the same with adapt(..., check=False)"
-            )
         if self.lost:
             found.append(
                 f"almost none of the {n:,} samples were assigned to {_counted(self.lost, n_candidates)}: names are "
@@ -142,7 +142,7 @@ class Adaptation:
         return found
 
     def scorer(self, table: ClassTable) -> LinearScorer | None:
-        """Return the layer of these classes, or None unless all of them, as they are, were adapted and it is trusted."""
+        """Return the layer of these classes; None if some, as they are, were not adapted, or it is not trusted."""
         if not self.is_trusted or any(label not in self.classes for label in table):
             return None
         rows = self.classes.positions(table)
@@ -190,7 +190,6 @@ class Adaptation:
             f"{self.classes.n_classes:,} classes adapted to {self.n_samples:,} samples in {self.rounds} rounds; they "
             f"moved by {self.moved.mean():.1f} degrees on average"
         )
-
 
     @property
     def _agreement(self) -> str:

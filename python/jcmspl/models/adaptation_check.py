@@ -1,9 +1,9 @@
 """Whether an adaptation is to be trusted: neighbouring samples should agree on their name at least as often as before.
 
-Most neighbours of a sample are of its class, whatever its name is. An adaptation that finds the classes gives neighbours
-one name; one that shares a class out among candidates that do not occur, or follows a few odd samples, parts them. No
-label is needed to see that. Class vectors that are wrong cannot be seen so: the names of whole classes are exchanged,
-and neighbours agree on the wrong one.
+Most neighbours of a sample are of its class, whatever its name is. An adaptation that finds the classes gives
+neighbours one name; one that shares a class out among candidates that do not occur parts them. No label is needed to
+see that. Class vectors that are wrong cannot be seen so: the names of whole classes are exchanged, and neighbours agree
+on the wrong one.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ directions of normalised samples. The result is a linear layer, as before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,10 @@ GUESS_WEIGHT = 0.3
 MOST_ROUNDS, STANDSTILL = 15, 1e-4
 # A class of more samples pulls no harder: beside many samples the prediction has little to add.
 _LARGE = 17
-# Below this a float32 has no inverse.
-_TINY = 1e-30
+# Steps of Sinkhorn's algorithm in each round, where class shares are known.
+_STEPS = 4
+# Below this a float32 has no inverse; and below this temperature all of a sample goes to its nearest prototype.
+_TINY, _COLDEST = 1e-30, 1e-6
 
 
 class Settings(NamedTuple):
@@ -80,14 +82,13 @@ def moved_to_samples(
     """
     before = _unit(weights)
     after, backing, rounds = before, np.zeros(len(weights)), 0
-    handicap = np.zeros(len(weights))  # what makes the shares in the samples those that are known
+    balance = np.zeros(len(weights))  # added to the scores, so that the samples are shared out in known shares
     # (1 + GUESS_WEIGHT) times the scores: prototypes and first guess are the same to begin with
     layer, guess = (1 + GUESS_WEIGHT) * weights, (1 + GUESS_WEIGHT) * offsets
     while rounds < MOST_ROUNDS:
-        shift = guess + (1 + GUESS_WEIGHT) * bias + handicap
-        sums, backing, inverse = directions.summed(_shared_out, layer, shift, settings.temperature)
-        if settings.shares is not None:
-            handicap = handicap + _correction(settings, backing, inverse)
+        shift = guess + (1 + GUESS_WEIGHT) * bias
+        balance = _balanced(directions, layer, shift, balance, settings)
+        sums, backing = directions.summed(_shared_out, layer, shift + balance, settings.temperature)
         anchor = _anchor(settings.pull, backing) + labelled
         last, after = after, _unit(anchor[:, None] * before + sums, otherwise=before)
         layer, guess = after + GUESS_WEIGHT * weights, GUESS_WEIGHT * offsets
@@ -95,8 +96,9 @@ def moved_to_samples(
         on_round(rounds)
         if np.linalg.norm(after - last, axis=1).max() <= STANDSTILL:
             break
+    balance = _balanced(directions, layer, guess, balance, settings)  # without the bias, as predictions are
     total = 1 + GUESS_WEIGHT
-    return Moved(before, after, layer / total, (GUESS_WEIGHT * offsets + handicap) / total, backing, rounds)
+    return Moved(before, after, layer / total, (guess + balance) / total, backing, rounds)
 
 
 def _anchor(pull: float, backing: Float64Array) -> float:
@@ -109,46 +111,71 @@ def _anchor(pull: float, backing: Float64Array) -> float:
     return pull * min(_LARGE, float(backing @ backing) / n_samples) if n_samples else pull
 
 
-def _correction(settings: Settings, backing: Float64Array, inverse: Float64Array) -> Float64Array:
-    """Return the step of the offsets towards known shares: the scaling of columns of Sinkhorn's algorithm."""
-    assert settings.shares is not None
-    n_samples = backing.sum()
-    if not n_samples:
-        return np.zeros(len(backing))
-    wanted = np.maximum(n_samples * settings.shares, _TINY)
-    mean_length = n_samples / float(inverse[0])  # offsets count for more the shorter a sample is
-    return np.asarray(settings.temperature * mean_length * np.log(wanted / np.maximum(backing, _TINY)))
+def _balanced(
+    directions: Directions | DirectionsOnDask,
+    layer: Float64Array,
+    shift: Float64Array,
+    balance: Float64Array,
+    settings: Settings,
+) -> Float64Array:
+    """Return offsets with which candidates get the samples that their known shares say; nothing if they are not known.
+
+    These are steps of Sinkhorn's algorithm, which scale the columns of the softmax. They go on from those of the round
+    before, so that few are enough. One alone does not do: prototypes and offsets then chase each other.
+    """
+    if settings.shares is None or not directions.n_samples:
+        return balance
+    wanted = directions.n_samples * settings.shares
+    for _ in range(_STEPS):
+        backing, inverse = directions.summed(_counted, layer, shift + balance, settings.temperature)
+        mean_length = directions.n_samples / float(inverse[0])  # the shorter a sample, the more an offset counts
+        balance = balance + settings.temperature * mean_length * np.log(wanted / np.maximum(backing, _TINY))
+    return balance
 
 
 def _shared_out(
     blocks: Blocks, layer: Float64Array, shift: Float64Array, temperature: float
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return the sums of the directions and of the shares of each candidate, and the sum of the inverse lengths."""
-    sums, backing, total = np.zeros(layer.shape), np.zeros(len(layer)), 0.0
-    weights, offsets = layer.astype(np.float32).T, shift.astype(np.float32)
+) -> tuple[Float64Array, Float64Array]:
+    """Return the sum of the directions that each candidate has a share in, and the sum of the shares."""
+    sums, backing = np.zeros(layer.shape), np.zeros(len(layer))
+    for block, _, shares in _shares(blocks, layer, shift, temperature):
+        backing += _sums(shares.T)
+        sums += shares.T @ block
+    return sums, backing
+
+
+def _counted(
+    blocks: Blocks, layer: Float64Array, shift: Float64Array, temperature: float
+) -> tuple[Float64Array, Float64Array]:
+    """Return the sum of the shares of each candidate, and that of the inverse lengths of the samples."""
+    backing, total = np.zeros(len(layer)), 0.0
+    for _, inverse, shares in _shares(blocks, layer, shift, temperature):
+        backing += _sums(shares.T)
+        total += float(inverse.sum())
+    return backing, np.array([total])
+
+
+def _shares(
+    blocks: Blocks, layer: Float64Array, shift: Float64Array, temperature: float
+) -> Iterator[tuple[npt.NDArray[np.float32], Float64Array, npt.NDArray[np.float32]]]:
+    """Give blocks of directions, the inverse lengths of the samples, and the share of each candidate in each."""
+    # float32, one array and few passes over it: a plain softmax would cost as much as the products
+    temperature = max(temperature, _COLDEST)
+    weights, offsets = ((part / temperature).astype(np.float32) for part in (layer.T, shift))
     for block, lengths in blocks:
         inverse = np.minimum(1 / lengths, 1 / _TINY)
-        scores = block @ weights
+        shares = block @ weights
         if shift.any():
-            scores += inverse.astype(np.float32)[:, None] * offsets
-        shares = _softmax_in_place(scores, temperature)
-        backing += shares.sum(axis=0, dtype=np.float64)
-        sums += shares.T @ block
-        total += float(inverse.sum())
-    return sums, backing, np.array([total])
+            shares += inverse.astype(np.float32)[:, None] * offsets
+        shares -= shares.max(axis=1, keepdims=True)
+        np.exp(shares, out=shares)
+        shares *= (1 / _sums(shares))[:, None]
+        yield block, inverse, shares
 
 
-def _softmax_in_place(scores: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
-    """Turn scores into shares that add up to one in each row.
-
-    In float32 and in one array: the softmax would cost as much as the products otherwise.
-    """
-    scores -= scores.max(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        scores /= np.float32(max(temperature, _TINY))
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+def _sums(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the sum of each row, as a product, which is faster."""
+    return np.asarray(rows @ np.ones(rows.shape[1], dtype=np.float32))
 
 
 def _unit(rows: Float64Array, otherwise: Float64Array | None = None) -> Float64Array:

@@ -37,7 +37,7 @@ def adapted(X: np.ndarray, prototypes: np.ndarray):
             directions.add(X[first : first + 1024])
         moved = moved_to_samples(directions, prototypes, none, Settings(0.3, 0.02), bias=none, labelled=none)
         after = LinearScorer(moved.weights, moved.offsets)
-        return moved, neighbour_agreement(directions, LinearScorer(prototypes, none), after)
+        return moved, neighbour_agreement(directions, LinearScorer(prototypes, none), after, moved.class_size)
 
 
 def products(X: np.ndarray, prototypes: np.ndarray, rounds: int) -> None:

@@ -487,8 +487,8 @@ class TestWhetherToTrustIt:
         wild = LinearScorer(rng.standard_normal((4, 8)), np.zeros(4))
         with Directions(8, 32) as directions:
             directions.add(Z)
-            better = neighbour_agreement(directions, wild, right)
-            worse = neighbour_agreement(directions, right, wild)
+            better = neighbour_agreement(directions, wild, right, 75)
+            worse = neighbour_agreement(directions, right, wild, 75)
         assert worse.before > 0.99 > worse.after
         assert worse.has_fallen
         assert not better.has_fallen
@@ -501,7 +501,7 @@ class TestWhetherToTrustIt:
         one, two = (LinearScorer(rng.standard_normal((5, 6)), rng.standard_normal(5)) for _ in range(2))
         with Directions(6, 16) as directions:
             directions.add(Z)
-            found = neighbour_agreement(directions, one, two)
+            found = neighbour_agreement(directions, one, two, 5.9)
         U = Z / np.linalg.norm(Z, axis=1, keepdims=True)
         cosines = U @ U.T
         np.fill_diagonal(cosines, -2)
@@ -516,7 +516,15 @@ class TestWhetherToTrustIt:
         layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
         with Directions(6, 16) as directions:
             directions.add(np.repeat(rng.standard_normal((1, 6)), 30, axis=0))
-            assert neighbour_agreement(directions, *layers) == (1, 1, 0)
+            assert neighbour_agreement(directions, *layers, 30) is None
+
+    def test_samples_of_small_classes_have_no_neighbours_of_their_own(self):
+        rng = np.random.default_rng(2)
+        layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
+        with Directions(6, 16) as directions:
+            directions.add(rng.standard_normal((40, 6)))
+            assert neighbour_agreement(directions, *layers, 2.9) is None
+            assert neighbour_agreement(directions, *layers, 3.0) is not None
 
     def test_it_falls_back_where_a_class_is_shared_out_among_absent_ones(self, many):
         X, _ = some_present(3, 0)

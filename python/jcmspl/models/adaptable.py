@@ -177,7 +177,8 @@ class Adaptable(ZeroShotClassifier):
         agreement = None
         if check:
             before = LinearScorer(layer.weights, layer.offsets + bias)
-            agreement = neighbour_agreement(directions, before, LinearScorer(moved.weights, moved.offsets))
+            after = LinearScorer(moved.weights, moved.offsets)
+            agreement = neighbour_agreement(directions, before, after, moved.class_size)
         return Adaptation.of(table, moved, labelled, directions.n_samples, agreement)
 
     def _labelled(self, table: ClassTable) -> Float64Array:

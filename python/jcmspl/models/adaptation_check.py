@@ -8,7 +8,7 @@ on the wrong one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from jcmspl.support.arguments import Float64Array
 
 # Samples whose neighbours are looked for, among all samples, and the neighbours of each.
 _ASKED, _NEIGHBOURS = 1024, 10
+# Neighbours of samples in smaller classes are of other classes, and should have other names.
+_LEAST_CLASS = 3
 # A sample and its copies are no neighbours: their names agree in any case.
 _COPY = 1 - 1e-5
 _NONE = -2.0  # below any cosine
@@ -41,19 +43,21 @@ class Agreement(NamedTuple):
 
 
 def neighbour_agreement(
-    directions: Directions | DirectionsOnDask, before: LinearScorer, after: LinearScorer
-) -> Agreement:
-    """Compare the names of neighbouring samples by two linear layers.
+    directions: Directions | DirectionsOnDask, before: LinearScorer, after: LinearScorer, class_size: float
+) -> Agreement | None:
+    """Compare the names of neighbouring samples by two linear layers; None where samples have too few neighbours.
 
     Parameters
     ----------
     directions : Directions
     before, after : LinearScorer
+    class_size : float
+        The size of the class that a usual sample is in.
     """
+    if class_size < _LEAST_CLASS:
+        return None
     layers = tuple((one.weights.astype(np.float32).T, one.offsets) for one in (before, after))
     queries, lengths = directions.every(max(-(-directions.n_samples // _ASKED), 1))
-    if not len(queries):
-        return Agreement(1.0, 1.0, 0.0)
     found = directions.combined(_nearest, _nearer, queries, layers)
     is_neighbour = found[0] > _NONE
     counts = is_neighbour.sum(axis=1)
@@ -63,14 +67,14 @@ def neighbour_agreement(
     ]
     n = len(shares[0])
     if n < 2:
-        return Agreement(1.0, 1.0, 0.0)
+        return None
     error = float((shares[1] - shares[0]).std(ddof=1) / np.sqrt(n))
     return Agreement(float(shares[0].mean()), float(shares[1].mean()), error)
 
 
 _Layers = tuple[tuple[npt.NDArray[np.float32], Float64Array], ...]
 #: The cosines of the nearest samples with each of some others, and their names by each layer.
-_Neighbours = tuple[npt.NDArray[np.float32], ...]
+_Neighbours = tuple[npt.NDArray[Any], ...]
 
 
 def _nearest(blocks: Blocks, queries: npt.NDArray[np.float32], layers: _Layers) -> _Neighbours:

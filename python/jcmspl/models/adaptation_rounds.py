@@ -54,6 +54,20 @@ class Moved(NamedTuple):
     backing: Float64Array
     rounds: int
 
+    @property
+    def class_size(self) -> float:
+        """The size of the class that a usual sample is in."""
+        return class_size(self.backing)
+
+
+def class_size(backing: Float64Array) -> float:
+    """Return the mean over samples of the size of their class.
+
+    Candidates that do not occur do not count, as they would in the mean over candidates.
+    """
+    n_samples = backing.sum()
+    return float(backing @ backing / n_samples) if n_samples else 0.0
+
 
 def moved_to_samples(
     directions: Directions | DirectionsOnDask,
@@ -89,7 +103,7 @@ def moved_to_samples(
         shift = guess + (1 + GUESS_WEIGHT) * bias
         balance = _balanced(directions, layer, shift, balance, settings)
         sums, backing = directions.summed(_shared_out, layer, shift + balance, settings.temperature)
-        anchor = _anchor(settings.pull, backing) + labelled
+        anchor = settings.pull * min(class_size(backing), _LARGE) + labelled
         last, after = after, _unit(anchor[:, None] * before + sums, otherwise=before)
         layer, guess = after + GUESS_WEIGHT * weights, GUESS_WEIGHT * offsets
         rounds += 1
@@ -99,16 +113,6 @@ def moved_to_samples(
     balance = _balanced(directions, layer, guess, balance, settings)  # without the bias, as predictions are
     total = 1 + GUESS_WEIGHT
     return Moved(before, after, layer / total, (guess + balance) / total, backing, rounds)
-
-
-def _anchor(pull: float, backing: Float64Array) -> float:
-    """Return the number of samples that a prediction counts as.
-
-    Candidates that do not occur must not count: the mean of the class sizes over samples leaves them out, where the
-    mean over candidates would not.
-    """
-    n_samples = backing.sum()
-    return pull * min(_LARGE, float(backing @ backing) / n_samples) if n_samples else pull
 
 
 def _balanced(

@@ -838,9 +838,12 @@ def test_real_data(data_folder, name, least):
     model = JCMSPL(**REAL).fit(X, y, class_vectors=classes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        if name == "esc50.npz":  # of which one class of fifteen gets almost no samples
+            warnings.filterwarnings("ignore", "almost none of the 600 samples were assigned to 14")
         model.adapt(X_new, candidates="unseen")
+    assert model.adapted_.is_trusted
     assert model.score(X_new, y_new, candidates="unseen") >= least
-    # a third of the candidates is there: adaptation may lose much, and must say so
+    # a third of the candidates is there: it must say so
     there = np.isin(y_new, model.unseen_classes_[::3])
     with pytest.warns(RuntimeWarning) as told:
         model.adapt(X_new[there], candidates="unseen")

@@ -84,17 +84,24 @@ def _nearest(blocks: Blocks, queries: npt.NDArray[np.float32], layers: _Layers) 
     for block, lengths in blocks:
         cosines = queries @ block.T
         cosines[cosines > _COPY] = _NONE
-        names = [np.broadcast_to(own, cosines.shape) for own in _names(block, lengths, layers)]
-        best = _nearer(best, (cosines, *names))
+        near = _largest(cosines)  # first, so that little is put together
+        names = [own[near] for own in _names(block, lengths, layers)]
+        best = _nearer(best, (np.take_along_axis(cosines, near, axis=1), *names))
     return best
 
 
 def _nearer(ones: _Neighbours, others: _Neighbours) -> _Neighbours:
     """Return the nearest of two lots of neighbours."""
-    kept = np.argpartition(-np.hstack([ones[0], others[0]]), _NEIGHBOURS - 1, axis=1)[:, :_NEIGHBOURS]
+    kept = _largest(np.hstack([ones[0], others[0]]))
     return tuple(
         np.take_along_axis(np.hstack([one, other]), kept, axis=1) for one, other in zip(ones, others, strict=True)
     )
+
+
+def _largest(cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    """Return where the largest values of each row are, as many as there are neighbours, or all."""
+    k = min(_NEIGHBOURS, cosines.shape[1])
+    return np.argpartition(cosines, -k, axis=1)[:, -k:]
 
 
 def _names(block: npt.NDArray[np.float32], lengths: Float64Array, layers: _Layers) -> list[npt.NDArray[np.int64]]:

@@ -380,6 +380,14 @@ class TestReadingAgain:
         assert_allclose(twin.adapted_.weights, there.adapted_.weights, rtol=1e-3, atol=1e-4)
 
     @here
+    def test_adaptation_is_checked_and_shares_are_known(self):
+        there, twin = (JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT) for _ in range(2))
+        there.adapt(ZOO.X_new, candidates="unseen", class_shares="even")
+        twin.adapt(cut(ZOO.X_new), candidates="unseen", class_shares="even")
+        assert_allclose(twin.adapted_.agreement, there.adapted_.agreement, atol=0.02)
+        assert_allclose(twin.adapted_.offsets, there.adapted_.offsets, atol=1e-3)
+
+    @here
     def test_adapt_to_a_frame(self):
         there, twin = (JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT) for _ in range(2))
         there.adapt(ZOO.X_new, candidates="unseen")

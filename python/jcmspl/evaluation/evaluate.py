@@ -209,7 +209,7 @@ def evaluate(
         for space, transductive in runs:
             recogniser: Callable[..., Recogniser]
             if transductive:
-                recogniser = _adapted(model, dataset, unseen, "test_unseen")
+                recogniser, _ = _adapted(model, dataset, unseen, "test_unseen")
             else:
                 recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
             standard, among_unseen = _standard(
@@ -221,9 +221,10 @@ def evaluate(
             )
             generalized, among_all = None, None
             if n_seen:
+                bias = model._bias_in(space)
                 if transductive:
-                    recogniser = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
-                generalized, among_all = _generalized(recogniser, trained, unseen, model._bias_in(space), chunks)
+                    recogniser, bias = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
+                generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
                 chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
@@ -293,14 +294,15 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
     copy(model).set_params(space="visual")._require_adaptable()
 
 
-def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> Callable[..., Recogniser]:
-    """Return what makes recognisers of a copy of the model that is adapted to the samples of some parts."""
+def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:
+    """Adapt a copy of the model to the samples of some parts; return what makes recognisers, and its bias."""
     samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
     if is_dask(dataset.X):
         samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
     twin = copy(model).set_params(space="visual")
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
-    return partial(twin.recogniser, class_vectors=dataset.classes)
+    bias = twin._bias_among(dataset.classes, candidates)
+    return partial(twin.recogniser, class_vectors=dataset.classes), bias
 
 
 def _standard(

@@ -120,5 +120,6 @@ class Fitted:
         if hasattr(self, "adapted_"):
             facts["adapted to"] = (
                 f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
+                + ("" if self.adapted_.is_trusted else ", but not used")
             )
         return facts

@@ -152,10 +152,10 @@ class JCMSPL(Bilinear):
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.
     temperature : float or "auto", default "auto"
         Of the softmax of :meth:`predict_proba`.
-    adaptation_pull, adaptation_temperature : float, default 0.1 and 0.02
-        Of :meth:`adapt`: how much prototypes hold on to what the model predicts, in even shares of the samples, and how
-        surely a sample belongs to the nearest one, the lower the surer. ``calibrate(X, y, adaptation=True)`` finds good
-        values.
+    adaptation_pull, adaptation_temperature : float, default 0.3 and 0.02
+        Of :meth:`adapt`: how many samples the prediction of a class counts as, as a share of the size of the class that
+        a usual sample is in (sizes above 17 count as 17), and how surely a sample belongs to the nearest prototype, the
+        lower the surer. ``calibrate(X, y, adaptation=True)`` finds good values.
     random_state : int, Generator, RandomState or None
         Seed of ``init="random"``.
     progress : bool, default True

@@ -139,6 +139,7 @@ def _about_adaptation(adapted: Adaptation) -> dict[str, Any]:
         "rounds": adapted.rounds,
         "lost": [number[label] for label in adapted.lost],
         "merged": [[number[one], number[two]] for one, two in adapted.merged],
+        "agreement": adapted.agreement,
     }
 
 

@@ -22,6 +22,7 @@ from jcmspl.datasets.splits import HeldOut
 from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.adaptation import Adaptation
+from jcmspl.models.adaptation_check import Agreement
 from jcmspl.models.arrays import NamedArrays, check_arrays
 from jcmspl.models.model_layout import (
     ADAPTED,
@@ -290,7 +291,18 @@ def _adaptation(about: dict[str, Any], arrays: NamedArrays, sizes: dict[str, int
         rounds=as_count(about["rounds"], "the number of rounds", minimum=0),
         lost=tuple(map(named, about["lost"])),
         merged=tuple((named(one), named(two)) for one, two in about["merged"]),
+        agreement=_agreement(about.get("agreement")),
     )
+
+
+def _agreement(given: Any) -> Agreement | None:
+    """Return how often neighbours agree; files that were written before it was checked have none."""
+    if given is None:
+        return None
+    before, after, error = (as_number(value, "the agreement of neighbours") for value in given)
+    if not (0 <= before <= 1 and 0 <= after <= 1 and error >= 0):
+        raise ModelFileError("the agreement of neighbours is not between 0 and 1")
+    return Agreement(before, after, error)
 
 
 def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:

@@ -432,6 +432,13 @@ def test_a_folder(tmp_path):
         load_dataset(folder, layout="arrays")
 
 
+def test_labels_of_numbers_that_are_no_characters(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", np.full(len(X), 0x110000, dtype=np.uint32).view("<U1"))
+    with pytest.raises(DatasetError, match=r"y\.npy is not a NumPy \.npy file of labels, or it is damaged"):
+        load_arrays(tmp_path / "x.npy", tmp_path / "y.npy", class_vectors=VECTORS)
+
+
 @pytest.mark.parametrize("label", ["snow leopard, asian", '"snow leopard, asian"', 'the "great" one, grey'])
 def test_labels_with_commas(tmp_path, label):
     """A line of a text file is one label; in a CSV file commas stand in quotes."""

@@ -12,7 +12,12 @@ from fuzz.tolerance import Wrong
 OUTCOMES = ("passed", "ill-posed", "refused", "failed")
 _DASK_EVERY = 50  # settings: dask is slow
 # What a method may answer to settings that it cannot be fitted to.
-_REFUSALS = ("penalty must be above 0", "cannot be made binary")
+_REFUSALS = (
+    "penalty must be above 0",
+    "cannot be made binary",
+    "mixes the sources of class vectors",
+    "can be infinite only where class_match is",
+)
 
 
 def tried(seed, number, dask=None):

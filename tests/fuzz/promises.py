@@ -9,6 +9,10 @@ def _kernel(model):
     return model.class_kernel != "linear"
 
 
+def _logistic(model):
+    return model.posterior == "logistic"
+
+
 _RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
 
 # Methods, and of which of their parameters that holds.
@@ -16,7 +20,7 @@ EXEMPT = {
     # steps are taken sample by sample, in an order that follows from coordinates; a weight multiplies a step
     "order_of_features": {
         **dict.fromkeys(_RANKERS, _always),
-        "COSMO": lambda model: model.posterior == "logistic",  # so are halves chosen, of which one is left out
+        "COSMO": _logistic,  # so are halves chosen, of which one is left out
     },
     "repetition_is_weight": {
         **dict.fromkeys(_RANKERS, _always),
@@ -27,6 +31,7 @@ EXEMPT = {
         "GFZSL": _always,  # a variance for each axis
         "EXEM": lambda model: model.distance == "standardised",  # likewise
         "SSE": _always,  # features are compared with thresholds
+        "COSMO": _logistic,  # as of order_of_features
     },
     # random numbers for each attribute; columns are updated one after the other
     "order_of_attributes": dict.fromkeys(("BZSL", "LATEM", "LAD"), _always),

@@ -63,7 +63,7 @@ def conditioning(scores, others, floor):
     size = max(float(np.abs(scores).max(initial=0)), float(floor.max(initial=0)) / 1e-12)
     if not moved <= _SEEN * size:
         return None
-    return AMPLIFIED * moved + 1e3 * floor + 1e-12 * size
+    return AMPLIFIED * moved + 1e3 * floor + 1e-8 * size + 1e-14
 
 
 def same(what, one, other, allowed):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -154,3 +155,15 @@ def test_bad_parameters():
     refuses(ConSE(0), "n_likely must be")
     with pytest.raises(ValueError, match="posterior_temperature must be above 0"):
         fit(ConSE()).set_params(posterior_temperature=-1).predict(ZOO.X_new)
+
+
+@pytest.mark.parametrize("method", [ConSE(1), AMP()])
+@pytest.mark.parametrize("shrinkage", [0.0, 0.1])
+def test_samples_of_a_class_that_are_equal_and_far_from_the_origin(method, shrinkage):
+    """What centring leaves of their squares is no covariance, and not always positive."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y, means, vectors = np.arange(48) % 6, 100 + rng.standard_normal((6, 16)), rng.standard_normal((9, 4))
+        model = clone(method).set_params(shrinkage=shrinkage, feature_normalisation="center", progress=False)
+        model.fit(means[y], y, class_vectors=vectors)
+        assert model.predict(means, candidates="seen").tolist() == list(range(6))

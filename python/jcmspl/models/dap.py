@@ -119,7 +119,8 @@ class AttributeGroups:
     @cached_property
     def _total(self) -> Covariance:
         statistics, n = self.training.statistics, self.training.n_samples
-        return Covariance(statistics, statistics.class_sums.sum(axis=0)[None] / n, np.array([n]))
+        mean = statistics.class_sums.sum(axis=0)[None] / n
+        return Covariance(statistics, mean, np.array([n]), self.training.rounding)
 
     def log_odds(self, signatures: Signatures, shrinkage: float) -> Affine:
         """Return the log odds that a sample has each attribute; 0 where that does not vary.

@@ -58,14 +58,20 @@ class Covariance:
         What samples deviate from: the means of classes, or that of all of them.
     counts : ndarray of shape (n_centres,)
         How many samples each is the mean of.
+    rounding : float
+        Eigenvalues of the Gram matrix up to this may be rounding alone.
     """
 
-    def __init__(self, statistics: Statistics, centres: Float64Array, counts: Float64Array) -> None:
+    def __init__(
+        self, statistics: Statistics, centres: Float64Array, counts: Float64Array, rounding: float = 0.0
+    ) -> None:
         matrix, n = statistics.gram, statistics.n_samples
-        level = float(matrix.trace()) / n
+        level, self._rounding = float(matrix.trace()) / n, rounding / n
         matrix -= (centres.T * counts) @ centres
         matrix /= n
-        if matrix.trace() <= _NOISE * level:  # there are no deviations: distances are all that is left
+        if matrix.trace() <= max(
+            _NOISE * level, 8 * self._rounding
+        ):  # there are no deviations: distances are all that is left
             matrix = np.eye(len(matrix)) * (level / len(matrix) or 1.0)
         self._matrix = matrix
 
@@ -74,7 +80,7 @@ class Covariance:
         shrunk = (1 - shrinkage) * self._matrix
         m = len(shrunk)
         # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
-        least = 4 * m * np.finfo(np.float64).eps * float(self._matrix.diagonal().max())
+        least = max(4 * m * np.finfo(np.float64).eps * float(self._matrix.diagonal().max()), self._rounding)
         shrunk.flat[:: m + 1] += max(shrinkage * float(self._matrix.trace()) / m, least)
         return np.asarray(cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False))
 
@@ -88,7 +94,7 @@ class ClassGaussians:
 
     def __init__(self, training: TrainingData) -> None:
         self.means, self.counts = training.class_means, training.statistics.counts
-        self.within = Covariance(training.statistics, self.means, self.counts)
+        self.within = Covariance(training.statistics, self.means, self.counts, training.rounding)
 
     def log_posterior(self, shrinkage: float) -> Affine:
         """Return the log posterior of each class, but for a term that all share."""

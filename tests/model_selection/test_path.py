@@ -200,6 +200,14 @@ class TestEvidence:
         assert named.best_estimator_.aligned == 0
         assert model.score(X[~seen], y[~seen]) > named.score(X[~seen], y[~seen]) + 0.05
 
+    def test_all_settings_whiten_where_encoders_are_aligned(self, aligned):
+        """Held-out classes live by the cosine, and classes with samples would pay for a setting that they do not need."""
+        X, y, vectors, seen = aligned
+        model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)
+        assert all(name.endswith("whiten") for name in model.cv_results_["param_feature_normalisation"])
+        shuffled = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors[:, ::-1])
+        assert not all(name.endswith("whiten") for name in shuffled.cv_results_["param_feature_normalisation"])
+
     def test_no_cosine_where_vectors_are_shuffled(self, aligned):
         X, y, vectors, seen = aligned
         columns = np.random.default_rng(0).permutation(30)

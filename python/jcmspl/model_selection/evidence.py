@@ -27,14 +27,14 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
     """Return the share of the plain cosine that recognises held-out classes clearly better than "auto", or that.
 
     The cosine is there where samples and class vectors have as many dimensions, in the visual space, without roots.
+    Where encoders are found to be aligned only leaving it out is an alternative: other shares would hold for classes
+    with samples as well, of which folds of classes tell nothing.
     """
     parameters = search.parameters(choice)
-    is_alignable = data.n_features == data.vectors.shape[1] and not data.takes_roots(
-        parameters["feature_normalisation"]
-    )
-    if not is_alignable or parameters["space"] != "visual" or search.metric != "cosine":
+    alignment = data.alignment(parameters["feature_normalisation"])
+    if alignment is None or parameters["space"] != "visual" or search.metric != "cosine":
         return AUTO
-    tried = (AUTO, *SHARES)
+    tried = (AUTO, 0.0) if alignment.is_aligned else (AUTO, *SHARES)
     scores = search.scores_with(choice, [{"aligned": share} for share in tried])
     best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
     return tried[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else AUTO

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from jcmspl.core.search import AffineScorer
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
@@ -141,6 +142,13 @@ class FoldedData:
         """Return the statistics of all samples, as a normalisation of them needs them."""
         parts = self._parts[self._scalings[normalisation]]
         return LabelledStatistics(self.classes, reduce(operator.add, parts[: self.n_splits]))
+
+    def alignment(self, normalisation: str) -> Alignment | None:
+        """How well class vectors and all samples agree; None where they differ in length, or roots are taken."""
+        if self.takes_roots(normalisation) or self.n_features != self.vectors.shape[1]:
+            return None
+        statistics = self.total(normalisation).statistics
+        return Alignment.of(statistics.class_sums / statistics.counts[:, None], self.vectors)
 
     def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
         """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""

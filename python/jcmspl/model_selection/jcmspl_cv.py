@@ -89,7 +89,9 @@ class JCMSPLCV(BaseClassSearch):
         How many values of semantic_reconstruction to average, of the best that were tried with the other parameters
         that are chosen (``penalty_factors`` of JCMSPL). Recognition costs the same.
     aligned : float or "auto", default "auto"
-        "auto": as in JCMSPL, unless another share of the plain cosine is clearly better.
+        "auto": as in JCMSPL, unless another share of the plain cosine is clearly better; where encoders are found to be
+        aligned, unless leaving it out is. All settings whiten there: folds of classes do not tell what classes with
+        samples need.
     prediction_weight : float or "auto", default "auto"
         "auto": choose how many samples a prediction counts for, from one and from five labelled samples of each
         held-out class.

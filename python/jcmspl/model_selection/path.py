@@ -64,13 +64,22 @@ class PathSearch(Search):
         axes = self.grid.axes
         first = {name: values[0] for name, values in axes.items()} | ON_PATH
         features = self._data.different(axes["feature_normalisation"])
-        whitening = next((name for name in features if parse_feature_normalisation(name).whiten), None)
+        that_whiten = [name for name in features if parse_feature_normalisation(name).whiten]
+        whitening = that_whiten[0] if that_whiten else None
+        if whitening is not None and self._finds_shares(whitening):
+            # held-out classes live by the plain cosine there, and do not tell what classes with samples need
+            features = that_whiten
         starts = []
         for name, classes, shares in itertools.product(features, axes["class_normalisation"], axes["source_shares"]):
             for shrinkage in axes["whitening_shrinkage"] if name == whitening else axes["whitening_shrinkage"][:1]:
                 of_samples = {"feature_normalisation": name, "whitening_shrinkage": shrinkage}
                 starts.append(first | of_samples | {"class_normalisation": classes, "source_shares": shares})
         return starts
+
+    def _finds_shares(self, normalisation: str) -> bool:
+        """Whether encoders are found to be aligned, and the plain cosine has a share."""
+        alignment = self._data.alignment(normalisation) if isinstance(self._model.aligned, str) else None
+        return alignment is not None and alignment.is_aligned
 
     def _kernels(self, setting: dict[str, Any]) -> list[dict[str, Any]]:
         """Return starts of paths: a setting with the other kernels."""

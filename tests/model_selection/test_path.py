@@ -201,7 +201,7 @@ class TestEvidence:
         assert model.score(X[~seen], y[~seen]) > named.score(X[~seen], y[~seen]) + 0.05
 
     def test_all_settings_whiten_where_encoders_are_aligned(self, aligned):
-        """Held-out classes live by the cosine, and classes with samples would pay for a setting that they do not need."""
+        """Held-out classes live by the cosine; what classes with samples need they do not tell."""
         X, y, vectors, seen = aligned
         model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)
         assert all(name.endswith("whiten") for name in model.cv_results_["param_feature_normalisation"])

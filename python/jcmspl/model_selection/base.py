@@ -45,6 +45,7 @@ from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.report.text import percent_with_error
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
 from jcmspl.support.shown import shown
 from jcmspl.support.state import changes
@@ -154,6 +155,8 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
+                if "aligned" in self.best_params_:
+                    warnings.simplefilter("ignore", AlignmentWarning)
                 best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
             line.text = f"{type(best).__name__} with {self.best_params_}, {self.best_score_:.4f} on held-out classes"
         best.n_features_in_ = self.n_features_in_

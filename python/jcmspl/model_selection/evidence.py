@@ -34,7 +34,7 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
     alignment = data.alignment(parameters["feature_normalisation"])
     if alignment is None or parameters["space"] != "visual" or search.metric != "cosine":
         return AUTO
-    tried = (AUTO, 0.0) if alignment.is_aligned else (AUTO, *SHARES)
+    tried = (AUTO, 0.0) if alignment.is_aligned else SHARES
     scores = search.scores_with(choice, [{"aligned": share} for share in tried])
     best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
     return tried[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else AUTO

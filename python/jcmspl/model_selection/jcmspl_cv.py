@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from jcmspl.model_selection import path
@@ -13,7 +14,7 @@ from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.folds import FoldedData
-from jcmspl.model_selection.grid import Key
+from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.path import PathSearch
 from jcmspl.model_selection.search import NORMALISATION, Search
 from jcmspl.models.classifier import ZeroShotClassifier
@@ -209,6 +210,8 @@ class JCMSPLCV(BaseClassSearch):
         return {name: own[name] if getattr(self, name) is None else values for name, values in self._axes().items()}
 
     def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
+        if self.aligned == AUTO and not _is_aligned(data, as_values(axes["feature_normalisation"], "")):
+            template = clone(template).set_params(aligned=0.0)  # folds of few classes might find otherwise
         return (PathSearch if self._is_on_path else Search)(template, axes, data, self)
 
     def _is_prudent(self, n_classes: int) -> bool:
@@ -248,6 +251,12 @@ _ON_PATH: dict[str, Any] = {
     "kernel_width": path.WIDTHS,
 }
 _IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in NORMALISATION} | JCMSPL.GRID
+
+
+def _is_aligned(data: FoldedData, normalisations: list[Any]) -> bool:
+    """Return whether encoders are found to be aligned, as samples are scaled by any of some normalisations."""
+    found = [data.alignment(name) for name in normalisations]
+    return any(alignment is not None and alignment.is_aligned for alignment in found)
 
 
 def _best_factors(search: Search, best: tuple[Key, int], number: int) -> tuple[float, ...] | None:

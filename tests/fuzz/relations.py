@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
+from fuzz.settings import ALIGNED
 from fuzz.tolerance import Wrong, best, conditioning, last_digits_changed, rounding, same
 from jcmspl import ClassTable, Statistics, load
 from jcmspl.data.normalisation import parse_feature_normalisation
@@ -303,8 +304,9 @@ def dask_is_memory(one):
 
 
 def compares_with_class_vectors(setting):
-    """Whether samples are compared with class vectors, feature by feature."""
-    return setting.name in ("IdentityRidge", "TextPrototypes") or getattr(setting.model, "aligned", 0) > 0
+    """Whether samples are compared with class vectors, feature by feature, or may be."""
+    alignable = setting.X.shape[1] == setting.table.vectors.shape[1]
+    return setting.name in ALIGNED or (alignable and getattr(setting.model, "aligned", 0) != 0)
 
 
 OF_ONE_MODEL = (

@@ -1,4 +1,4 @@
-"""Naming samples against the bare matrix product, and one sample by a model against its recogniser."""
+"""Naming samples against the bare matrix product; one sample by a model, also with shares and reasons."""
 
 from functools import lru_cache, partial
 
@@ -88,6 +88,20 @@ def one_sample() -> Contestants:
     return Contestants(ours=lambda: fitted.predict(X), peer=lambda: recogniser.top_k(X), check=check)
 
 
+def one_sample_more(method: str) -> Contestants:
+    """Let a model say more of a sample than its name."""
+    X, fitted = samples()[:1], model()
+    ours = partial(getattr(fitted, method), X)
+
+    def check():
+        (label,) = fitted.predict(X)
+        (found,) = ours()
+        named = found.label if method == "explain" else list(fitted.class_table_)[found.argmax()]
+        assert named == label, "the labels differ"
+
+    return Contestants(ours=ours, peer=lambda: fitted.predict(X), check=check)
+
+
 _TASK = f"100,000 x 1024 float32, {FEW} candidates"
 _PEER = "NumPy (X @ W.T).argmax(1)"
 
@@ -101,6 +115,18 @@ QUESTIONS = [
     ),
     Question("predict-few-default", f"JCMSPL().predict, the same size / {_PEER}", Target("time", 1.15), default_model),
     Question("predict-one", "JCMSPL().predict, one sample / recogniser.top_k", Target("extra", 0.15), one_sample),
+    Question(
+        "predict-proba-one",
+        "JCMSPL().predict_proba, one sample / predict",
+        Target("extra", 0.3),
+        partial(one_sample_more, "predict_proba"),
+    ),
+    Question(
+        "explain-one",
+        "JCMSPL().explain, one sample / predict",
+        Target("extra", 0.3),
+        partial(one_sample_more, "explain"),
+    ),
     Question(
         "predict-many",
         "top_k, top 5, 4,000 x 1024 float32 of length one, 20,000 candidates / NumPy X @ W.T",

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from jcmspl import Statistics
+from jcmspl.data.sample_digest import SampleDigest
 from question import Contestants, Question, Target
 from samples import assert_equal, labelled_samples
 
@@ -33,6 +34,19 @@ def prepare() -> Contestants:
     return Contestants(ours=ours, peer=peer, check=check)
 
 
+def digest() -> Contestants:
+    """Hash samples of CUB's shape, as every fit does, against their statistics."""
+    X, labels, _ = labelled_samples(7051, 1280, 312, 150)
+    X = X.astype(np.float32)
+
+    def check():
+        assert len(SampleDigest.of(X)) == len(np.unique(X, axis=0)), "two samples have one hash"
+
+    return Contestants(
+        ours=lambda: SampleDigest.of(X), peer=lambda: Statistics.from_samples(X, labels, 150), check=check
+    )
+
+
 def _written(chunks) -> np.memmap:
     """Return a memory map of float32 rows; its file, in TMPDIR, has no name and goes when the map does."""
     with tempfile.TemporaryFile() as file:
@@ -47,6 +61,7 @@ _TASK = "Statistics of a mapped float32 file, 400,000 x 1024"
 QUESTIONS = [
     Question("stream-speed", f"{_TASK} / NumPy float64 X.T @ X in memory", Target("speed", 0.7), prepare, rounds=3),
     Question("stream-memory", f"{_TASK}: peak anonymous memory", Target("memory", 300), prepare),
+    Question("stream-digest", "hashes of 7,051 x 1280 float32 / their statistics", Target("time", 0.05), digest),
 ]
 
 

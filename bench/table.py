@@ -11,6 +11,7 @@ import platform
 import sys
 from pathlib import Path
 
+import bench_adapt
 import bench_fit
 import bench_iterations
 import bench_many
@@ -30,6 +31,7 @@ MODULES = (
     bench_stream,
     bench_neighbours,
     bench_predict,
+    bench_adapt,
     bench_tuning,
     bench_startup,
 )

@@ -89,6 +89,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
             "jcmspl.SingularEquationError",
             "jcmspl.NearlySingularWarning",
             "jcmspl.UncalibratedWarning",
+            "jcmspl.TrainedOnWarning",
         ),
     ),
 }

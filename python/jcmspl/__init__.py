@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
         DivergenceError,
         NearlySingularWarning,
         SingularEquationError,
+        TrainedOnWarning,
         UncalibratedWarning,
     )
 else:  # hidden from type checkers, which would take any name to be there
@@ -118,6 +119,7 @@ else:  # hidden from type checkers, which would take any name to be there
             "DivergenceError",
             "NearlySingularWarning",
             "SingularEquationError",
+            "TrainedOnWarning",
             "UncalibratedWarning",
         ),
     }
@@ -207,6 +209,7 @@ __all__ = [
     "SynC",
     "SynCHinge",
     "TextPrototypes",
+    "TrainedOnWarning",
     "UncalibratedWarning",
     "UntiedAutoencoder",
     "__version__",

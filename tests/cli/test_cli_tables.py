@@ -71,8 +71,12 @@ def test_what_is_held_out_is_asked_for(table, capsys):
     assert "180 to train on" in err
     run(capsys, "explore", "m", *OWN, *held_out, "-o", "page.html")
     assert Path("page.html").exists()
-    _, err = run(capsys, "evaluate", "m", *OWN, code=1)
-    assert "t.csv has no samples of unseen classes to test with: with own data, say which are held out" in err
+    again, err = run(capsys, "evaluate", "m", *OWN, "--json")
+    assert json.loads(again)["results"] == json.loads(out)["results"]
+    assert "note: nothing says what to test with, so it is what the model was not trained on" in err
+    run(capsys, "fit", *OWN, "--impute", "mean", "-o", "all")
+    _, err = run(capsys, "evaluate", "all", *OWN, code=1)
+    assert "t.csv has no samples of unseen classes to test with, for MODEL was trained on all of its classes" in err
 
 
 def test_compare_says_what_it_holds_out(table, capsys):

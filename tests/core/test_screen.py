@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from jcmspl import AffineScorer, _core, nearest
 from jcmspl.support.threads import blas_threads
+from support.threads import most_blas_threads
 
 
 @pytest.fixture(autouse=True, scope="module", params=["as the CPU is", "portable"])
@@ -199,7 +200,7 @@ def test_threads_and_chunks_do_not_change_the_answer():
     X, prototypes = features(rng, 2000, 50), features(rng, 1200, 50)
     X[::100] = 0  # some that bounds cannot decide
     expected = None
-    for threads in (1, 2, 5):
+    for threads in (1, 2, most_blas_threads(5)):
         with threadpool_limits(threads, user_api="blas"):
             assert blas_threads() <= threads
             answer = nearest(X, prototypes, 3)
@@ -216,7 +217,7 @@ def test_the_first_bad_sample_is_named():
     rng = np.random.default_rng(0)
     X, prototypes = rng.standard_normal((5000, 40)), rng.standard_normal((1100, 40))
     X[[777, 778, 1500, 4000]] = np.nan
-    for threads in (1, 4):
+    for threads in (1, most_blas_threads(4)):
         with threadpool_limits(threads, user_api="blas"), pytest.raises(ValueError, match="sample 777 holds NaN"):
             nearest(X, prototypes)
 

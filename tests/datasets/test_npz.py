@@ -250,6 +250,14 @@ class TestShortNames:
             "test_unseen": [5],
         }
 
+    def test_classes_without_training_samples_are_unseen(self, tmp_path):
+        data = load_npz(self.saved(tmp_path, part=np.array([0, 0, 1, 1, 1, 1])))
+        assert {name: rows.tolist() for name, rows in data.parts.items() if len(rows)} == {
+            "train": [0, 1],
+            "test_seen": [3, 4],
+            "test_unseen": [2, 5],
+        }
+
     def test_other_class_vectors(self, tmp_path):
         path = self.saved(tmp_path, T=np.arange(6.0).reshape(3, 2))
         assert load_npz(path, class_vectors="T").classes["cat"].tolist() == [4, 5]

@@ -119,17 +119,19 @@ def test_draws_follow_from_the_seed(data, recorded):
 
 
 def test_random_halves(data, recorded):
-    run(ESZSL(), data, base="random", n_draws=3)
+    found = run(ESZSL(), data, base="random", n_draws=3)
     halves = [frozenset(y) for _, y in recorded.fits]
+    assert "60 test samples" in found.about()[0]
     assert len(set(halves)) == 3
     assert {len(half) for half in halves} == {6}
 
 
 def test_classes_that_are_named(data, recorded):
     chosen = ["class 03", "class 07", "class 11"]
-    found = run(ESZSL(), data, base=chosen)
-    assert set(recorded.fits[0][1]) == set(chosen)
+    found = run(ESZSL(), data, base=(label for label in chosen), n_draws=2)
+    assert [set(y) for _, y in recorded.fits] == [set(chosen)] * 2
     assert (found.base, found.n_base, found.n_new) == ("given", 3, 9)
+    assert run(ESZSL(), data, base=np.array(chosen)).rows[1].draws == found.rows[1].draws[:1]
 
 
 def test_classes_with_few_samples_give_all(data, recorded):
@@ -188,6 +190,12 @@ def test_no_model_is_the_default_and_a_search_is_tuned_on_base_classes(data):
     assert run(None, data).rows == run(JCMSPL(), data).rows
     search = JCMSPLCV(class_kernel="linear", whitening_shrinkage=5, cv=2)
     assert run(search, data, shots=4).model == "JCMSPLCV"
+
+
+def test_a_search_that_is_interrupted_ends_it(data, monkeypatch):
+    monkeypatch.setattr(ESZSL, "interrupted_", True, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        run(ESZSL(), data)
 
 
 @pytest.mark.parametrize(

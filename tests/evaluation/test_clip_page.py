@@ -38,7 +38,6 @@ def folder(data_folder, tmp_path_factory):
     return folder
 
 
-@pytest.mark.filterwarnings("ignore:there is one sample of each class")
 def test_python(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     names = {}

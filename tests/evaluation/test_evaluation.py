@@ -111,7 +111,8 @@ def test_the_keys_of_json(report):
     data = json.loads(report.to_json())
     assert data == report.data
     expected = "dataset model results classes confusions confusion_matrix objective timings versions bootstrap examples"
-    assert " ".join(data) == expected
+    assert " ".join(data) == f"{expected} trained_on"
+    assert list(data["trained_on"]) == ["test_seen", "test_unseen", "is_exact"]
     assert list(data["results"][0]) == ["space", "standard", "generalized", "intervals"]
     assert list(data["results"][0]["intervals"]["per_class"]) == ["low", "high"]
     assert data["bootstrap"] == {"level": 0.95, "draws": 2000, "seed": 0, "over": "classes"}

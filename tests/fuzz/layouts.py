@@ -89,6 +89,15 @@ def _write_deflated_npz(folder):
     np.savez_compressed(folder / "data.npz", **content)
 
 
+def _write_npz_with_short_names(folder):
+    data = _made()
+    part = np.ones(data.n_samples, dtype=np.int8)
+    part[data.rows("train")] = 0
+    names = np.array([f"class {number}" for number in range(data.classes.n_classes)])
+    arrays = {"y": data.class_numbers, "S": data.classes.vectors, "names": names, "part": part}
+    np.savez(folder / "data.npz", X=data.X, **arrays, unseen=data.classes.positions(data.unseen))
+
+
 def _write_deflated_benchmark(folder):
     for name, content in zip(("res101.mat", "att_splits.mat"), benchmark_content(), strict=True):
         savemat(folder / name, content, do_compression=True)
@@ -143,6 +152,7 @@ LAYOUTS = {
     "model": Layout(_write_model, _loaded_model),
     "npz": Layout(lambda folder: save_npz(_made(), folder / "data.npz"), _dataset_in_file, mutated_zip),
     "npz-deflated": Layout(_write_deflated_npz, _dataset_in_file, mutated_zip),
+    "npz-short-names": Layout(_write_npz_with_short_names, _dataset_in_file, mutated_zip),
     "xlsa17": Layout(write_benchmark, _dataset_in_folder),
     "xlsa17-deflated": Layout(_write_deflated_benchmark, _dataset_in_folder, mutated_deflated_mat),
     "xlsa17-7.3": Layout(lambda folder: write_benchmark(folder, "7.3"), _dataset_in_folder, one_in=5),

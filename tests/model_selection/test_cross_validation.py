@@ -28,7 +28,7 @@ from jcmspl.models.jcmspl import WEIGHTS
 from jcmspl.models.parameters import weight_names
 from support.animals import make_zoo
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned
-from support.sklearn_checks import expected_failures
+from support.sklearn_checks import expected_failures, run_check
 
 
 def plain_loop(model, cv, zoo=ZOO):
@@ -281,4 +281,4 @@ def test_where_nothing_can_be_held_out_the_defaults_are_fitted():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([JCMSPLCV(), ClassSearchCV(ESZSL())], expected_failed_checks=expected_failures)
 def test_estimator(estimator, check):
-    check(estimator)
+    run_check(check, estimator)

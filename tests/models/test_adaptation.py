@@ -15,14 +15,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
-from jcmspl import JCMSPL, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, load
-from jcmspl.datasets import load_dataset
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, evaluate, load
+from jcmspl.datasets import load_dataset, load_digits
+from jcmspl.datasets.digits import PIXEL_SETTINGS
 from jcmspl.io.archive import Archive, read_archive, write_archive
 from jcmspl.models import directions as directions_module
-from jcmspl.models.adaptation import Adaptation, moved_to_samples
+from jcmspl.models.adaptation import Adaptation
+from jcmspl.models.adaptation_check import neighbour_agreement
+from jcmspl.models.adaptation_rounds import Settings, moved_to_samples
 from jcmspl.models.adaptation_trials import AdaptationTrials
 from jcmspl.models.directions import Directions
 from jcmspl.models.persistence import FORMAT_VERSION
+from jcmspl.models.scorers import LinearScorer
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=10, n_unseen=5, per_class=30, noise=1.0)
@@ -46,13 +50,14 @@ def model(plain):
 def adapted_by_the_book(Z, W, offsets, bias, labelled, pull, temperature):
     """The definition, in float64, with all samples at once."""
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
-    U, n, c = Z / lengths, len(Z), len(W)
+    U, n = Z / lengths, len(Z)
     S0 = (Z @ W.T + offsets + bias) / lengths
     P0 = W / np.linalg.norm(W, axis=1, keepdims=True)
     logits, Q = 1.3 * S0, P0
     for _ in range(15):
         r = softmax(logits / temperature, axis=1)
-        new = (pull * n / c + labelled)[:, None] * P0 + r.T @ U
+        anchor = pull * min(17, (r.sum(axis=0) ** 2).sum() / n)
+        new = (anchor + labelled)[:, None] * P0 + r.T @ U
         new /= np.linalg.norm(new, axis=1, keepdims=True)
         moved, Q = np.linalg.norm(new - Q, axis=1).max(), new
         logits = U @ Q.T + 0.3 * S0 + bias / lengths
@@ -68,13 +73,12 @@ def problem(seed, n=60, m=6, c=4):
     return Z, W, rng.standard_normal(c) / 5, -rng.random(c) / 5, rng.integers(0, 5, c).astype(float)
 
 
-def moved(Z, W, offsets, bias, labelled, pull=0.1, temperature=0.1, rows=16, in_memory=2**20):
+def moved(Z, W, offsets, bias, labelled, pull=0.1, temperature=0.1, rows=16, in_memory=2**20, shares=None):
     with Directions(Z.shape[1], rows, in_memory) as directions:
         for block in np.array_split(Z, 3):
             directions.add(block)
-        return moved_to_samples(
-            directions, W, offsets, bias=bias, labelled=labelled, pull=pull, temperature=temperature
-        )
+        settings = Settings(pull, temperature, shares)
+        return moved_to_samples(directions, W, offsets, settings, bias=bias, labelled=labelled)
 
 
 @settings(max_examples=20)
@@ -101,7 +105,7 @@ def test_chunks_order_and_where_directions_are_kept_change_nothing(seed, rows):
 @settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_samples_twice_are_the_same_as_once(seed):
-    Z, W, offsets, bias, labelled = problem(seed)
+    Z, W, offsets, bias, labelled = problem(seed, n=16)  # classes that stay below the size that counts as large
     once, twice = moved(Z, W, offsets, bias, labelled), moved(np.vstack([Z, Z]), W, offsets, bias, 2 * labelled)
     assert_allclose(twice.after, once.after, atol=1e-3)
     assert_allclose(twice.backing, 2 * once.backing, rtol=1e-2, atol=0.1)
@@ -141,7 +145,7 @@ def test_it_is_the_definition_in_the_space_of_the_model(model):
     P = P @ model.semantic_projection_.T @ model.visual_projection_
     P /= np.linalg.norm(P, axis=1, keepdims=True)
     zero = np.zeros(len(UNSEEN))
-    _, expected = adapted_by_the_book(Z, P, zero, zero, zero, 0.1, 0.02)
+    _, expected = adapted_by_the_book(Z, P, zero, zero, zero, 0.3, 0.02)
     found = model.adapt(ZOO.X_new, candidates="unseen").decision_function(ZOO.X_new, candidates="unseen")
     assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
@@ -318,14 +322,14 @@ class TestWhoIsAdapted:
             assert one.contributions.sum() == pytest.approx(row.max())
             assert one.attributes[-1] == "(the adaptation)"
 
-    @pytest.mark.filterwarnings("ignore:hardly any of the 150 samples")
+    @pytest.mark.filterwarnings("ignore:almost none of the 150 samples")
     def test_the_cosine_with_class_vectors_is_adapted_too(self):
         zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0, aligned=True)
         model = JCMSPL(space="visual", aligned=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)
         Z = model.feature_normalisation_.of_rows(zoo.X_new)
         layer = model._visual_scorer(zoo.table.select(zoo.unseen))
         zero = np.zeros(5)
-        _, expected = adapted_by_the_book(Z, layer.weights, layer.offsets, zero, zero, 0.1, 0.02)
+        _, expected = adapted_by_the_book(Z, layer.weights, layer.offsets, zero, zero, 0.3, 0.02)
         found = model.adapt(zoo.X_new, candidates="unseen").decision_function(zoo.X_new, candidates="unseen")
         assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
@@ -390,10 +394,10 @@ class TestDiagnosis:
 
     def test_classes_that_do_not_occur(self, model):
         there = np.isin(ZOO.y_new, UNSEEN[:2])
-        with pytest.warns(RuntimeWarning, match=r"hardly any of the 60 samples are behind .*: leave classes"):
+        with pytest.warns(RuntimeWarning, match=r"almost none of the 60 samples were assigned to .*: names are surer"):
             model.adapt(ZOO.X_new[there], candidates="unseen")
         assert set(model.adapted_.lost) <= set(UNSEEN[2:])
-        assert "note: hardly any" in str(model.adapted_)
+        assert "note: almost none" in str(model.adapted_)
 
     def test_few_samples(self, model):
         for n in (1, 4):
@@ -419,6 +423,247 @@ class TestDiagnosis:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.adapt(ZOO.X_new, candidates="unseen")
+
+
+MANY = make_zoo(n_seen=30, n_unseen=30, per_class=20, noise=1.5, n_attributes=12, n_features=40)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return JCMSPL(space="visual").fit(MANY.X, MANY.y, class_vectors=MANY.table)
+
+
+def some_present(n_present, seed):
+    """Return the samples of a few of the unseen classes, and their labels."""
+    chosen = np.random.default_rng(seed).choice(MANY.unseen, n_present, replace=False)
+    rows = np.isin(MANY.y_new, chosen)
+    return MANY.X_new[rows], MANY.y_new[rows]
+
+
+class TestAbsentCandidates:
+    """Fewer classes occur than there are candidates."""
+
+    @pytest.mark.parametrize(("n_present", "worst"), [(3, -0.07), (6, -0.05), (15, -0.02)])
+    def test_little_is_lost(self, many, n_present, worst):
+        """An anchor in even shares of the samples loses 0.12, 0.10 and 0.03 here."""
+        gains = []
+        for seed in range(6):
+            X, y = some_present(n_present, seed)
+            before = many.score(X, y, candidates="unseen")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                adapted = copy.copy(many).adapt(X, candidates="unseen", check=False)
+            gains.append(adapted.score(X, y, candidates="unseen") - before)
+        assert np.mean(gains) >= worst
+
+    def test_the_anchor_is_a_share_of_the_classes_that_occur(self):
+        """More candidates that get no samples change nothing for the others."""
+        Z, W, offsets, bias, labelled = problem(0)
+        Z, W = np.hstack([Z, np.ones((60, 1))]), np.hstack([W, np.ones((4, 1))])
+        far = np.zeros((40, 7))
+        far[:, 6] = -1
+        far[:, 0] = np.linspace(-0.1, 0.1, 40)
+        found = moved(
+            Z, np.vstack([W, far]), *(np.append(part, np.zeros(40)) for part in (offsets, bias, labelled)),
+            temperature=0.02,
+        )  # fmt: skip
+        expected = moved(Z, W, offsets, bias, labelled, temperature=0.02)
+        assert_allclose(found.after[:4], expected.after, atol=1e-3)
+
+    def test_a_class_of_many_samples_pulls_as_one_of_seventeen(self):
+        Z, W, offsets, bias, _ = problem(0, n=2000)
+        wide = moved(Z, W, offsets, bias, np.zeros(4), pull=3.0)
+        held = moved(Z, W, offsets, bias, np.full(4, 3.0 * 17), pull=1e-9)
+        assert_allclose(wide.after, held.after, atol=1e-3)
+
+
+class TestWhetherToTrustIt:
+    def test_neighbours_agree_where_names_follow_the_classes(self):
+        rng = np.random.default_rng(0)
+        centres = np.eye(4, 8)
+        y = rng.integers(0, 4, 300)
+        Z = centres[y] + rng.normal(scale=0.1, size=(300, 8))
+        right = LinearScorer(centres, np.zeros(4))
+        wild = LinearScorer(rng.standard_normal((4, 8)), np.zeros(4))
+        with Directions(8, 32) as directions:
+            directions.add(Z)
+            better = neighbour_agreement(directions, wild, right, 75)
+            worse = neighbour_agreement(directions, right, wild, 75)
+        assert worse.before > 0.99 > worse.after
+        assert worse.has_fallen
+        assert not better.has_fallen
+        assert (better.before, better.after) == (worse.after, worse.before)
+        assert better.error == pytest.approx(worse.error)
+
+    def test_agreement_is_that_of_the_definition(self):
+        rng = np.random.default_rng(1)
+        Z = rng.standard_normal((90, 6))
+        one, two = (LinearScorer(rng.standard_normal((5, 6)), rng.standard_normal(5)) for _ in range(2))
+        with Directions(6, 16) as directions:
+            directions.add(Z)
+            found = neighbour_agreement(directions, one, two, 5.9)
+        U = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+        cosines = U @ U.T
+        np.fill_diagonal(cosines, -2)
+        nearest = np.argsort(-cosines, axis=1)[:, :10]
+        names = [(Z @ layer.weights.T + layer.offsets).argmax(axis=1) for layer in (one, two)]
+        shares = [(own[nearest] == own[:, None]).mean(axis=1) for own in names]
+        assert_allclose(found[:2], [share.mean() for share in shares], atol=1e-9)
+        assert found.error == pytest.approx((shares[1] - shares[0]).std(ddof=1) / np.sqrt(90))
+
+    def test_copies_of_a_sample_are_no_neighbours(self):
+        rng = np.random.default_rng(2)
+        layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
+        with Directions(6, 16) as directions:
+            directions.add(np.repeat(rng.standard_normal((1, 6)), 30, axis=0))
+            assert neighbour_agreement(directions, *layers, 30) is None
+
+    def test_samples_of_small_classes_have_no_neighbours_of_their_own(self):
+        rng = np.random.default_rng(2)
+        layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
+        with Directions(6, 16) as directions:
+            directions.add(rng.standard_normal((40, 6)))
+            assert neighbour_agreement(directions, *layers, 2.9) is None
+            assert neighbour_agreement(directions, *layers, 3.0) is not None
+
+    def test_it_falls_back_where_a_class_is_shared_out_among_absent_ones(self, many):
+        X, _ = some_present(3, 0)
+        model = copy.copy(many)
+        with pytest.warns(RuntimeWarning, match="predicts as without the adaptation.*neighbouring samples"):
+            model.adapt(X, candidates="unseen")
+        adapted = model.adapted_
+        assert not adapted.is_trusted
+        assert adapted.agreement.after < adapted.agreement.before
+        assert "note: the model predicts as without the adaptation" in str(adapted)
+        assert "not used" in repr(adapted)
+        assert "not to be trusted" in adapted._repr_html_()
+        assert_array_equal(
+            model.decision_function(X, candidates="unseen"), many.decision_function(X, candidates="unseen")
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "almost none")
+            model.adapt(X, candidates="unseen", check=False)
+        assert model.adapted_.is_trusted
+        assert model.adapted_.agreement is None
+        assert not np.allclose(
+            model.decision_function(X, candidates="unseen"), many.decision_function(X, candidates="unseen")
+        )
+
+    def test_what_falls_back_loses_more(self, many):
+        """Over many draws, adaptations that are not trusted are worse than those that are."""
+        gains = {True: [], False: []}
+        for seed in range(30):
+            X, y = some_present(3, seed)
+            model = copy.copy(many)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                trusted = model.adapt(X, candidates="unseen").adapted_.is_trusted
+                model.adapt(X, candidates="unseen", check=False)
+            gain = model.score(X, y, candidates="unseen") - many.score(X, y, candidates="unseen")
+            gains[trusted].append(gain)
+        assert np.mean(gains[True]) > np.mean(gains[False])
+
+    def test_it_is_trusted_where_all_is_well(self, model):
+        found = model.adapt(ZOO.X_new, candidates="unseen").adapted_
+        assert found.is_trusted
+        assert found.agreement.after > found.agreement.before
+        assert "neighbouring samples have the same name in" in str(found)
+
+    def test_files_keep_it(self, many, tmp_path):
+        X, _ = some_present(3, 0)
+        model = copy.copy(many)
+        with pytest.warns(RuntimeWarning):
+            model.adapt(X, candidates="unseen").save(tmp_path / "model")
+        again = load(tmp_path / "model")
+        assert again.adapted_.agreement == model.adapted_.agreement
+        assert str(again.adapted_) == str(model.adapted_)
+        assert_array_equal(again.predict(X, candidates="unseen"), many.predict(X, candidates="unseen"))
+
+
+class TestClassShares:
+    def test_names_have_the_shares_that_are_told(self):
+        Z, W, offsets, bias, labelled = problem(3, n=400)
+        shares = np.array([0.4, 0.3, 0.2, 0.1])
+        found = moved(Z, W, offsets, bias, labelled, shares=shares)
+        lengths = np.linalg.norm(Z, axis=1, keepdims=True)
+        names = softmax(1.3 * (Z @ found.weights.T + found.offsets) / lengths / 0.1, axis=1)
+        assert_allclose(names.mean(axis=0), shares, atol=0.02)
+        assert not np.allclose(moved(Z, W, offsets, bias, labelled).backing / 400, shares, atol=0.05)
+
+    def test_the_truth_helps(self, many):
+        before = copy.copy(many).adapt(MANY.X_new, candidates="unseen")
+        told = copy.copy(many).adapt(MANY.X_new, candidates="unseen", class_shares="even")
+        scores = [one.score(MANY.X_new, MANY.y_new, candidates="unseen") for one in (many, before, told)]
+        assert scores == sorted(scores)
+        assert scores[2] > scores[0] + 0.01
+
+    def test_all_forms_are_the_same(self, plain):
+        counts = [3.0, 1.0, 2.0, 2.0, 4.0]
+        shares = dict(zip(UNSEEN, counts, strict=True))
+        forms = [counts, np.array(counts) / 12, shares, dict(reversed(shares.items()))]
+        found = [
+            copy.copy(plain).adapt(ZOO.X_new, candidates="unseen", class_shares=form, check=False).adapted_.weights
+            for form in forms
+        ]
+        for one in found[1:]:
+            assert_allclose(one, found[0], atol=1e-6)
+
+    @pytest.mark.parametrize(("shares", "message"), [
+        ("equal", "'even', a dict or an array of numbers, but is 'equal'"),
+        ([1, 2], r"has the shape \(2,\), but there are 5 candidates"),
+        ([1, 2, 3, 0, 1], "above 0, but that of .* is 0.0: leave classes that do not occur out"),
+        ([1, 2, 3, np.nan, 1], "finite numbers above 0"),
+        (["a"] * 5, "must be 'even'"),
+        (7, "has the shape"),
+        (dict.fromkeys(UNSEEN[1:], 1), "no number for"),
+        (dict.fromkeys([*UNSEEN, "yeti"], 1), "names 'yeti', which is not among the candidates"),
+    ])  # fmt: skip
+    def test_bad_shares(self, model, shares, message):
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.adapt(ZOO.X_new, candidates="unseen", class_shares=shares)
+        assert not hasattr(model, "adapted_")
+
+
+class TestSeenAndUnseen:
+    """Adaptation makes up for the preference for seen classes: the bias is not taken off a second time."""
+
+    def test_digits(self):
+        digits = load_digits()
+        X, y = digits.part("trainval")
+        model = JCMSPL(**PIXEL_SETTINGS).fit(X, y, class_vectors=digits.classes).calibrate(X, y)
+        model.set_params(space="visual")
+        (X_seen, y_seen), (X_new, y_new) = digits.part("test_seen"), digits.part("test_unseen")
+        model.adapt(np.vstack([X_seen, X_new]), candidates="all")
+        seen = model.score(X_seen, y_seen, candidates="all")
+        unseen = model.score(X_new, y_new, candidates="all")
+        assert 2 * seen * unseen / (seen + unseen) >= 0.85
+
+    def test_predictions_and_scores_take_no_bias_off(self, model):
+        model.calibrate(ZOO.X, ZOO.y).adapt(np.vstack([ZOO.X, ZOO.X_new]), candidates="all")
+        assert model.seen_bias_ != 0
+        scores = model.decision_function(ZOO.X_new, candidates="all")
+        assert_array_equal(scores, model.decision_function(ZOO.X_new, candidates="all", seen_bias=0.0))
+        labels = np.array([*model.classes_, *model.unseen_classes_])
+        assert_array_equal(model.predict(ZOO.X_new, candidates="all"), labels[scores.argmax(axis=1)])
+
+    def test_other_candidates_have_their_bias(self, plain, model):
+        model.calibrate(ZOO.X, ZOO.y)
+        expected = model.decision_function(ZOO.X_new, candidates="all")
+        model.adapt(ZOO.X_new, candidates="unseen")
+        assert_array_equal(model.decision_function(ZOO.X_new, candidates="all"), expected)
+
+    def test_the_bias_counts_again_in_the_next_adaptation(self, model):
+        X = np.vstack([ZOO.X, ZOO.X_new])
+        once = copy.copy(model).calibrate(ZOO.X, ZOO.y).adapt(X, candidates="all")
+        twice = copy.copy(once).adapt(X, candidates="all")
+        assert_array_equal(once.adapted_.weights, twice.adapted_.weights)
+
+    def test_evaluate_takes_none_off_either(self):
+        digits = load_digits()
+        X, y = digits.part("trainval")
+        model = JCMSPL(**PIXEL_SETTINGS).fit(X, y, class_vectors=digits.classes).calibrate(X, y)
+        report = evaluate(model, digits, spaces=["visual"], adapt=True, progress=False)
+        assert report.results[1].generalized.harmonic_mean >= 0.85
 
 
 def test_vectors_that_say_nothing_do_no_harm():
@@ -495,6 +740,8 @@ class TestLeavingTheProcess:
         lambda about, arrays: about["adaptation"].update(merged=[[0]]),
         lambda about, arrays: about["adaptation"].update(n_samples="many"),
         lambda about, arrays: about["adaptation"].pop("rounds"),
+        lambda about, arrays: about["adaptation"].update(agreement=[0.5, 2.0, 0.1]),
+        lambda about, arrays: about["adaptation"].update(agreement=[0.5]),
         lambda about, arrays: about.update(adaptation=7),
         lambda about, arrays: about.update(adaptation_constants=[0.1, 0]),
         lambda about, arrays: about.update(adaptation_constants=[0.1]),
@@ -591,10 +838,13 @@ def test_real_data(data_folder, name, least):
     model = JCMSPL(**REAL).fit(X, y, class_vectors=classes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        if name == "esc50.npz":  # of which one class of fifteen gets almost no samples
+            warnings.filterwarnings("ignore", "almost none of the 600 samples were assigned to 14")
         model.adapt(X_new, candidates="unseen")
+    assert model.adapted_.is_trusted
     assert model.score(X_new, y_new, candidates="unseen") >= least
-    # a third of the candidates is there: adaptation may lose much, and must say so
+    # a third of the candidates is there: it must say so
     there = np.isin(y_new, model.unseen_classes_[::3])
     with pytest.warns(RuntimeWarning) as told:
         model.adapt(X_new[there], candidates="unseen")
-    assert "hardly any of the" in str(told[0].message)
+    assert "almost none of the" in str(told[0].message)

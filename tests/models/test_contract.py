@@ -21,7 +21,7 @@ from jcmspl.models import registry
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.parameters import weight_names
 from support.animals import make_zoo
-from support.sklearn_checks import expected_failures
+from support.sklearn_checks import expected_failures, run_check
 
 ZOO = make_zoo(n_seen=8)
 ALIGNED = make_zoo(n_seen=8, n_attributes=20, aligned=True)  # samples and class vectors of one encoder
@@ -81,7 +81,7 @@ def test_a_method_without_an_oracle_is_noticed(tmp_path):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(MODELS, expected_failed_checks=expected_failures)
 def test_estimator(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 @EACH

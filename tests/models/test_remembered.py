@@ -1,6 +1,7 @@
-"""The recogniser that is remembered between calls: never one that is out of date."""
+"""What is remembered between calls, recognisers, temperatures and explainers: never one that is out of date."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -22,6 +23,20 @@ def assert_up_to_date(model):
         fresh = model.recogniser(candidates=candidates).scores(ZOO.X_new)
         for _ in range(2):
             assert_array_equal(model.decision_function(ZOO.X_new, candidates=candidates), fresh)
+        anew = without_memory(model)
+        shares = anew.predict_proba(ZOO.X_new, candidates=candidates)
+        contributions = contributions_of(anew, candidates)
+        for _ in range(2):
+            assert_array_equal(model.predict_proba(ZOO.X_new, candidates=candidates), shares)
+            assert_array_equal(contributions_of(model, candidates), contributions)
+
+
+def without_memory(model):
+    return pickle.loads(pickle.dumps(model))  # which leaves out what is remembered
+
+
+def contributions_of(model, candidates):
+    return [one.contributions for one in model.explain(ZOO.X_new, candidates=candidates)]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +46,8 @@ def assert_up_to_date(model):
         lambda model: setattr(model, "space", "concept"),
         lambda model: model.set_params(metric="euclidean"),
         lambda model: model.set_params(seen_samples=0.1),
+        lambda model: model.set_params(temperature=0.7),
+        lambda model: setattr(model, "prediction_weight", 3.0),
         lambda model: model.set_params(init=np.eye(8)),
         lambda model: setattr(model, "seen_bias", 0.3),
         lambda model: model.calibrate(ZOO.X, ZOO.y),
@@ -67,9 +84,50 @@ def test_the_same_one_is_used_again(model, monkeypatch):
     assert len(calls) == 3  # vectors of a call are looked at each time
 
 
+def test_one_sample_is_named_and_explained_with_nothing_made_anew(model, monkeypatch):
+    calls = [lambda: model.predict_proba(ZOO.X_new[:1]), lambda: model.explain(ZOO.X_new[:1])]
+    for call in calls:
+        call()
+
+    def made(*args, **kwargs):
+        raise AssertionError("this was made before")
+
+    for name in ("_recogniser_of", "_readout", "_prototypes_of", "_auto_temperature"):
+        monkeypatch.setattr(JCMSPL, name, made)
+    for call in calls:
+        call()
+    with pytest.raises(AssertionError):
+        model.explain(ZOO.X_new[:1], class_vectors=ZOO.table)  # vectors of a call are looked at each time
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda model: model.predict_proba(ZOO.X_new), lambda model: contributions_of(model, None)],
+    ids=["predict_proba", "explain"],
+)
+def test_what_is_made_while_another_thread_changes_the_model(model, call, monkeypatch):
+    before = call(without_memory(model))
+    made, changed = JCMSPL._recogniser_of, []
+
+    def slow(self, *args, **kwargs):
+        if not changed:
+            changed.append(True)
+            thread = threading.Thread(target=lambda: model.partial_fit(ZOO.X[:40] + 1, ZOO.y[:40]))
+            thread.start()
+            thread.join()
+        return made(self, *args, **kwargs)
+
+    monkeypatch.setattr(JCMSPL, "_recogniser_of", slow)
+    assert_array_equal(call(model), before)  # as the model was when the call began
+    after = call(without_memory(model))
+    assert not np.array_equal(after, before)
+    assert_array_equal(call(model), after)
+
+
 def test_is_not_stored(model, tmp_path):
     before = len(pickle.dumps(model))
-    model.predict(ZOO.X_new, candidates="unseen")
+    model.predict_proba(ZOO.X_new, candidates="unseen")
+    model.explain(ZOO.X_new, candidates="unseen")
     assert len(pickle.dumps(model)) < before + 500
     twin = pickle.loads(pickle.dumps(model))
     assert_array_equal(twin.predict(ZOO.X_new), model.predict(ZOO.X_new))

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from jcmspl import JCMSPL, ClassKFold
 from support.animals import make_zoo
-from support.sklearn_checks import expected_failures
+from support.sklearn_checks import expected_failures, run_check
 
 ZOO = make_zoo(n_seen=10, noise=0.8)
 SEEN_TABLE = ZOO.table.select(ZOO.seen)
@@ -32,7 +32,7 @@ SEEN_TABLE = ZOO.table.select(ZOO.seen)
     expected_failed_checks=expected_failures,
 )
 def test_estimator(estimator, check):
-    check(estimator)
+    run_check(check, estimator)
 
 
 def test_clone_and_parameters():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, TrainedOnWarning, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.datasets.on_dask import rows_on_dask
@@ -380,6 +380,14 @@ class TestReadingAgain:
         assert_allclose(twin.adapted_.weights, there.adapted_.weights, rtol=1e-3, atol=1e-4)
 
     @here
+    def test_adaptation_is_checked_and_shares_are_known(self):
+        there, twin = (JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT) for _ in range(2))
+        there.adapt(ZOO.X_new, candidates="unseen", class_shares="even")
+        twin.adapt(cut(ZOO.X_new), candidates="unseen", class_shares="even")
+        assert_allclose(twin.adapted_.agreement, there.adapted_.agreement, atol=0.02)
+        assert_allclose(twin.adapted_.offsets, there.adapted_.offsets, atol=1e-3)
+
+    @here
     def test_adapt_to_a_frame(self):
         there, twin = (JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT) for _ in range(2))
         there.adapt(ZOO.X_new, candidates="unseen")
@@ -427,11 +435,52 @@ class TestReadingAgain:
         n = len(ZOO.X)
         parts = {"train": np.arange(0, n, 2), "test_seen": np.arange(1, n, 2), "test_unseen": np.arange(n, len(self.X))}
         sets = [Dataset("zoo", X, self.y, ZOO.table, parts) for X in (self.X, cut(self.X, 64))]
-        there, found = (evaluate(model, one, adapt=adapt, spaces=["visual"], progress=False) for one in sets)
+        with pytest.warns(TrainedOnWarning, match="^120 of 120 test samples of seen"):
+            there, found = (evaluate(model, one, adapt=adapt, spaces=["visual"], progress=False) for one in sets)
+        assert found.trained_on == there.trained_on
         for one, other in zip(found.results, there.results, strict=True):
             assert one.standard.per_class == pytest.approx(other.standard.per_class, abs=0.02)
             assert one.generalized.ausuc == pytest.approx(other.generalized.ausuc, abs=0.02)
         assert found.results[0].standard == there.results[0].standard
+
+
+LOST = """
+import os, subprocess, sys, threading, time
+from pathlib import Path
+import dask, dask.array as da, numpy as np
+from distributed import Client
+from jcmspl import RidgeVS
+
+file, begun = Path("scheduler.json").absolute(), Path("begun").absolute()
+start = lambda *command: subprocess.Popen([sys.executable, "-m", *command, "--scheduler-file", str(file)], stderr=-3)
+scheduler = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+worker = start("distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1")
+try:
+    while not file.exists():
+        time.sleep(0.05)
+    client = Client(scheduler_file=str(file), timeout=120)
+    client.wait_for_workers(1, timeout=120)
+
+    def piece():
+        begun.touch()
+        time.sleep(3600)
+
+    def lose():
+        while not begun.exists():
+            time.sleep(0.05)
+        scheduler.kill()
+
+    threading.Thread(target=lose, daemon=True).start()
+    X = da.from_delayed(dask.delayed(piece)(), (30, 20), dtype=float)
+    try:
+        RidgeVS(progress=False).fit(X, np.arange(30) % 3, class_vectors=np.eye(3))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+finally:
+    worker.kill()
+    scheduler.kill()
+    os._exit(0)  # what is left of the client waits for its scheduler
+"""
 
 
 class TestWorkers:
@@ -450,6 +499,28 @@ class TestWorkers:
         again = JCMSPL(**MADE).fit(da.concatenate(pieces), ZOO.y, **FIT)
         assert_array_equal(disturbed.statistics_.gram, again.statistics_.gram)
         assert_array_equal(disturbed.statistics_.counts, np.full(8, 30))
+
+    def test_those_with_another_version_are_refused(self, client):
+        def have(version):
+            from jcmspl.data import on_dask
+
+            on_dask.__version__ = version
+
+        from jcmspl import __version__
+
+        client.run(have, "0.0.1")
+        try:
+            with pytest.raises(ImportError, match=rf"a worker of the cluster has jcmspl 0\.0\.1, .* {__version__}"):
+                JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, **FIT)
+        finally:
+            client.run(have, __version__)
+        JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y, **FIT)
+
+    def test_a_scheduler_that_is_gone(self, tmp_path):
+        """In a process of its own, with a scheduler and a worker that it may lose in the midst of a fit."""
+        options = {"timeout": 250, "capture_output": True, "text": True, "cwd": tmp_path, "check": True}
+        found = subprocess.run([sys.executable, "-c", LOST], **options).stdout
+        assert "ConnectionError: the cluster has given up the work, or its scheduler is gone (tcp://127.0.0.1:" in found
 
     def test_blas_has_one_thread_in_each_task(self):
         def threads_as_distance(Z, P):  # in here it travels by value: workers cannot import the tests

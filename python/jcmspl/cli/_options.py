@@ -138,6 +138,17 @@ def remember_table(model: Any, dataset: Dataset) -> None:
         model.column_names_ = tuple(dataset.columns)
 
 
+def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Dataset) -> None:
+    """Let a model know which samples of seen classes were held out, so that it can be tested with them."""
+    import numpy as np
+
+    from jcmspl.datasets.splits import HeldOut
+
+    if arguments.hold_out is not None:
+        rows = np.union1d(dataset.rows("trainval"), dataset.rows("test_seen"))
+        model.held_out_ = HeldOut.of(rows, dataset.y[rows], arguments.hold_out, arguments.seed)
+
+
 def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:
     """Return the data set, and whether it is made of files of the user's own."""
     from jcmspl.datasets import load_arrays, load_dataset

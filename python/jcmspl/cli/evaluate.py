@@ -35,6 +35,8 @@ EXAMPLES = """\
   jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --shots 1 2 4 8 16
                                                            a few samples of half of the classes, beside the plain cosine
   jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --tune --base random --draws 3
+  jcmspl evaluate mine.safetensors features.npy --labels labels.txt --classes attributes.csv
+                                                           own data: with what the fit has not seen of it
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
 
@@ -50,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--open-set", action="store_true", help="also how well samples are told from those of no candidate"
+    )
+    parser.add_argument(
+        "--allow-trained",
+        action="store_true",
+        help="test on samples that MODEL was trained on even if they are most of the test samples",
     )
     group = parser.add_argument_group("base to new")
     group.add_argument(
@@ -76,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.evaluate import evaluate
+    from jcmspl.evaluation.trained_on import with_test_parts
 
     refuse_report(arguments.output, arguments.force)
     _refuse_other_options(arguments)
@@ -83,11 +91,12 @@ def run(arguments: argparse.Namespace) -> None:
         _base_to_new(arguments)
         return
     model = loaded(arguments)
-    dataset = dataset_for(arguments, model)
+    given = dataset_for(arguments, model)
+    dataset = with_test_parts(model, given)
     if not dataset.unseen:
         raise ValueError(
-            f"{arguments.data} has no samples of unseen classes to test with: with own data, say which are held out as "
-            "the fit did, with --split FILE or with --unseen SHARE and the same --seed"
+            f"{arguments.data} has no samples of unseen classes to test with, for MODEL was trained on all of its "
+            "classes: hold some out of the fit, with --unseen SHARE or --split FILE"
         )
     with workers_of(arguments) as n_workers:
         report = evaluate(
@@ -97,8 +106,12 @@ def run(arguments: argparse.Namespace) -> None:
             hits=arguments.hits or (1, 2, 5),
             adapt=arguments.adapt,
             open_set=arguments.open_set,
+            allow_trained=arguments.allow_trained,
             progress=not arguments.quiet,
         )
+    asked = (arguments.split, arguments.unseen, arguments.hold_out)
+    if asked == (None, None, None) and _n_tested(given) < _n_tested(dataset):
+        say(arguments, "note: nothing says what to test with, so it is what the model was not trained on")
     say_what_is_used(arguments, dataset)
     say_what_is_replaced(arguments, dataset.X)
     _show(arguments, report)
@@ -121,7 +134,7 @@ def _shots(text: str) -> int | str:
 
 def _refuse_other_options(arguments: argparse.Namespace) -> None:
     """Refuse options that are for the other kind of evaluation."""
-    of_model = ("space", "hits", "adapt", "open_set", "dask")
+    of_model = ("space", "hits", "adapt", "open_set", "allow_trained", "dask")
     others = of_model if arguments.base_to_new else ("shots", "base", "draws", "tune")
     if given := [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, False)]:
         where = "not available with --base-to-new" if arguments.base_to_new else "for --base-to-new alone"
@@ -166,3 +179,7 @@ def _to_be_fitted(arguments: argparse.Namespace) -> Any:
     given = parameters_of(arguments, method)
     model = made(arguments, method, given)  # which looks at the values
     return search_for(method, given, random_state=arguments.seed, progress=False) if arguments.tune else model
+
+
+def _n_tested(dataset: Any) -> int:
+    return len(dataset.rows("test_seen")) + len(dataset.rows("test_unseen"))

@@ -15,6 +15,7 @@ from jcmspl.cli._options import (
     add_output,
     dataset_of,
     refuse_model,
+    remember_held_out,
     remember_table,
     samples_used,
     say_what_is_used,
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
                 *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
             )
     remember_table(model, as_read)
+    remember_held_out(arguments, model, as_read)
     say_what_is_used(arguments, dataset, part)
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {

@@ -77,6 +77,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model._collected is not None,
+        "training_samples_known": _known_samples(model),
         "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
@@ -85,6 +86,14 @@ def _about_model(model: Any) -> dict[str, Any]:
     if hasattr(model, "n_iter_"):  # not all methods iterate
         about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
+
+
+def _known_samples(model: Any) -> str:
+    """Return how many of its training samples a model would know again."""
+    digest = model.training_digest_
+    if digest is None:
+        return "no"
+    return f"{len(digest):,} different ones" + ("" if digest.is_complete else ", a part of them")
 
 
 def _thresholds(model: Any) -> dict[str, Any]:

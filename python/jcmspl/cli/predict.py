@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--adapt",
         action="store_true",
-        help="adapt the model to SAMPLES first: for when all candidates occur among them (needs the visual space)",
+        help="adapt the model to SAMPLES first: for when most candidates occur among them (needs the visual space)",
     )
     parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
     parser.add_argument("--scores", action="store_true", help="write the scores as well")

@@ -20,6 +20,7 @@ from jcmspl.cli._options import (
     dataset_of,
     refuse_existing,
     refuse_model,
+    remember_held_out,
     remember_table,
     samples_used,
     say,
@@ -86,6 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
             search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
     say_what_is_used(arguments, dataset)
     remember_table(search.best_estimator_, dataset)
+    remember_held_out(arguments, search.best_estimator_, dataset)
     if arguments.results is not None:
         from jcmspl.io.atomic import write_atomically
 

@@ -14,6 +14,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
+from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.progress import Progress
@@ -30,16 +31,21 @@ _NEGATIVES = (
 
 @dataclass(frozen=True)
 class LabelledStatistics:
-    """Statistics together with the labels of their classes, which are sorted and all have samples."""
+    """Statistics together with the labels of their classes, which are sorted and all have samples.
+
+    ``digest`` is that of the samples, if it is known.
+    """
 
     labels: list[Label]
     statistics: Statistics
+    digest: SampleDigest | None = None
 
     def __add__(self, other: LabelledStatistics) -> LabelledStatistics:
+        digest = sum_if_known(self.digest, other.digest)
         if self.labels == other.labels:
-            return LabelledStatistics(self.labels, self.statistics + other.statistics)
+            return LabelledStatistics(self.labels, self.statistics + other.statistics, digest)
         union = sorted_labels(dict.fromkeys([*self.labels, *other.labels]))
-        return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union))
+        return LabelledStatistics(union, self._renumbered(union) + other._renumbered(union), digest)
 
     @classmethod
     def with_samples(cls, statistics: Statistics, labels: list[Label]) -> LabelledStatistics:
@@ -98,6 +104,7 @@ class Collector:
         self._warn: Callable[[str, type[Warning]], None] | None = OneWarning() if power is None else None
         self._numbers: dict[Label, int] = {}
         self._statistics: Statistics | None = None
+        self._digest: SampleDigest | None = None
         #: Whether values were negative although roots are taken because the first ones were not.
         self.has_negatives = False
 
@@ -154,6 +161,7 @@ class Collector:
                 block, of_block = X[rows], None if weights is None else weights[rows]
                 self._look_for_negatives(block, of_block)
                 statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first)
+                self._remember(block, of_block)
                 progress.update(min(first + _ROWS_PER_STEP, len(X)))
         return self
 
@@ -187,6 +195,7 @@ class Collector:
                 statistics = self._roomy(X, labels, weights)
                 self._look_for_negatives(X, weights)
                 statistics.update(X, numbers, sample_weight=weights, first_row=read)
+                self._remember(X, weights)
                 read += len(X)
                 progress.update(read)
         if not read and not may_be_empty:
@@ -199,7 +208,8 @@ class Collector:
         labels = sorted_labels(self._numbers)
         numbers = [self._numbers[label] for label in labels]
         in_order = numbers == list(range(self._statistics.n_classes))
-        return LabelledStatistics(labels, self._statistics if in_order else self._statistics.select_classes(numbers))
+        statistics = self._statistics if in_order else self._statistics.select_classes(numbers)
+        return LabelledStatistics(labels, statistics, self._digest)
 
     def _number(self, labels: list[Label], weights: Float64Array | None) -> npt.NDArray[np.int64]:
         """Return the number of each label, a new one for those not met before; any for a sample that weighs nothing."""
@@ -215,6 +225,11 @@ class Collector:
         known.update({label: number for number, label in enumerate(new, start=len(known))})
         numbers = (known[label] for label in labels) if weights is None else (known.get(label, 0) for label in labels)
         return np.fromiter(numbers, dtype=np.int64, count=len(labels))
+
+    def _remember(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
+        """Add samples to the digest."""
+        digest = SampleDigest.of(X, weights)
+        self._digest = digest if self._digest is None else self._digest + digest
 
     def _look_for_negatives(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
         """Warn of values that would have decided otherwise."""

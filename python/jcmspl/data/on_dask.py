@@ -10,10 +10,12 @@ import contextlib
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from jcmspl.support.progress import Progress
 from jcmspl.support.threads import one_blas_thread
+from jcmspl.support.version import __version__
 
 # Graphs carry models and tables, which tasks can be given anew when a worker is lost: 10 MB is no mistake.
 _GRAPH_SIZE = {"distributed.admin.large-graph-warning-threshold": "4GB"}
@@ -41,7 +43,7 @@ def task(function: Callable[..., Any], number: int, *arguments: Any) -> Any:
     """Return the task that calls a function for the partition of this number."""
     from dask import delayed
 
-    return delayed(run, pure=False, traverse=False)(function, number, *arguments)
+    return delayed(run, pure=False, traverse=False)(__version__, function, number, *arguments)
 
 
 def shared(value: Any) -> Any:
@@ -125,12 +127,21 @@ def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress
         for future in [*results, *finished.futures]:
             future.release()
         finished.clear()
+        if isinstance(error, CancelledError):
+            raise ConnectionError(
+                f"the cluster has given up the work, or its scheduler is gone ({_address(client)}): see whether it "
+                "still runs, and run this again"
+            ) from None
         if not isinstance(error, KilledWorker):
             raise
         raise ChildProcessError(
             f"workers of the cluster were lost again and again at the same partition ({error.task}): it may be too "
             "large for their memory"
         ) from None
+
+
+def _address(client: Any) -> str:
+    return str(getattr(client.scheduler, "address", None) or "of an unknown address")
 
 
 @contextlib.contextmanager
@@ -149,8 +160,16 @@ def _told_of_tasks(line: Progress, keys: set[Any]) -> Iterator[None]:
         yield
 
 
-def run(function: Callable[..., Any], number: int, *arguments: Any) -> Any:
-    """Call a function where the partition is; bad data is told of by the number of its partition."""
+def run(version: str, function: Callable[..., Any], number: int, *arguments: Any) -> Any:
+    """Call a function where the partition is; bad data is told of by the number of its partition.
+
+    The version is that of the package where the work was begun: with another one the results might not fit together.
+    """
+    if version != __version__:
+        raise ImportError(
+            f"a worker of the cluster has jcmspl {__version__}, but the work was begun with {version}: install the "
+            "same version everywhere"
+        )
     values = [one.value if isinstance(one, Literal) else one for one in arguments]
     try:
         with one_blas_thread():

@@ -6,6 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,8 +17,10 @@ from sklearn.utils import check_array
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, as_targets
 from jcmspl.data.on_dask import Literal, computed, is_dask, is_frame, reduced, run, shared, stop_if_unwanted, task
+from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.weights import BALANCED, balanced_weights, weights_of
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.version import __version__
 
 # Rows that are read at a time: no more than these are ever converted or copied.
 _ROWS = 8192
@@ -280,7 +283,8 @@ def lazily(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, widt
     options: dict[str, Any] = {"drop_axis": 1} if width is None else {"chunks": (X.chunks[0], (width,))}
     meta = np.empty((0,) * (1 if width is None else 2), dtype=dtype)
     # the function is sent once, as it may be large, and not with each partition
-    return X.map_blocks(_on_block, shared(function), X.shape[1], dtype=dtype, meta=meta, **options)
+    options |= {"version": __version__, "dtype": dtype, "meta": meta}
+    return X.map_blocks(_on_block, shared(function), X.shape[1], **options)
 
 
 def samples_dtype(X: Any) -> npt.DTypeLike:
@@ -288,9 +292,9 @@ def samples_dtype(X: Any) -> npt.DTypeLike:
     return np.float32 if X.dtype.kind == "f" and X.dtype.itemsize == 4 else np.float64
 
 
-def _on_block(X: Any, function: Literal, n_features: int, block_id: tuple[int, ...] | None = None) -> Any:
+def _on_block(X: Any, function: Literal, n_features: int, version: str, block_id: tuple[int, ...] | None = None) -> Any:
     number = 0 if block_id is None else int(block_id[0])
-    return run(_of_samples, number, X, function, n_features)
+    return run(version, _of_samples, number, X, function, n_features)
 
 
 def _of_samples(X: Any, function: Callable[[npt.NDArray[Any]], Any], n_features: int) -> Any:
@@ -329,6 +333,17 @@ def collected_from(parts: Parts, collector: Collector, *, progress: bool) -> Lab
     return statistics
 
 
+def digest_of_parts(parts: Parts) -> SampleDigest:
+    """Return the digest of the samples of all partitions."""
+    found: SampleDigest = parts.reduced(_digest_of)
+    return found
+
+
+def looked_up(parts: Parts, digest: SampleDigest) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+    """Return for each partition which of its samples are in a digest, and of which the digest can tell."""
+    return computed(parts.tasks(_looked_up, digest))
+
+
 def takes_roots(parts: Parts, collector: Collector) -> bool:
     """Whether the first partition that has samples which weigh anything is such that roots of values are taken."""
     for number in range(len(parts.samples)):
@@ -356,6 +371,18 @@ def _collected(part: Part, collector: Collector) -> Collected:
     chunks = ((block.X, block.labels, block.weights) for block in part.blocks())
     own.add_chunks(chunks, lambda X: X, lambda labels, weights: weights, may_be_empty=True)
     return Collected.of(own)
+
+
+def _digest_of(part: Part) -> SampleDigest:
+    digests = (SampleDigest.of(block.X, block.weights) for block in part.blocks())
+    return reduce(operator.add, digests, SampleDigest.of(np.empty((0, part.n_features))))
+
+
+def _looked_up(part: Part, digest: SampleDigest) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    nothing = np.empty(0, dtype=bool)
+    found = [(nothing, nothing), *(digest.has(block.X) for block in part.blocks())]
+    in_it, decided = zip(*found, strict=True)
+    return np.concatenate(in_it), np.concatenate(decided)
 
 
 def _first_decision(part: Part, _: None, collector: Collector) -> bool | None:

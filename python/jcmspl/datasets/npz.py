@@ -96,8 +96,8 @@ def load_npz(path: str | Path, *, class_vectors: str | Sequence[str] | None = No
 
     A file with the short names ``X``, ``y`` and ``S`` (class vectors) is read as well. There ``y`` counts the rows of
     ``S`` from 0, and may be given names by ``names``. ``part`` has a number for each sample: the lowest is "train", the
-    highest "test_seen", and one between them "val". ``unseen`` has the numbers of the classes whose samples are all
-    "test_unseen". Without these two all samples are "train".
+    highest "test_seen", and one between them "val". Samples of the highest part are "test_unseen" if their
+    class has no others, or if ``unseen``, an array of class numbers, has it. Without these two all samples are "train".
 
     Parameters
     ----------
@@ -182,9 +182,13 @@ def _parts_of(X: npt.NDArray[Any], y: npt.NDArray[Any], reader: NpzReader) -> di
             "validation and for testing"
         )
     of = dict(zip(numbers, {1: ["train"], 2: ["train", "test_seen"]}.get(len(numbers), [*PARTS[:3]]), strict=True))
-    unseen = np.isin(y, reader.array("unseen")) if "unseen" in there else np.zeros(len(X), dtype=bool)
+    is_test = part == numbers[-1]
+    seen = y[~is_test] if len(numbers) > 1 else y
+    unseen = ~np.isin(y, seen)
+    if "unseen" in there:
+        unseen |= np.isin(y, reader.array("unseen"))
     parts = {name: np.flatnonzero((part == number) & ~unseen) for number, name in of.items()}
-    return {**parts, "test_unseen": np.flatnonzero(unseen & (part == numbers[-1]))}
+    return {**parts, "test_unseen": np.flatnonzero(unseen & is_test)}
 
 
 def _class_numbers(reader: NpzReader, name: str, n_samples: int) -> npt.NDArray[np.int64]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,33 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list, numbered, some, sorted_labels
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.support.arguments import IntArray, as_count, as_weight
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How samples of seen classes were drawn from a data set to test with, so that they can be drawn again.
+
+    Attributes
+    ----------
+    share : float
+    random_state : int
+        Of :meth:`Dataset.held_out`.
+    drawn_from : str
+        A digest of the row numbers and labels of the samples that were there to be drawn.
+    """
+
+    share: float
+    random_state: int
+    drawn_from: str
+
+    @classmethod
+    def of(cls, rows: IntArray, labels: Any, share: float, random_state: int) -> HeldOut:
+        """Return how samples were drawn from the rows with these labels."""
+        return cls(float(share), int(random_state), _digest_of(rows, labels))
+
+    def fits(self, rows: IntArray, labels: Any) -> bool:
+        """Whether these are the samples that were there to be drawn."""
+        return self.drawn_from == _digest_of(rows, labels)
 
 
 def make_split(
@@ -107,6 +136,13 @@ def shuffled_rows(rows: IntArray, numbers: IntArray, labels: Sequence[Label], se
         for members in np.split(by_class, ends)
         if len(members)
     ]
+
+
+def _digest_of(rows: IntArray, labels: Any) -> str:
+    """Return a digest of numbered labels, the same for 3 and for "3": a text file has the latter."""
+    texts = "\0".join(str(label) for label in as_label_list(labels))
+    content = np.asarray(rows, dtype="<i8").tobytes() + texts.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _share(value: Any, name: str) -> float:

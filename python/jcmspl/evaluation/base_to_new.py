@@ -54,6 +54,7 @@ def base_to_new(
     wanted, draws, seed = _checked_shots(shots), as_count(n_draws, "n_draws"), as_count(random_state, "random_state", 0)
     model = _unfitted(model)
     name = type(model).__name__
+    base = base if base is None or isinstance(base, str) else as_label_list(list(base), "base")
     dataset, notes = _tested(dataset, base, seed)
     base = base if base is not None else BASES[2] if dataset.unseen else BASES[0]
     rows: dict[tuple[str, int | None], Row] = {}
@@ -178,6 +179,8 @@ class _Halves:
     def figures(self, model: Any, X: Any, y: Any, *, calibrated: bool = True) -> Figures:
         """Fit a model and return how well it recognises, with the bias that it can be calibrated with."""
         model.fit(X, y, class_vectors=self._table.select([*self.base, *self.new]))
+        if getattr(model, "interrupted_", False):  # Ctrl-C, after which a search goes on with what it has
+            raise KeyboardInterrupt
         if calibrated:
             self._calibrate(model, X, y)
         best = getattr(model, "best_estimator_", model)
@@ -231,7 +234,7 @@ def _halved(labels: list[Label], base: Any, seed: int) -> tuple[list[Label], lis
         order = np.arange(len(labels)) if base == BASES[0] else np.random.default_rng(seed).permutation(len(labels))
         chosen = {labels[i] for i in order[:half]}
     else:
-        chosen = set(as_label_list(list(base), "base"))
+        chosen = set(base)
         if missing := [label for label in chosen if label not in labels]:
             raise ValueError(f"base names {some(missing)}, which have no samples to train on and to test with")
     own = [label for label in labels if label in chosen]

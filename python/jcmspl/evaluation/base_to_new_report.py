@@ -116,7 +116,7 @@ class BaseToNew:
     n_base, n_new : int
         The numbers of base and of new classes.
     n_tested : list of int
-        The numbers of test samples of base and of new classes.
+        The numbers of test samples of base and of new classes; of several random halves, those of the last.
     random_state : int
         The seed of the first draw; that of each further one is greater by 1.
     rows : list of Row
@@ -166,6 +166,8 @@ class BaseToNew:
     def about(self) -> list[str]:
         """Return sentences on the classes and samples, and on how to read the figures."""
         tested = "{:,} and {:,}".format(*self.n_tested)
+        if self.base == BASES[1] and self.n_draws > 1:  # each draw has other numbers of them
+            tested = f"{sum(self.n_tested):,}"
         lines = [
             f"{self.n_base} base and {self.n_new} new classes ({_BASES[self.base]}), {tested} test samples.",
             "Mean per-class accuracy; H is the harmonic mean of base and new.",

@@ -20,6 +20,7 @@ from jcmspl.evaluation.base_to_new_report import BaseToNew
 from jcmspl.evaluation.examples import MOST, examples
 from jcmspl.evaluation.metrics import Tally, harmonic_mean
 from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
 from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
@@ -49,6 +50,7 @@ def evaluate(
     adapt: bool = ...,
     open_set: bool = ...,
     n_examples: int = ...,
+    allow_trained: bool = ...,
     progress: bool = ...,
 ) -> Report: ...
 
@@ -77,6 +79,7 @@ def evaluate(
     adapt: bool = False,
     open_set: bool = False,
     n_examples: int = MOST,
+    allow_trained: bool = True,
     shots: Any = None,
     base: str | Iterable[Label] | None = None,
     n_draws: int = 1,
@@ -93,7 +96,9 @@ def evaluate(
         Fitted to the training part (trainval) of the data set; of a search the best model. With
         ``protocol="base-to-new"`` a copy of it is fitted, be it fitted or not; None is ``JCMSPL()``.
     dataset : Dataset
-        With a part "test_unseen" and, for generalized recognition, "test_seen".
+        With a part "test_unseen" and, for generalized recognition, "test_seen". Where nothing says what to test with,
+        it is what the model was not trained on: all samples of other classes and, of its own, those that were held out
+        of the fit.
     protocol : {"zero-shot", "base-to-new"}, default "zero-shot"
         "base-to-new": half of the classes, the base ones, have a few labelled samples, to which the model is fitted.
         Test samples of base classes are recognised among base classes, those of new classes among new ones, and both
@@ -115,6 +120,10 @@ def evaluate(
         How many samples of unseen classes the report shows at most, half of them wrong ones, with what spoke for the
         name that they got: drawn by chance, the classes in turn, with the pictures that ``dataset.ids`` names. Without
         ids there are none.
+    allow_trained : bool, default True
+        A model knows by hashes which samples it was trained on, and a TrainedOnWarning tells how many of them are among
+        the test samples. False: where these are most of the samples of seen, or of unseen classes, ValueError is
+        raised.
     shots : int, "all" or a sequence of these, default "all"
         How many training samples of each base class the model is fitted to: one fit for each number. More samples
         include fewer, and a class that has not so many gives all.
@@ -158,7 +167,7 @@ def evaluate(
     """
     if one_of(protocol, "protocol", PROTOCOLS) == PROTOCOLS[1]:
         others = {"spaces": spaces, "adapt": adapt, "open_set": open_set, "hits": hits != _HITS}
-        _refuse({**others, "n_examples": n_examples != MOST}, protocol)
+        _refuse({**others, "n_examples": n_examples != MOST, "allow_trained": not allow_trained}, protocol)
         draws: dict[str, Any] = {"n_draws": n_draws, "random_state": random_state}
         return base_to_new(model, dataset, shots=shots, base=base, progress=progress, **draws)
     others = {"shots": shots is not None, "base": base is not None, "n_draws": n_draws != 1}
@@ -168,12 +177,14 @@ def evaluate(
     check_is_fitted(model)
     if hasattr(model, "adapted_"):
         model = copy(model).reset_adaptation()
-    dataset = dataset.with_labels_of(model.class_table_)
+    dataset = with_test_parts(model, dataset)
     trained: list[Label] = model.classes_.tolist()
     unseen: list[Label] = list(dataset.unseen)
     _check(model, dataset)
     dataset = dataset.without("test_seen", set(dataset.seen) - set(trained))
     n_seen, n_unseen = len(dataset.rows("test_seen")), len(dataset.rows("test_unseen"))
+    found_again = trained_on(model, dataset)
+    warn_or_refuse(found_again, {"test_seen": n_seen, "test_unseen": n_unseen}, allow=allow_trained)
     if spaces is None:
         spaces = [model.own_space, *(space for space in model.SPACES if space != model.own_space)]
     runs = [(space, False) for space in spaces] + [("visual", True)] * adapt
@@ -198,7 +209,7 @@ def evaluate(
         for space, transductive in runs:
             recogniser: Callable[..., Recogniser]
             if transductive:
-                recogniser = _adapted(model, dataset, unseen, "test_unseen")
+                recogniser, _ = _adapted(model, dataset, unseen, "test_unseen")
             else:
                 recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
             standard, among_unseen = _standard(
@@ -210,9 +221,10 @@ def evaluate(
             )
             generalized, among_all = None, None
             if n_seen:
+                bias = model._bias_in(space)
                 if transductive:
-                    recogniser = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
-                generalized, among_all = _generalized(recogniser, trained, unseen, model._bias_in(space), chunks)
+                    recogniser, bias = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
+                generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
                 chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
@@ -222,7 +234,7 @@ def evaluate(
     own, own_among_all = tallies[0]
     found = bootstrap.intervals(tallies, unseen)
     return Report(
-        dataset=_about_dataset(dataset, trained, unseen),
+        dataset=_about_dataset(model, dataset, trained, unseen),
         model=_about_model(model),
         results=[replace(result, intervals=one) for result, one in zip(results, found, strict=True)],
         classes=_class_rows(own, own_among_all, set(unseen)),
@@ -238,6 +250,7 @@ def evaluate(
         versions=versions(),
         bootstrap=bootstrap.SETTINGS,
         examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
+        trained_on=found_again,
     )
 
 
@@ -253,7 +266,10 @@ def _refuse(options: dict[str, Any], protocol: str) -> None:
 def _check(model: Any, dataset: Any) -> None:
     """Refuse data that the model cannot be tested on."""
     if not dataset.unseen:
-        raise ValueError(f"the data set {shown(dataset.name)} has no samples of unseen classes to test with")
+        raise ValueError(
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: the model was trained "
+            "on all of its classes"
+        )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:
         raise ValueError(
@@ -278,14 +294,15 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
     copy(model).set_params(space="visual")._require_adaptable()
 
 
-def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> Callable[..., Recogniser]:
-    """Return what makes recognisers of a copy of the model that is adapted to the samples of some parts."""
+def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:
+    """Adapt a copy of the model to the samples of some parts; return what makes recognisers, and its bias."""
     samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
     if is_dask(dataset.X):
         samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
     twin = copy(model).set_params(space="visual")
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
-    return partial(twin.recogniser, class_vectors=dataset.classes)
+    bias = twin._bias_among(dataset.classes, candidates)
+    return partial(twin.recogniser, class_vectors=dataset.classes), bias
 
 
 def _standard(
@@ -371,9 +388,11 @@ def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) 
     )
 
 
-def _about_dataset(dataset: Any, trained: list[Label], unseen: list[Label]) -> findings.DatasetSummary:
+def _about_dataset(model: Any, dataset: Any, trained: list[Label], unseen: list[Label]) -> findings.DatasetSummary:
     names, labels = set(trained), list(dataset.classes)
     training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
+    if not training:  # they are elsewhere
+        training = round(model._samples.without(model.unseen_classes_.tolist()).counts.sum())
     return findings.DatasetSummary(
         name=dataset.name,
         source=dataset.source,

@@ -197,6 +197,7 @@ def _adapted_layer(
     adapted = getattr(model, "adapted_", None)
     if (
         adapted is None
+        or not adapted.is_trusted
         or model.own_space != "visual"
         or any(one not in adapted.classes for one in layer.labels.tolist())
     ):

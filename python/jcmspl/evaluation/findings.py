@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -254,6 +254,28 @@ class DatasetSummary:
     n_unseen_classes: int
     samples: dict[str, int]
     chance: float
+
+
+@dataclass(frozen=True)
+class TrainedOn:
+    """How many test samples of seen and of unseen classes are among the labelled samples that the model was given.
+
+    Not exact: about so many, for the model knows a part of its training samples alone.
+    """
+
+    test_seen: int
+    test_unseen: int
+    is_exact: bool = True
+
+    def sentences(self, n_samples: Mapping[str, int]) -> list[str]:
+        """Return a clause for each test part, of so many samples, that has training samples in it."""
+        about = "" if self.is_exact else "about "
+        of_kinds = (("test_seen", "seen", self.test_seen), ("test_unseen", "unseen", self.test_unseen))
+        return [
+            f"{about}{count:,} of {n_samples[part]:,} test samples of {kind} classes were in the training data"
+            for part, kind, count in of_kinds
+            if count
+        ]
 
 
 @dataclass(frozen=True)

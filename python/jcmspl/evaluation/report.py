@@ -58,6 +58,8 @@ class Report:
         How the intervals of the results were found.
     examples : list of Example
         Test samples of unseen classes, wrong and right ones, if the data set says what they are called.
+    trained_on : TrainedOn or None
+        How many test samples were in the training data; None if the model does not know.
     """
 
     dataset: findings.DatasetSummary
@@ -71,6 +73,7 @@ class Report:
     versions: dict[str, str]
     bootstrap: findings.Bootstrap | None = None
     examples: list[findings.Example] = field(default_factory=list)
+    trained_on: findings.TrainedOn | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Report:
@@ -188,7 +191,7 @@ class Report:
         return card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
 
     def about(self) -> list[str]:
-        """Return in some sentences what the model was trained and tested on, and what became of it."""
+        """Return in a few sentences what the model was trained and tested on, and what became of it."""
         data, model, counts = self.dataset, self.model, self.dataset.samples
         of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
         lines = [
@@ -199,6 +202,8 @@ class Report:
         if model.alignment is not None:
             share = f"the plain cosine has a share of {percent(model.cosine_share or 0)} in the score of new classes"
             lines.append(f"{model.alignment[0].upper()}{model.alignment[1:]}; {share}.")
+        if self.trained_on is not None:
+            lines += [f"Warning: {text}." for text in self.trained_on.sentences(counts)]
         found = [] if model.n_concepts is None else [f"{model.n_concepts} concepts"]
         if model.n_iter is not None:
             stopped = "" if self.objective.converged else " (stopped before it converged)"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
 import warnings
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,8 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Parts, collected_from
+from jcmspl.data.parts import Parts, collected_from, digest_of_parts
+from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import present, require_known_classes
 from jcmspl.model_selection.folded_parts import FoldedParts
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
 FEW_CLASSES = 20
 # How many times folds are drawn, with less than so many classes.
 _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
+# Rows that are read at a time.
+_ROWS = 8192
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
 _AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 # What a search knows of the samples itself.
@@ -144,6 +149,8 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             rows = None
             if best._needs == "samples":
                 rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
+            if collected.digest is None:
+                collected = replace(collected, digest=_digest_of(samples, weights))
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -437,6 +444,15 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 "be two classes at least on either side"
             )
         return folds, cv.n_splits
+
+
+def _digest_of(X: Any, weights: Float64Array | None) -> SampleDigest:
+    """Return the digest of the samples, in memory or of dask: their folds know statistics alone."""
+    if isinstance(X, Parts):
+        return digest_of_parts(X)
+    blocks = (slice(first, first + _ROWS) for first in range(0, len(X), _ROWS))
+    digests = (SampleDigest.of(np.asarray(X[rows]), None if weights is None else weights[rows]) for rows in blocks)
+    return reduce(operator.add, digests)
 
 
 def _is_of_model(name: str, value: Any) -> bool:

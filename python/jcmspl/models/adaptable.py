@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.on_dask import is_dask
 from jcmspl.data.parts import Parts
-from jcmspl.models.adaptation import MOST_ROUNDS, Adaptation, moved_to_samples
+from jcmspl.models.adaptation import Adaptation
+from jcmspl.models.adaptation_check import neighbour_agreement
+from jcmspl.models.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
 from jcmspl.models.adaptation_trials import AdaptationTrials
 from jcmspl.models.checking import unlabelled_chunks
+from jcmspl.models.class_shares import known_shares
 from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.models.directions import Directions, rows_at_a_time
 from jcmspl.models.directions_on_dask import DirectionsOnDask
@@ -32,20 +35,33 @@ if TYPE_CHECKING:
 class Adaptable(ZeroShotClassifier):
     """A model that compares samples with prototypes in the visual space, and can move these to unlabelled samples."""
 
-    adaptation_pull: float = field(default=0.1, metadata=POSITIVE)
+    adaptation_pull: float = field(default=0.3, metadata=POSITIVE)
     adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
     @changes
     def adapt(
-        self, X: Any, *, class_vectors: Any = None, candidates: Any = None, seen_bias: float | None = None
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+        class_shares: Any = None,
+        check: bool = True,
     ) -> Self:
         """Move the prototypes of the candidates to where unlabelled samples are (transductive recognition).
 
-        For when all samples to be named are at hand, and all candidates occur among them. From then on predictions
-        use the moved prototypes where all candidates of the call have been adapted, with the vectors that they had
-        then; among other candidates the model predicts as before. ``adapted_`` tells what has moved. Parameters that
-        are set later hold for the next adaptation, which starts from the model and not from the last one. fit,
-        fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
+        For when all samples to be named are at hand. From then on predictions use the moved prototypes where all
+        candidates of the call have been adapted, with the vectors that they had then; among other candidates the model
+        predicts as before. Where seen and unseen classes compete, adaptation makes up for the preference for seen ones:
+        predictions that use it take no bias off their scores, unless the call names one.
+
+        Candidates may be missing among the samples, but the more are, the less is gained. ``adapted_`` tells what has
+        moved, and whether it is trusted: neighbouring samples should have the same name no less often than before. If
+        they do not, the model predicts as before, and says so in a warning.
+
+        Parameters that are set later hold for the next adaptation, which starts from the model and not from the last
+        one. fit, fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
         :meth:`reset_adaptation` does.
 
         Only where samples and classes are compared in the visual space by their cosines.
@@ -57,7 +73,12 @@ class Adaptable(ZeroShotClassifier):
             read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
             a temporary file; those of arrays and DataFrames of dask stay on its workers.
         class_vectors, candidates, seen_bias
-            As for predict.
+            As for predict. The bias is taken off the scores of seen classes while prototypes move.
+        class_shares : "even", dict of label -> number or array_like of shape (n_candidates,), optional
+            The share of each candidate in the samples, where it is known: shares, percentages or numbers of samples, in
+            the order of the candidates. Names are given in these shares. Right shares help, wrong ones do much harm.
+        check : bool, default True
+            Whether to predict as without the adaptation if it is not to be trusted; False: use it in any case.
 
         Returns
         -------
@@ -65,14 +86,15 @@ class Adaptable(ZeroShotClassifier):
         """
         check_is_fitted(self)
         self._require_adaptable()
+        self.__dict__.pop("adapted_", None)  # it starts from the model
         table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.own_space)
-        pull, temperature = self._adaptation_constants
+        settings = Settings(*self._adaptation_constants, known_shares(class_shares, table))
         with (
             self._telling("adapt", X) as told,
             self._directions_of(X, table.n_classes) as directions,
             Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(self.progress)) as line,
         ):
-            self.adapted_ = self._adapted_to(directions, table, bias, pull, temperature, line.update)
+            self.adapted_ = self._adapted_to(directions, table, bias, settings, check=check, on_round=line.update)
             told.text = f"{self.adapted_.n_samples} samples, {table.n_classes} classes, {self.adapted_.rounds} rounds"
         for text in self.adapted_.warnings:
             warn_user(text, RuntimeWarning)
@@ -142,23 +164,22 @@ class Adaptable(ZeroShotClassifier):
         directions: Directions | DirectionsOnDask,
         table: ClassTable,
         bias: Float64Array,
-        pull: float,
-        temperature: float,
+        settings: Settings,
+        *,
+        check: bool,
         on_round: Any = lambda done: None,
     ) -> Adaptation:
         layer, labelled = self._visual_scorer(table), self._labelled(table)
         assert isinstance(layer, LinearScorer)  # by cosine
         moved = moved_to_samples(
-            directions,
-            layer.weights,
-            layer.offsets,
-            bias=bias,
-            labelled=labelled,
-            pull=pull,
-            temperature=temperature,
-            on_round=on_round,
+            directions, layer.weights, layer.offsets, settings, bias=bias, labelled=labelled, on_round=on_round
         )
-        return Adaptation.of(table, moved, labelled, directions.n_samples)
+        agreement = None
+        if check:
+            before = LinearScorer(layer.weights, layer.offsets + bias)
+            after = LinearScorer(moved.weights, moved.offsets)
+            agreement = neighbour_agreement(directions, before, after, moved.class_size)
+        return Adaptation.of(table, moved, labelled, directions.n_samples, agreement)
 
     def _labelled(self, table: ClassTable) -> Float64Array:
         """Return how many labelled samples of each candidate the model has."""
@@ -171,8 +192,12 @@ class Adaptable(ZeroShotClassifier):
         """Return what scores normalised samples in the visual space, without any adaptation."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes are in the visual space")
 
+    def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
+        """Whether predictions use an adaptation: it leaves no preference for seen classes that a bias would undo."""
+        return space == "visual" and self._adapted_scorer(table) is not None
+
     def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
-        """Return the same of an adaptation, if there is one for all candidates."""
+        """Return the adapted scorer, or None unless every candidate was adapted."""
         adapted: Adaptation | None = getattr(self, "adapted_", None)
         is_by_cosine = not callable(self._own_metric) and self._own_metric == "cosine"
         return adapted.scorer(table) if adapted is not None and is_by_cosine else None

@@ -1,122 +1,35 @@
-"""Adaptation: prototypes of classes that move to where unlabelled samples are.
+"""Adaptation: what became of the prototypes of classes that moved to where unlabelled samples are.
 
-Of each sample the model has a first guess, its scores for the candidates. In turn each sample is shared out among the
-candidates by how near their prototypes are, the first guess having a say for good, and each prototype becomes the
-direction of what the model predicts, of its labelled samples, and of its share of the unlabelled ones. All of it
-happens among directions of normalised samples. The result is a linear layer, as before.
+How they move is in :mod:`jcmspl.models.adaptation_rounds`, and whether to trust it in
+:mod:`jcmspl.models.adaptation_check`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, some
-from jcmspl.models.directions import Blocks, Directions
-from jcmspl.models.directions_on_dask import DirectionsOnDask
-from jcmspl.models.probabilities import softmax
+from jcmspl.models.adaptation_check import Agreement
+from jcmspl.models.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
+from jcmspl.models.adaptation_rounds import Moved
 from jcmspl.models.scorers import LinearScorer
 from jcmspl.report.notebook import card
 from jcmspl.report.text import Table, aligned
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted, shown
 
-#: How much the first guess counts beside the prototype, in every round and in the end.
-GUESS_WEIGHT = 0.3
-#: The most rounds; it ends earlier when no prototype moves by more than this.
-MOST_ROUNDS, STANDSTILL = 15, 1e-4
 # Prototypes whose cosine has come above this, and grown by as much as is left, have merged.
 _TOGETHER = 0.9
-# A class is lost that has less than this part of an even share of the samples. On three sets of image, audio and text
-# embeddings, at their own splits, no class is where all candidates occur, and some always are where a third of them do.
+# A class with under 10 % of n_samples / n_candidates counts as lost. On three sets of image, audio and text embeddings,
+# at their own splits, one class of 115 does where all candidates occur, and some always do where a third occur.
 _LOST = 0.1
 _PAIRS = 1024  # prototypes that are compared with all others at a time
 _MOST_PAIRS = 1000  # that have merged: more are not remembered
 _MOST_SHOWN = 10  # rows of the table
-
-
-class Moved(NamedTuple):
-    """What becomes of a linear layer: its prototypes before and after, the new layer, and how it came about."""
-
-    before: Float64Array
-    after: Float64Array
-    weights: Float64Array
-    offsets: Float64Array
-    backing: Float64Array
-    rounds: int
-
-
-def moved_to_samples(
-    directions: Directions | DirectionsOnDask,
-    weights: Float64Array,
-    offsets: Float64Array,
-    *,
-    bias: Float64Array,
-    labelled: Float64Array,
-    pull: float,
-    temperature: float,
-    on_round: Callable[[int], None] = lambda done: None,
-) -> Moved:
-    """Move the prototypes of a linear layer of normalised samples, ``z @ weights[c] + offsets[c]``.
-
-    Parameters
-    ----------
-    directions : Directions
-        Of unlabelled samples.
-    weights, offsets : ndarray of shape (n_candidates, n_features), and (n_candidates,)
-    bias : ndarray of shape (n_candidates,)
-        What is added to scores besides, and is no part of the new layer either.
-    labelled : ndarray of shape (n_candidates,)
-        How many labelled samples are in each prototype: it holds on to them.
-    pull : float
-        How much it holds on to the prediction, in even shares of the unlabelled samples.
-    temperature : float
-        Of the softmax by which samples are shared out.
-    on_round : function
-        Called with the number of rounds so far.
-    """
-    before = _unit(weights)
-    anchors = (pull * directions.n_samples / len(weights) + labelled)[:, None] * before
-    after, backing, rounds = before, np.zeros(len(weights)), 0
-    # (1 + GUESS_WEIGHT) times the scores: prototypes and first guess are the same to begin with
-    layer, shift = (1 + GUESS_WEIGHT) * weights, (1 + GUESS_WEIGHT) * (offsets + bias)
-    while rounds < MOST_ROUNDS:
-        sums, backing = directions.summed(_shared_out, layer, shift, temperature)
-        last, after = after, _unit(anchors + sums, otherwise=before)
-        layer, shift = after + GUESS_WEIGHT * weights, GUESS_WEIGHT * offsets + (1 + GUESS_WEIGHT) * bias
-        rounds += 1
-        on_round(rounds)
-        if np.linalg.norm(after - last, axis=1).max() <= STANDSTILL:
-            break
-    total = 1 + GUESS_WEIGHT
-    return Moved(before, after, layer / total, GUESS_WEIGHT * offsets / total, backing, rounds)
-
-
-def _shared_out(
-    blocks: Blocks, layer: Float64Array, shift: Float64Array, temperature: float
-) -> tuple[Float64Array, Float64Array]:
-    """Return the sum of the directions that each candidate has a share in, and the sum of the shares."""
-    sums, backing = np.zeros(layer.shape), np.zeros(len(layer))
-    single = layer.astype(np.float32).T
-    for block, lengths in blocks:
-        scores = (block @ single).astype(np.float64)
-        if shift.any():
-            scores += shift / lengths[:, None]
-        shares = softmax(scores, temperature)
-        backing += shares.sum(axis=0)
-        sums += shares.astype(np.float32).T @ block
-    return sums, backing
-
-
-def _unit(rows: Float64Array, otherwise: Float64Array | None = None) -> Float64Array:
-    """Return rows of length one; zeros, or the rows of another matrix, where there is nothing to scale."""
-    scaled = unit_length(rows)
-    return scaled if otherwise is None else np.where(rows.any(axis=1, keepdims=True), scaled, otherwise)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,9 +49,14 @@ class Adaptation:
     n_samples, rounds : int
         Samples of length zero after normalisation are not counted.
     lost : tuple of labels
-        Classes without labelled samples that have hardly any samples behind them.
+        Classes without labelled samples that got almost no samples.
     merged : tuple of pairs of labels
         Classes that were apart, and are so no longer; not more than a thousand pairs.
+    agreement : Agreement or None
+        How often neighbouring samples have the same name, ``before`` and ``after``, and the standard ``error`` of the
+        difference; None if it was not checked.
+    is_trusted : bool
+        Whether predictions use the adaptation. They do not where neighbours agree less often than before.
     """
 
     classes: ClassTable
@@ -150,9 +68,17 @@ class Adaptation:
     rounds: int
     lost: tuple[Label, ...]
     merged: tuple[tuple[Label, Label], ...]
+    agreement: Agreement | None = None
 
     @classmethod
-    def of(cls, classes: ClassTable, result: Moved, labelled: Float64Array, n_samples: int) -> Adaptation:
+    def of(
+        cls,
+        classes: ClassTable,
+        result: Moved,
+        labelled: Float64Array,
+        n_samples: int,
+        agreement: Agreement | None = None,
+    ) -> Adaptation:
         """Look at what became of prototypes."""
         names = list(classes)
         cosines = np.clip(np.sum(result.before * result.after, axis=1), -1, 1)
@@ -167,7 +93,13 @@ class Adaptation:
             result.rounds,
             tuple(names[i] for i in np.flatnonzero(few)),
             tuple((names[i], names[j]) for i, j in _merged(result.before, result.after)),
+            agreement,
         )
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether predictions use the adaptation."""
+        return self.agreement is None or not self.agreement.has_fallen
 
     @property
     def class_vectors(self) -> Float64Array:
@@ -182,6 +114,11 @@ class Adaptation:
     @property
     def warnings(self) -> list[str]:
         """What a user should know of it, in sentences."""
+        if not self.is_trusted:
+            return [
+                f"the model predicts as without the adaptation, which is not to be trusted: {self._agreement}; name "
+                "fewer candidates or adapt to more samples, or use it all the same with adapt(..., check=False)"
+            ]
         n, n_candidates = self.n_samples, self.classes.n_classes
         if n < n_candidates:
             return [
@@ -191,9 +128,9 @@ class Adaptation:
         found = []
         if self.lost:
             found.append(
-                f"hardly any of the {n:,} samples are behind {_counted(self.lost, n_candidates)}: leave classes that "
-                "do not occur among the samples out of the candidates; if they do occur, others have got their "
-                "samples, and the model without adaptation may be better (reset_adaptation())"
+                f"almost none of the {n:,} samples were assigned to {_counted(self.lost, n_candidates)}: names are "
+                "surer if classes that do not occur among the samples are not among the candidates; if they do occur, "
+                "others have got their samples, and the model without adaptation may be better (reset_adaptation())"
             )
         if self.merged:
             pairs = ", ".join(f"{quoted(one)} and {quoted(two)}" for one, two in self.merged[:3])
@@ -205,8 +142,8 @@ class Adaptation:
         return found
 
     def scorer(self, table: ClassTable) -> LinearScorer | None:
-        """Return what scores normalised samples, if all of these classes, as they are, have been adapted."""
-        if any(label not in self.classes for label in table):
+        """Return the layer of these classes; None if some, as they are, were not adapted, or it is not trusted."""
+        if not self.is_trusted or any(label not in self.classes for label in table):
             return None
         rows = self.classes.positions(table)
         if not np.array_equal(self.classes.vectors[rows], table.vectors):
@@ -221,6 +158,7 @@ class Adaptation:
                 self._summary + ":" * bool(rows),
                 aligned(["class", "degrees", "samples behind it"], rows),
                 *([f"  ... and {more:,} classes that moved less"] if more else []),
+                *([self._agreement] if self.agreement is not None and self.is_trusted else []),
                 *(f"note: {text}" for text in self.warnings),
             ]
         )
@@ -233,6 +171,7 @@ class Adaptation:
 
     def __repr__(self) -> str:
         troubles = f"; {len(self.lost)} lost, {len(self.merged)} pairs merged" if self.lost or self.merged else ""
+        troubles += "" if self.is_trusted else "; not used"
         return f"<Adaptation: {self._summary}{troubles}>"
 
     def _repr_html_(self) -> str:
@@ -240,7 +179,10 @@ class Adaptation:
         caption = f"The {len(rows)} classes that moved most" if len(rows) < self.classes.n_classes else ""
         content = Table(caption, ["class", "degrees", "samples behind it"], rows)
         notes = [f"Note: {text}." for text in self.warnings]
-        return card("Adaptation", sentences=[f"{self._summary}."], tables=[content], notes=notes)
+        sentences = [f"{self._summary}."]
+        if self.agreement is not None:
+            sentences.append(f"{self._agreement[0].upper()}{self._agreement[1:]}.")
+        return card("Adaptation", sentences=sentences, tables=[content], notes=notes)
 
     @property
     def _summary(self) -> str:
@@ -248,6 +190,12 @@ class Adaptation:
             f"{self.classes.n_classes:,} classes adapted to {self.n_samples:,} samples in {self.rounds} rounds; they "
             f"moved by {self.moved.mean():.1f} degrees on average"
         )
+
+    @property
+    def _agreement(self) -> str:
+        assert self.agreement is not None
+        before, after, _ = (f"{100 * share:.1f} %" for share in self.agreement)
+        return f"neighbouring samples have the same name in {after} of all cases, and had in {before} before"
 
 
 def _counted(labels: Sequence[Label], n: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.labels import label_array, numbered
+from jcmspl.models.adaptation_rounds import Settings
 from jcmspl.support.arguments import IntArray
 
 _PULLS = (0.03, 0.1, 0.3, 1.0)
@@ -35,7 +36,7 @@ class AdaptationTrials:
         with samples.directions(model, table.n_classes, rows) as directions:
             accuracies = []
             for setting in self._settings:
-                scorer = model._adapted_to(directions, table, none, *setting).scorer(table)
+                scorer = model._adapted_to(directions, table, none, Settings(*setting), check=False).scorer(table)
                 recogniser = scorer.recogniser(model.feature_normalisation_, label_array(table), none)
                 right = samples.named(recogniser, rows) == true
                 shares = np.bincount(true, right, minlength=table.n_classes)[counts > 0] / counts[counts > 0]

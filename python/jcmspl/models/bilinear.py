@@ -21,7 +21,7 @@ from jcmspl.models.adaptation import GUESS_WEIGHT
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.cautions import warn_of_alignment
 from jcmspl.models.class_map import ClassMap
-from jcmspl.models.explanation import Explanation, attribute_parts, explained, with_rest
+from jcmspl.models.explanation import Explainer, Explanation, attribute_parts
 from jcmspl.models.moments import Moments
 from jcmspl.models.monitor import Monitor
 from jcmspl.models.parameters import (
@@ -209,13 +209,18 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         if self.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
         samples = self._checked(X)
-        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.space)
-        recogniser = self._recogniser_of(table, bias, self.space)
+
+        def make() -> Explainer:
+            return self._explainer(*self._biased_candidates(class_vectors, candidates, seen_bias, self.space))
+
+        explainer = self._made_once("explainer", make, class_vectors, candidates, seen_bias)
+        return explainer(samples, label=label, against=against)
+
+    def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
+        """Return what explains samples among candidates."""
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
-        readout = affine_map(self._readout(), self.feature_normalisation_)
-        found = zip(recogniser.scores(samples), readout.scores(samples).astype(np.float64), strict=True)
         shares, rest = np.ones(table.n_classes), None
         if self.space == "visual":
             of_cosine, of_prediction = self._cosine_shares(table), self._prototypes_of(table).shares
@@ -224,12 +229,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             rest = f"(its {' and '.join(witnesses)})" if witnesses else None
         if self.space == "visual" and self._adapted_scorer(table) is not None:
             shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
-        explanations = []
-        for scores, row in found:
-            parts = row * factors - halves
-            parts = parts if rest is None else with_rest(parts, shares, scores - bias)
-            explanations.append(explained(table, scores, parts, label=label, against=against, rest=rest))
-        return explanations
+        recogniser = self._recogniser_of(table, bias, self.space)
+        readout = affine_map(self._readout(), self.feature_normalisation_)
+        return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
 
     def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
         if not isinstance(self.aligned, str) and self.aligned:

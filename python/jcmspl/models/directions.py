@@ -77,6 +77,16 @@ class Directions:
         """Return the sums that a function makes of blocks of directions and lengths."""
         return function(self.blocks(), *arguments)
 
+    def combined(
+        self, function: Callable[..., tuple[Any, ...]], merge: Callable[..., tuple[Any, ...]], *arguments: Any
+    ) -> tuple[Any, ...]:
+        """Return what a function makes of blocks of directions and lengths; merge puts together that of several."""
+        return function(self.blocks(), *arguments)
+
+    def every(self, step: int) -> tuple[npt.NDArray[np.float32], Float64Array]:
+        """Return each step-th direction and the length of its sample."""
+        return every_of(self.blocks(), 0, step, self._last.shape[1])
+
     def _store(self, directions: npt.NDArray[np.float32]) -> None:
         rows = len(self._last)
         while len(directions):
@@ -119,3 +129,14 @@ class Directions:
 def rows_at_a_time(n_features: int, n_candidates: int) -> int:
     """Return how many samples make a block: they are multiplied by whitenings and by prototypes."""
     return int(np.clip(_OPERATIONS // (n_features * max(n_features, n_candidates)), 16, 1024))
+
+
+def every_of(blocks: Blocks, first: int, step: int, n_features: int) -> tuple[npt.NDArray[np.float32], Float64Array]:
+    """Return the samples whose number is a multiple of the step, where the first of the blocks has a given number."""
+    rows, chosen = [np.empty((0, n_features), dtype=np.float32)], [np.empty(0)]
+    for block, lengths in blocks:
+        start = -first % step
+        rows.append(block[start::step].copy())
+        chosen.append(lengths[start::step])
+        first += len(block)
+    return np.concatenate(rows), np.concatenate(chosen)

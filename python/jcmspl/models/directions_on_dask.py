@@ -11,7 +11,7 @@ import numpy.typing as npt
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.on_dask import computed, kept, reduced, shared, task
 from jcmspl.data.parts import Part, Parts
-from jcmspl.models.directions import Blocks, Directions, rows_at_a_time
+from jcmspl.models.directions import Blocks, Directions, every_of, rows_at_a_time
 from jcmspl.models.scorers import normalised
 from jcmspl.support.arguments import Float64Array, require_finite
 
@@ -43,7 +43,9 @@ class DirectionsOnDask:
         function = _directions_of_all if mask is None else _directions_of
         rows = rows_at_a_time(parts.n_features, n_candidates)
         self._pieces = kept(parts.tasks(function, normalisation, rows, of_rows=of_rows), progress=progress)
-        self.n_samples = int(sum(computed([task(_n_samples, i, piece) for i, piece in enumerate(self._pieces)])))
+        self._n_features = parts.n_features
+        self._counts = [int(n) for n in computed([task(_n_samples, i, piece) for i, piece in enumerate(self._pieces)])]
+        self.n_samples = sum(self._counts)
 
     def __enter__(self) -> DirectionsOnDask:
         return self
@@ -53,10 +55,23 @@ class DirectionsOnDask:
 
     def summed(self, function: Callable[..., tuple[Float64Array, ...]], *arguments: Any) -> tuple[Float64Array, ...]:
         """Return the sums that a function makes of blocks of directions and lengths."""
+        return self.combined(function, _added, *arguments)
+
+    def combined(
+        self, function: Callable[..., tuple[Any, ...]], merge: Callable[..., tuple[Any, ...]], *arguments: Any
+    ) -> tuple[Any, ...]:
+        """Return what a function makes of blocks of directions and lengths; merge puts together that of several."""
         same = [shared(one) for one in arguments]
         tasks = [task(function, number, piece, *same) for number, piece in enumerate(self._pieces)]
-        sums: tuple[Float64Array, ...] = reduced(tasks, _added)
-        return sums
+        found: tuple[Any, ...] = reduced(tasks, merge)
+        return found
+
+    def every(self, step: int) -> tuple[npt.NDArray[np.float32], Float64Array]:
+        """Return each step-th direction and the length of its sample."""
+        starts = np.cumsum([0, *self._counts]).tolist()
+        tasks = [task(every_of, i, piece, starts[i], step, self._n_features) for i, piece in enumerate(self._pieces)]
+        rows, lengths = zip(*computed(tasks), strict=True)
+        return np.concatenate(rows), np.concatenate(lengths)
 
 
 def _added(ones: tuple[Float64Array, ...], others: tuple[Float64Array, ...]) -> tuple[Float64Array, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,14 +92,53 @@ def attribute_parts(
     return factors, squares / 2 if metric == "euclidean" else np.zeros(())
 
 
-def with_rest(parts: Float64Array, shares: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
+@dataclass(frozen=True, eq=False)
+class Explainer:
+    """Explains samples among the same candidates.
+
+    Attributes
+    ----------
+    table : ClassTable
+        The candidates.
+    bias : ndarray of shape (n_candidates,)
+        The part of their scores that no attribute has.
+    scores, readout : function
+        Of samples: the scores of the candidates, and B'Ax.
+    factors, halves : ndarray
+        As from :func:`attribute_parts`.
+    shares : ndarray
+        The part of each candidate's score that comes from its attributes, where ``rest`` names the other part.
+    rest : str or None
+    """
+
+    table: ClassTable
+    bias: Float64Array
+    scores: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    readout: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    factors: Float64Array
+    halves: npt.NDArray[Any]
+    shares: Float64Array
+    rest: str | None
+
+    def __call__(self, X: npt.NDArray[Any], *, label: Label | None, against: Label | None) -> list[Explanation]:
+        """Return the explanation of each sample."""
+        explanations = []
+        for scores, row in zip(self.scores(X), self.readout(X).astype(np.float64), strict=True):
+            parts = row * self.factors - self.halves
+            if self.rest is not None:
+                parts = _with_rest(parts, self.shares, scores - self.bias)
+            explanations.append(_explained(self.table, scores, parts, label=label, against=against, rest=self.rest))
+        return explanations
+
+
+def _with_rest(parts: Float64Array, shares: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
     """Return parts times their shares, and one more part: what they lack of the scores; of a share of 1, nothing."""
     shared = shares[:, None] * parts
     rest = np.where(shares == 1, 0.0, scores - shared.sum(axis=1))
     return np.column_stack([shared, rest])
 
 
-def explained(
+def _explained(
     table: ClassTable,
     scores: npt.NDArray[Any],
     parts: Float64Array,

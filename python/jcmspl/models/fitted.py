@@ -13,6 +13,8 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.sample_digest import SampleDigest
+from jcmspl.datasets.splits import HeldOut
 from jcmspl.models.adaptation import Adaptation
 from jcmspl.models.arrays import NamedArrays
 from jcmspl.models.open_set import Threshold
@@ -43,6 +45,8 @@ class Fitted:
     adapted_: Adaptation
     imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
     column_names_: tuple[str, ...]  # of the features in the table of training samples, if somebody has set it
+    training_digest_: SampleDigest | None  # of all labelled samples so far; None where it is not known
+    held_out_: HeldOut  # how test samples were drawn from the training data, if somebody has set it
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
@@ -86,6 +90,10 @@ class Fitted:
             twin._collected = LabelledStatistics(collected.labels, collected.statistics.copy())
         return twin
 
+    def _digest_so_far(self) -> SampleDigest | None:
+        """Return the digest of all samples so far; files and pickles of older versions have none."""
+        return getattr(self, "training_digest_", None)
+
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""
         if not hasattr(self, "arrays_"):
@@ -112,5 +120,6 @@ class Fitted:
         if hasattr(self, "adapted_"):
             facts["adapted to"] = (
                 f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
+                + ("" if self.adapted_.is_trusted else ", but not used")
             )
         return facts

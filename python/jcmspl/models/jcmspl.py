@@ -152,10 +152,10 @@ class JCMSPL(Bilinear):
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.
     temperature : float or "auto", default "auto"
         Of the softmax of :meth:`predict_proba`.
-    adaptation_pull, adaptation_temperature : float, default 0.1 and 0.02
-        Of :meth:`adapt`: how much prototypes hold on to what the model predicts, in even shares of the samples, and how
-        surely a sample belongs to the nearest one, the lower the surer. ``calibrate(X, y, adaptation=True)`` finds good
-        values.
+    adaptation_pull, adaptation_temperature : float, default 0.3 and 0.02
+        Of :meth:`adapt`: how many samples the prediction of a class counts as, as a share of the size of the class that
+        a usual sample is in (sizes above 17 count as 17), and how surely a sample belongs to the nearest prototype, the
+        lower the surer. ``calibrate(X, y, adaptation=True)`` finds good values.
     random_state : int, Generator, RandomState or None
         Seed of ``init="random"``.
     progress : bool, default True
@@ -193,6 +193,10 @@ class JCMSPL(Bilinear):
         vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
     cosine_share_ : float
         The share of the cosine in the score of a class without samples.
+    training_digest_ : SampleDigest or None
+        Hashes of all labelled samples that the model was given, by fit, :meth:`partial_fit` and :meth:`add_classes`:
+        :func:`jcmspl.evaluate` tells by them which test samples it was trained on. None where they are not known, as
+        after :meth:`fit_from_statistics`.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
     seen_bias_ : float

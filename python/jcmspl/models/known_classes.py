@@ -13,6 +13,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import as_label_list, some, sorted_labels
+from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.models.cautions import warn_of_zero_vectors
 from jcmspl.models.learner import Learner
 from jcmspl.support.shown import quoted
@@ -142,6 +143,7 @@ class KnowsClasses(Learner):
                 f"y holds {some(trained)}, which the model was trained on: use partial_fit to learn from more samples"
             )
         self.__dict__.pop("adapted_", None)
+        self.training_digest_ = sum_if_known(self._digest_so_far(), new.digest)
         if self._collected is None:
             self._samples += LabelledSums.of(new)
         else:

@@ -15,6 +15,7 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, as_label_list, label_array
 from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import require_known_classes
 from jcmspl.models import registry
@@ -194,8 +195,9 @@ class Learner(Reader):
         new = self._read(X, y, sample_weight, collector, reset=so_far is None)
         self._declared = declared
         known = self._known_with(table)
+        digest = new.digest if so_far is None else sum_if_known(self._digest_so_far(), new.digest)
         in_place = not solve and so_far is not None and so_far.labels == new.labels
-        total = new if so_far is None or in_place else so_far + new
+        total = replace(new if so_far is None or in_place else so_far + new, digest=digest)
         if solve and len(total.labels) > 1:
             kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
@@ -204,6 +206,7 @@ class Learner(Reader):
         sums = LabelledSums.of(total)
         self._table = table
         self._samples = self._samples + sums if in_place else sums
+        self.training_digest_ = digest
         self.__dict__.pop("adapted_", None)
         if known is not None:
             self.class_table_ = known
@@ -255,7 +258,7 @@ class Learner(Reader):
         return self
 
     def _forget_the_table_before(self) -> None:
-        for name in ("imputed_values_", "column_names_"):
+        for name in ("imputed_values_", "column_names_", "held_out_"):
             self.__dict__.pop(name, None)
 
     @changes
@@ -349,6 +352,7 @@ class Learner(Reader):
         self.timings_ = timings | self.timings_
         logger.debug("%s: seconds per stage %s", type(self).__name__, self.timings_)
         self._collected = LabelledStatistics(labels, raw)
+        self.training_digest_ = collected.digest
         self._samples = LabelledSums.of(self._collected)
         self._table = table
         self._warn_of_training(raw)

@@ -30,6 +30,7 @@ STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
 WHITENING = "feature_whitening"  # (m, m), where samples are whitened
 COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
 IMPUTED = "imputed_values"  # (m,), where the samples had values missing
+HASHES = "sample_hashes"  # (h,), where the digest of the training samples is known
 KERNEL = "kernel."
 KERNEL_ARRAYS: dict[str, Shape] = {"kernel.anchors": ("a", "d"), "kernel.root": ("a", "r"), "kernel.shift": ("r",)}
 ADAPTED = "adapted."

@@ -20,6 +20,7 @@ from jcmspl.models.model_layout import (
     ADAPTED_ARRAYS,
     COLUMNS,
     FITTED,
+    HASHES,
     IMPUTED,
     KERNEL,
     KERNEL_ARRAYS,
@@ -90,6 +91,9 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     if imputed is not None:
         arrays[IMPUTED] = np.asarray(imputed, dtype=np.float64)
         check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": model.n_features_in_})
+    digest = model._digest_so_far()
+    if digest is not None:
+        arrays[HASHES] = digest.hashes
     adapted: Adaptation | None = getattr(model, "adapted_", None)
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(ADAPTED)) for name in ADAPTED_ARRAYS}
@@ -118,6 +122,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "rejection": [[*key, as_data(one)] for key, one in model.rejection_.items() if not callable(key[1])],
         "adaptation_constants": getattr(model, "adaptation_constants_", None),
         "adaptation": None if adapted is None else _about_adaptation(adapted),
+        "all_samples_hashed": digest is not None and digest.is_complete,
+        "held_out": as_data(getattr(model, "held_out_", None)),
         "timings": model.timings_,
         "arrays": sorted(arrays),
     }
@@ -133,6 +139,7 @@ def _about_adaptation(adapted: Adaptation) -> dict[str, Any]:
         "rounds": adapted.rounds,
         "lost": [number[label] for label in adapted.lost],
         "merged": [[number[one], number[two]] for one, two in adapted.merged],
+        "agreement": adapted.agreement,
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import reads
 
+T = TypeVar("T")
+
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
     "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
@@ -38,8 +41,8 @@ _COMPETITION = (
 )
 
 
-# What a recogniser is made of, besides the arrays of a fit and the parameters of the comparison.
-_MAKE_A_RECOGNISER = (
+# What recognisers, temperatures and explanations are made of, besides the arrays of a fit and the parameters.
+_STATE = (
     "class_table_",
     "classes_",
     "feature_normalisation_",
@@ -128,7 +131,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
             the model knows.
         seen_bias : float, optional
             What to take off the scores of classes of the training data where both kinds are candidates, in place of
-            the model's own seen_bias_ (calibrated stacking).
+            the model's own seen_bias_ (calibrated stacking), or of 0 where the model was adapted to samples.
         reject : float or "auto", optional
             Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
             the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
@@ -217,7 +220,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         """
         check_is_fitted(self)
         if seen_bias is None:
-            seen_bias = self.seen_bias_  # named, for scores choose nothing that would have to be warned of
+            seen_bias = self._bias_among(class_vectors, candidates)  # scores alone choose no class: no warning
         samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
         scores = lazily(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
@@ -290,14 +293,27 @@ class Recognises(ClassifierMixin, KnowsClasses):
         def make() -> Recogniser:
             return self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
 
+        return samples, self._made_once("recogniser", make, class_vectors, candidates, seen_bias)
+
+    def _made_once(
+        self,
+        kind: str,
+        make: Callable[[], T],
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> T:
+        """Return what was made last for these candidates, if nothing has changed since, or make it.
+
+        Nothing is remembered for class vectors, or for candidates by their labels.
+        """
         if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
-            return samples, make()
+            return make()
         state = vars(self)
-        objects = [*self.arrays_.values(), *(state.get(name) for name in _MAKE_A_RECOGNISER)]
-        space = self.own_space
+        objects = [*self.arrays_.values(), *(state.get(name) for name in _STATE)]
         parameters = {name: value for name, value in state.items() if not (name[0] == "_" or name[-1] == "_")}
-        values = (candidates, seen_bias, self._bias_in(space), parameters)
-        return samples, self._remembered.get(objects, values, make)
+        values = (candidates, seen_bias, self._bias_in(self.own_space), parameters)
+        return self._remembered.get(kind, objects, values, make)
 
     def _namer(
         self,
@@ -343,11 +359,26 @@ class Recognises(ClassifierMixin, KnowsClasses):
         table, is_seen = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
         if class_vectors is not None:
             warn_of_zero_vectors(table)
-        handicap = as_number(self._bias_in(space) if seen_bias is None else seen_bias, "seen_bias")
-        mixed = is_seen.any() and not is_seen.all()
-        if mixed and seen_bias is None and not self._is_biased_in(space):
-            self._competition(_COMPETITION, UncalibratedWarning)
-        return table, np.where(is_seen, -handicap, 0.0) if mixed else np.zeros(table.n_classes)
+        if not is_seen.any() or is_seen.all():
+            as_number(0.0 if seen_bias is None else seen_bias, "seen_bias")
+            return table, np.zeros(table.n_classes)
+        if seen_bias is None:
+            is_made_up_for = self._makes_up_for_seen(table, space)
+            seen_bias = 0.0 if is_made_up_for else self._bias_in(space)
+            if not (is_made_up_for or self._is_biased_in(space)):
+                self._competition(_COMPETITION, UncalibratedWarning)
+        return table, np.where(is_seen, -as_number(seen_bias, "seen_bias"), 0.0)
+
+    def _bias_among(self, class_vectors: Any, candidates: Any) -> float:
+        """Return what a call without a bias takes off the scores of seen classes, and warn of nothing."""
+        if not hasattr(self, "adapted_"):
+            return self.seen_bias_
+        table, _ = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
+        return 0.0 if self._makes_up_for_seen(table, self.own_space) else self.seen_bias_
+
+    def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
+        """Whether the scores of these candidates prefer no seen class, so that no bias is to be taken off."""
+        return False
 
     @reads
     def _recogniser_of(
@@ -369,6 +400,10 @@ class Recognises(ClassifierMixin, KnowsClasses):
         chosen = as_temperature(self.temperature if temperature is None else temperature)
         if chosen is not None:
             return chosen
+        return self._made_once("temperature", self._auto_temperature)
+
+    def _auto_temperature(self) -> float:
+        """Return the temperature "auto": a share of the spread of the scores of mean training samples."""
         seen = self.class_table_.select(self.classes_.tolist())
         recogniser = self._recogniser_of(seen, np.zeros(seen.n_classes), self.own_space, scaled_already=True)
         scores = recogniser.scores(self.class_means_)

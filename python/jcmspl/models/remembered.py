@@ -1,29 +1,33 @@
-"""The recogniser that a model has made last: most calls want it again, and making it takes longer than using it."""
+"""What a model has made last for its calls: most calls want it again, and making it takes longer than using it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from jcmspl.models.recogniser import Recogniser
+T = TypeVar("T")
 
 
 class Remembered:
-    """A recogniser, and what it was made of. It is not copied, nor written to files: it can be made again."""
+    """The last result of each kind, and what it was made of.
+
+    It is not copied, nor written to files: results can be made again.
+    """
 
     def __init__(self) -> None:
-        self._entry: tuple[list[Any], tuple[Any, ...], Recogniser] | None = None
+        self._entries: dict[str, tuple[list[Any], tuple[Any, ...], Any]] = {}
 
     def __reduce__(self) -> Any:
         return Remembered, ()
 
-    def get(self, objects: list[Any], values: tuple[Any, ...], make: Callable[[], Recogniser]) -> Recogniser:
+    def get(self, kind: str, objects: list[Any], values: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Return what was made of the very same objects and equal values, or make it."""
-        entry = self._entry  # read once: other threads may put another one in its place
+        entry = self._entries.get(kind)  # read once: other threads may put another one in its place
         if entry is not None and _are_equal(entry[1], values) and _are_same(entry[0], objects):
-            return entry[2]
+            found: T = entry[2]
+            return found
         made = make()
-        self._entry = objects, values, made
+        self._entries[kind] = objects, values, made
         return made
 
 

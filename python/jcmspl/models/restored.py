@@ -16,10 +16,13 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, label_array, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.sample_digest import MOST, SampleDigest
 from jcmspl.data.whitening import is_triangular
+from jcmspl.datasets.splits import HeldOut
 from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.models import persistence_v1, registry
 from jcmspl.models.adaptation import Adaptation
+from jcmspl.models.adaptation_check import Agreement
 from jcmspl.models.arrays import NamedArrays, check_arrays
 from jcmspl.models.model_layout import (
     ADAPTED,
@@ -27,6 +30,7 @@ from jcmspl.models.model_layout import (
     COLUMNS,
     COMMON,
     FITTED,
+    HASHES,
     IMPUTED,
     INFINITY,
     KERNEL,
@@ -53,7 +57,7 @@ if TYPE_CHECKING:
 
 def wanted_arrays(version: int, content: dict[str, Any]) -> list[str]:
     """Return the arrays to read: no others, whatever there may be in the file."""
-    common = [*COMMON, *STATISTICS, "counts", WHITENING, COLUMNS, IMPUTED, *KERNEL_ARRAYS, *ADAPTED_ARRAYS]
+    common = [*COMMON, *STATISTICS, "counts", WHITENING, COLUMNS, IMPUTED, HASHES, *KERNEL_ARRAYS, *ADAPTED_ARRAYS]
     if version == 1:
         return [*common, *persistence_v1.ARRAYS]
     model_class = class_named(content["model"])
@@ -119,6 +123,9 @@ def restored(archive: Archive) -> ZeroShotClassifier:
         model.adaptation_constants_ = _constants(constants)
     if content.get("adaptation") is not None:
         model.adapted_ = _adaptation(content["adaptation"], arrays, sizes, content["attributes"])
+    model.training_digest_ = _digest(content, arrays)
+    if content.get("held_out") is not None:
+        model.held_out_ = _held_out(content["held_out"])
     model._competition = OneWarning()
     model._remembered = Remembered()
     model.n_features_in_ = sizes["m"]
@@ -240,6 +247,27 @@ def _kernel(content: dict[str, Any], arrays: NamedArrays, n_attributes: int) -> 
     return ClassKernel(one_of(name, "class_kernel", KERNELS[1:]), float(width), **_with_prefix(parts, KERNEL))
 
 
+def _digest(content: dict[str, Any], arrays: NamedArrays) -> SampleDigest | None:
+    """Return the digest of the training samples; files of older versions have none."""
+    hashes = arrays.get(HASHES)
+    if hashes is None:
+        return None
+    if hashes.dtype != np.uint64 or hashes.ndim != 1 or not np.all(hashes[1:] > hashes[:-1]) or len(hashes) > MOST:
+        raise ModelFileError(f"the array '{HASHES}' does not hold at most {MOST:,} hashes in ascending order")
+    is_complete = content["all_samples_hashed"]
+    if not isinstance(is_complete, bool) or not (is_complete or len(hashes)):
+        raise ModelFileError(f"it does not say whether the array '{HASHES}' is of all samples")
+    return SampleDigest(hashes, is_complete)
+
+
+def _held_out(given: dict[str, Any]) -> HeldOut:
+    share = as_number(given["share"], "the share that was held out")
+    if not 0 <= share < 1 or not isinstance(given["drawn_from"], str):
+        raise ModelFileError("what was held out of the training data is not known")
+    seed = as_count(given["random_state"], "the seed of what was held out", minimum=0)
+    return HeldOut(share, seed, given["drawn_from"])
+
+
 def _constants(given: Any) -> tuple[float, float]:
     pull, temperature = (as_number(value, "a constant of the adaptation") for value in given)
     if min(pull, temperature) <= 0:
@@ -263,7 +291,18 @@ def _adaptation(about: dict[str, Any], arrays: NamedArrays, sizes: dict[str, int
         rounds=as_count(about["rounds"], "the number of rounds", minimum=0),
         lost=tuple(map(named, about["lost"])),
         merged=tuple((named(one), named(two)) for one, two in about["merged"]),
+        agreement=_agreement(about.get("agreement")),
     )
+
+
+def _agreement(given: Any) -> Agreement | None:
+    """Return how often neighbours agree; files that were written before it was checked have none."""
+    if given is None:
+        return None
+    before, after, error = (as_number(value, "the agreement of neighbours") for value in given)
+    if not (0 <= before <= 1 and 0 <= after <= 1 and error >= 0):
+        raise ModelFileError("the agreement of neighbours is not between 0 and 1")
+    return Agreement(before, after, error)
 
 
 def _statistics(arrays: NamedArrays, labels: list[Label], m: int, scaling: Scaling) -> LabelledStatistics | None:

@@ -32,5 +32,9 @@ class AlignmentWarning(UserWarning):
     """The plain cosine of samples and class vectors is left out where encoders are aligned, or wrongly taken."""
 
 
+class TrainedOnWarning(UserWarning):
+    """Test samples are among those that the model was trained on, so that what it gets right says too much."""
+
+
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""

@@ -1,0 +1,109 @@
+"""Test samples and training samples: the former must not be among the latter."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.labels import Label
+from jcmspl.data.on_dask import is_dask
+from jcmspl.data.parts import Parts, looked_up
+from jcmspl.data.sample_digest import Overlap, SampleDigest
+from jcmspl.datasets.dataset import TestSet
+from jcmspl.datasets.row_source import read_rows
+from jcmspl.evaluation.findings import TrainedOn
+from jcmspl.support.arguments import IntArray
+from jcmspl.support.exceptions import TrainedOnWarning
+from jcmspl.support.warn import warn_user
+
+# Rows that are read at a time.
+_ROWS = 8192
+_TESTED = ("test_seen", "test_unseen")
+
+
+def with_test_parts(model: Any, dataset: Any) -> Any:
+    """Return the data set with what the model was not trained on to test with, if it does not say that itself.
+
+    Without a part "test_unseen" that is all samples of other classes than those of the training data; without a part
+    "test_seen", the samples that were held out of the same data when the model was fitted, if it remembers that. Where
+    there is no part to test with at all, it is otherwise all samples that the model was not trained on, if it knows
+    those that it was.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    dataset : Dataset
+    """
+    dataset = dataset.with_labels_of(model.class_table_)
+    has_parts = any(len(dataset.rows(part)) for part in _TESTED)
+    if not dataset.unseen:
+        dataset = _with_unseen_classes(dataset, model.classes_.tolist())
+    if len(dataset.rows("test_seen")):
+        return dataset
+    rows = dataset.rows("trainval")
+    held_out = getattr(model, "held_out_", None)
+    if held_out is not None and held_out.fits(rows, dataset.y[rows]):
+        return dataset.held_out(held_out.share, held_out.random_state)
+    digest: SampleDigest | None = getattr(model, "training_digest_", None)
+    if has_parts or digest is None or not dataset.unseen:
+        return dataset
+    found, decided = _looked_up(digest, dataset.X, rows)
+    return _with_parts(dataset, {"test_seen": rows[decided & ~found]})
+
+
+def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
+    """Return how many test samples the model was trained on; None if it does not know its training samples."""
+    digest: SampleDigest | None = getattr(model, "training_digest_", None)
+    if digest is None:
+        return None
+    overlaps = {part: Overlap.of(*_looked_up(digest, dataset.X, dataset.rows(part))) for part in _TESTED}
+    counts = {part: overlap.n_estimated for part, overlap in overlaps.items()}
+    return TrainedOn(**counts, is_exact=all(overlap.is_exact for overlap in overlaps.values()))
+
+
+def warn_or_refuse(found: TrainedOn | None, n_samples: dict[str, int], *, allow: bool) -> None:
+    """Warn of test samples that the model was trained on; refuse most of a part, unless that is allowed."""
+    if found is None:
+        return
+    texts = found.sentences(n_samples)
+    mostly = any(2 * getattr(found, part) > n_samples[part] for part in _TESTED)
+    if mostly and not allow:
+        raise ValueError(
+            f"{'; '.join(texts)}: this would be no test of the model. Test with samples that it was not trained on (by "
+            "default those that it has never seen: leave --hold-out, --unseen and --split out), or fit it anew with "
+            "the same --hold-out and --seed; or let it be (allow_trained=True, --allow-trained)"
+        )
+    for text in texts:
+        warn_user(f"{text}: accuracy on them says nothing of new samples", TrainedOnWarning)
+
+
+def _with_unseen_classes(dataset: Any, trained: list[Label]) -> Any:
+    """Return the data set with all samples of classes that a model was not trained on as "test_unseen"."""
+    known = np.isin(dataset.class_numbers, dataset.classes.positions(one for one in trained if one in dataset.classes))
+    rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
+    return _with_parts(dataset, {"test_unseen": rows[~known[rows]]})
+
+
+def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
+    """Return the data set with some rows moved to other parts."""
+    taken = np.concatenate(list(new.values()))
+    parts = {**{part: np.setdiff1d(rows, taken) for part, rows in dataset.parts.items()}, **new}
+    fields = {one.name: getattr(dataset, one.name) for one in dataclasses.fields(dataset) if one.init}
+    return TestSet(**{**fields, "parts": parts})
+
+
+def _looked_up(digest: SampleDigest, X: Any, rows: IntArray) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which rows are in a digest, and of which the digest can tell."""
+    if not len(rows):
+        return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
+    if is_dask(X):
+        found = looked_up(Parts.of(X[rows]), digest)
+    else:
+        blocks = (rows[first : first + _ROWS] for first in range(0, len(rows), _ROWS))
+        found = [digest.has(read_rows(X, block)) for block in blocks]
+    in_it, decided = zip(*found, strict=True)
+    return np.concatenate(in_it), np.concatenate(decided)

@@ -177,7 +177,7 @@ def candidates_do_not_matter_to_each_other(one):
     some = one.rng.permutation(len(one.candidates))[: one.rng.integers(1, len(one.candidates) + 1)]
     names = [one.candidates[i] for i in some]
     # a layer for other candidates is another product of matrices
-    allowed = 16 * one.exact[:, some] + 1e-10 * np.abs(one.scores).max()
+    allowed = 16 * one.exact[:, some] + 1e-9 * np.abs(one.scores).max()
     same(f"candidates {some.tolist()}", one.of(one.model, candidates=names), one.scores[:, some], allowed)
 
 

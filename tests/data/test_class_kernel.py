@@ -124,13 +124,3 @@ def test_equal_vectors_and_two_classes():
             assert np.isfinite(kernel.of(vectors)).all()
     model = RPL(class_kernel="rbf").fit(X, y, class_vectors=np.eye(2))
     assert np.isfinite(model.visual_projection_).all()
-
-
-def test_what_seen_classes_have_in_common_is_zero_and_not_a_rounding_error():
-    for seed in range(20):
-        anchors = np.random.default_rng(seed).standard_normal((2, 3))
-        anchors -= anchors.mean(axis=0)  # of the same length, so that the kernel treats both alike
-        mapped = ClassKernel.fitted("rbf", 1.0, anchors).of(anchors)
-        in_common = np.abs(mapped).max(axis=0) < 1e-6
-        assert in_common.any()
-        assert not mapped[:, in_common].any()

@@ -62,11 +62,7 @@ class ClassKernel:
 
     def of(self, rows: Float64Array) -> Float64Array:
         """Map normalised class vectors."""
-        kernel = _kernel(self.name, self.width, rows, self.anchors)
-        moved = kernel @ self.root - self.shift
-        # what the seen classes have in common leaves rounding errors behind, which must not look like a difference
-        moved[np.abs(moved) <= _NOISE * (np.abs(kernel) @ np.abs(self.root))] = 0
-        return np.asarray(moved)
+        return np.asarray(_kernel(self.name, self.width, rows, self.anchors) @ self.root - self.shift)
 
 
 def _kernel(name: str, width: float, rows: Float64Array, anchors: Float64Array) -> Float64Array:

@@ -282,3 +282,13 @@ class TestShortNames:
         np.savez(tmp_path / "a.npz", **CONTENT)
         with pytest.raises(DatasetError, match="leave class_vectors out"):
             load_npz(tmp_path / "a.npz", class_vectors="S")
+
+
+def test_names_of_numbers_that_are_no_characters(tmp_path):
+    save_npz(make_zsl(40, 6, 4, 4, 2), tmp_path / "data.npz")
+    with np.load(tmp_path / "data.npz") as file:
+        content = dict(file)
+    content["class_names"] = np.arange(0x110000, 0x110000 + 6, dtype=np.uint32).view("<U1")
+    np.savez(tmp_path / "data.npz", **content)
+    with pytest.raises(DatasetError, match=r"data\.npz is not a NumPy \.npz file, or it is damaged"):
+        load_npz(tmp_path / "data.npz")

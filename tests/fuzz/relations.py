@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
+from fuzz.settings import ALIGNED
 from fuzz.tolerance import Wrong, best, conditioning, last_digits_changed, rounding, same
 from jcmspl import ClassTable, Statistics, load
 from jcmspl.data.normalisation import parse_feature_normalisation
@@ -176,7 +177,7 @@ def candidates_do_not_matter_to_each_other(one):
     some = one.rng.permutation(len(one.candidates))[: one.rng.integers(1, len(one.candidates) + 1)]
     names = [one.candidates[i] for i in some]
     # a layer for other candidates is another product of matrices
-    allowed = 16 * one.exact[:, some] + 1e-10 * np.abs(one.scores).max()
+    allowed = 16 * one.exact[:, some] + 1e-9 * np.abs(one.scores).max()
     same(f"candidates {some.tolist()}", one.of(one.model, candidates=names), one.scores[:, some], allowed)
 
 
@@ -303,8 +304,9 @@ def dask_is_memory(one):
 
 
 def compares_with_class_vectors(setting):
-    """Whether samples are compared with class vectors, feature by feature."""
-    return setting.name in ("IdentityRidge", "TextPrototypes") or getattr(setting.model, "aligned", 0) > 0
+    """Whether samples are compared with class vectors, feature by feature, or may be."""
+    alignable = setting.X.shape[1] == setting.table.vectors.shape[1]
+    return setting.name in ALIGNED or (alignable and getattr(setting.model, "aligned", 0) != 0)
 
 
 OF_ONE_MODEL = (

@@ -2,7 +2,7 @@
 
 Scores of a linear layer have a bound of their own, of the sums of absolute products. For others, and for all that is
 fitted anew, the data are changed in their last digit: what that changes is what rounding can do, and another order of
-additions may do some thousand times as much. Where it changes scores by a part that can be seen, the problem has no
+additions may do ten thousand times as much. Where it changes scores by a part that can be seen, the problem has no
 answer that floating point could give (it is ill-posed), and nothing can be compared.
 """
 
@@ -12,9 +12,9 @@ from jcmspl.models.recogniser import LinearRecogniser
 from jcmspl.support.scaling import signed_root, unit_length
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}
-AMPLIFIED = 4000  # how much more than one change of last digits another order of additions may do
+AMPLIFIED = 40_000  # how much more than one change of last digits another order of additions may do
 _CHANGES = 16  # last digits by which samples change to see what that does to scores, which may jump
-_SEEN = 2.5e-9  # the part of the largest score from which a change of last digits makes a problem ill-posed
+_SEEN = 1e-9  # the part of the largest score from which a change of last digits makes a problem ill-posed
 
 
 class Wrong(AssertionError):
@@ -44,7 +44,7 @@ def rounding(recogniser, T, scores, changed):
         return 4 * (T.shape[1] + 16) * eps * (rows @ np.abs(recogniser.weights).T + np.abs(recogniser.bias))
     rng = np.random.default_rng(0)
     moves = [np.abs(changed(rng, _CHANGES) - scores).max(axis=1, keepdims=True, initial=0) for _ in range(4)]
-    size = np.abs(scores).max(axis=1, keepdims=True, initial=0)
+    size = np.abs(scores).max(initial=0)
     return AMPLIFIED / _CHANGES * np.max(moves, axis=0) + 64 * (T.shape[1] + 16) * eps * size + np.zeros_like(scores)
 
 
@@ -61,7 +61,7 @@ def conditioning(scores, others, floor):
     """
     moved = max(float(np.abs(other - scores).max(initial=0)) for other in others)
     size = max(float(np.abs(scores).max(initial=0)), float(floor.max(initial=0)) / 1e-12)
-    if not moved <= _SEEN * size:
+    if size == 0 or not moved <= _SEEN * size:
         return None
     return AMPLIFIED * moved + 1e3 * floor + 1e-8 * size + 1e-14
 

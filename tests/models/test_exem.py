@@ -81,6 +81,16 @@ def test_samples_of_a_class_that_do_not_differ():
     assert_array_equal(plain.decision_function(ZOO.X_new), standardised.decision_function(ZOO.X_new))
 
 
+def test_samples_of_a_class_that_do_not_differ_and_are_far_from_the_origin():
+    """What centring leaves of their squares is no deviation."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y, means, vectors = np.arange(48) % 4, 50 + rng.standard_normal((4, 9)), rng.standard_normal((6, 3))
+        options = {"feature_normalisation": "zscore", "distance": "standardised", "progress": False}
+        model = EXEM(**options).fit(means[y], y, class_vectors=vectors)
+        assert_array_equal(model.arrays_["scale"], 1)
+
+
 def test_bad_parameters():
     refuses(EXEM(-1), "alpha must be")
     refuses(EXEM(distance="cosine"), "distance must be one of")

@@ -206,15 +206,13 @@ class Normalisation:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
         return np.asarray(np.sqrt(_NOISE * statistics.gram.diagonal()) / self.scale)
 
-    def rounding_in(self, statistics: Statistics) -> float:
-        """Return about how large eigenvalues of the normalised Gram matrix can be that are rounding alone.
+    def rounding_in(self, statistics: Statistics) -> Float64Array:
+        """Return how much of the sum of squares of each normalised column may be rounding alone.
 
         The statistics are those before normalisation: what centring takes off leaves its rounding errors behind.
         """
         squares = self._noise_of(statistics) ** 2
-        if self.whitening is not None:
-            squares = self.whitening**2 @ squares
-        return float(squares.sum()) / 8  # errors of single elements hardly ever add up
+        return squares if self.whitening is None else np.asarray(self.whitening**2 @ squares)
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""

@@ -72,8 +72,8 @@ class TrainingData:
         The mean sample (scaled) and the vector of each class before that.
     sources : tuple of (str, int) or None
         The sources that class vectors were joined of.
-    rounding : float
-        Eigenvalues of the Gram matrix up to this may be rounding alone.
+    rounding_of_columns : ndarray of shape (n_features,)
+        How much of the sum of squares of each column may be rounding alone.
     """
 
     statistics: Statistics
@@ -84,7 +84,7 @@ class TrainingData:
     given_vectors: Float64Array
     _rows: LabelledRows | None = None
     sources: Sources | None = None
-    rounding: float = 0.0
+    rounding_of_columns: Float64Array | None = None
 
     @classmethod
     def of(
@@ -108,7 +108,9 @@ class TrainingData:
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]
         rounding = features.rounding_in(raw)
-        return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, rounding=rounding)
+        return cls(
+            statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, rounding_of_columns=rounding
+        )
 
     def with_classes(
         self,
@@ -121,6 +123,11 @@ class TrainingData:
         vectors = self.given_vectors
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         return replace(self, class_vectors=classes.of_rows(vectors), classes=classes)
+
+    @property
+    def rounding(self) -> float:
+        """Eigenvalues of the Gram matrix up to this may be rounding alone: single errors hardly ever add up."""
+        return 0.0 if self.rounding_of_columns is None else float(self.rounding_of_columns.sum()) / 8
 
     @property
     def n_samples(self) -> float:

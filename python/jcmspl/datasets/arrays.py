@@ -16,9 +16,9 @@ from jcmspl.datasets._columns import LABEL_COLUMNS, Column, TableForm
 from jcmspl.datasets._tables import Table, holds_vectors, read_class_csv, read_csv, read_parquet, read_text_rows
 from jcmspl.datasets._text_lines import checked_delimiter
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, decoding, refuse_pictures, require_keys
+from jcmspl.datasets.errors import DatasetError, about, refuse_pictures, require_keys
 from jcmspl.datasets.imputation import imputed
-from jcmspl.datasets.npz import NpzReader, open_npy
+from jcmspl.datasets.npz import NpzReader, open_npy, require_characters
 from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
@@ -322,9 +322,7 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
             raise DatasetError(
                 f"{path} has the shape {array.shape}, but one label for each sample is expected: {swapped}"
             )
-        if array.dtype.kind == "U":
-            with decoding(path, "a NumPy .npy file of labels"):
-                array.tolist()  # fails for numbers that are no characters
+        require_characters(path, array, "a NumPy .npy file of labels")
         return array
     rows = read_text_rows(path, whole_lines=path.suffix == ".txt")
     wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)

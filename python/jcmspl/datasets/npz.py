@@ -217,6 +217,13 @@ def open_npy(path: Path) -> npt.NDArray[Any]:
         return read_header(file, path, "the array", path.stat().st_size).mapped(path, file.tell())
 
 
+def require_characters(path: Path, array: npt.NDArray[Any], what: str) -> None:
+    """Refuse an array of texts that holds numbers which are no characters."""
+    if array.dtype.kind == "U":
+        with decoding(path, what):
+            array.tolist()
+
+
 class NpzReader:
     """The arrays in a .npz file, each read or mapped when it is asked for."""
 
@@ -242,7 +249,9 @@ class NpzReader:
         with self._opened(name) as (member, header):
             require_at_most(f"{self.path}: {name}", header.shape[0] if header.shape else 1, most, "samples")
             require_memory(self.path, name, header.n_bytes)
-            return header.read(member)
+            array = header.read(member)
+        require_characters(self.path, array, _KIND)
+        return array
 
     def mapped(self, name: str, verify: bool = False) -> npt.NDArray[Any]:
         """Map an array into memory, and compare its checksum if that is wanted; read it if it is compressed."""

@@ -86,8 +86,10 @@ def _scale(moments: Moments) -> Float64Array:
     One in which samples of a class do not differ counts as much as the others do on average.
     """
     squares = moments.scatter.diagonal() / moments.counts.sum()
-    of_totals = moments.gram.diagonal() / moments.counts.sum()
-    differs = squares > 64 * np.finfo(np.float64).eps * of_totals
+    rounding = 64 * np.finfo(np.float64).eps * moments.gram.diagonal()
+    if moments.rounding_of_columns is not None:
+        rounding = np.maximum(rounding, moments.rounding_of_columns)
+    differs = squares > rounding / moments.counts.sum()
     if not differs.any():
         return np.ones(len(squares))
     deviations = np.sqrt(np.where(differs, squares, 1))

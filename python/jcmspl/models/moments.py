@@ -41,6 +41,7 @@ class Moments:
 
     def __init__(self, training: TrainingData) -> None:
         self._statistics, self._rounding = training.statistics, training.rounding
+        self.rounding_of_columns = training.rounding_of_columns
         self.vectors = training.class_vectors  # S', a row for each class
         self.sums = training.statistics.class_sums  # (XL)' for labels 0 and 1
         self.cross: Float64Array = self.vectors.T @ self.sums  # YX'

@@ -35,8 +35,10 @@ def start_beside_saddle(
 
 def _growth(l1: float, l2: float, l3: float, l4: float) -> float:
     """Return the largest factor by which an iteration multiplies a small part of A and B in a concept."""
-    visual, semantic = (1 + l3) ** 2, (l1 + l4) ** 2 / max(l1, np.finfo(np.float64).eps)
-    return (visual + semantic) / (1 + l1 + l2)
+    with np.errstate(over="ignore"):
+        visual = np.square(1 + l3)
+        semantic = np.square(l1 + l4) / max(l1, np.finfo(np.float64).eps)
+        return float((visual + semantic) / (1 + l1 + l2))
 
 
 def _is_balanced(training: TrainingData) -> bool:

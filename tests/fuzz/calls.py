@@ -167,6 +167,7 @@ def models_round(seed):
     parameters = {
         "metric": metric,
         "seen_samples": 0.0,  # classes are where they are predicted
+        "aligned": 0.0,
         "feature_normalisation": str(rng.choice(normalisations)),
         "class_normalisation": str(rng.choice(normalisations)),
     }
@@ -194,7 +195,8 @@ def explicit_scores(model, X, vectors, space):
         normalised(part, rows)
         for part, rows in ((model.feature_normalisation_, X), (model.class_normalisation_, vectors))
     )
-    z, p = {"visual": (x, y @ B.T @ A), "concept": (x @ A.T, y @ B.T), "semantic": (x @ A.T @ B, y)}[space]
+    intercept = model.arrays_.get("intercept", np.zeros(A.shape[1])).astype(WIDE)
+    z, p = {"visual": (x, y @ B.T @ A + intercept), "concept": (x @ A.T, y @ B.T), "semantic": (x @ A.T @ B, y)}[space]
     reach = lengths(x) * np.sqrt(np.sum(A**2)) * np.sqrt(np.sum(B**2)) * lengths(y).T
     if model.metric == "cosine":
         norms = lengths(p).T

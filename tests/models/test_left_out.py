@@ -11,6 +11,8 @@ RNG = np.random.default_rng(0)
 
 
 class Data:
+    rounding = 0.0
+
     def __init__(self, X, numbers, weights=None):
         self.statistics = Statistics.from_samples(X, numbers, sample_weight=weights)
         self.n_samples = self.statistics.n_samples

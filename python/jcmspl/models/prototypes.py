@@ -160,7 +160,9 @@ def with_class_vectors(
     shares differ: then classes with the larger share would always win. ``level``, the mean direction of class vectors,
     is what is subtracted there.
     """
-    own = directions(vectors) if level is None else directions(vectors) - level
+    own = directions(vectors)
+    if level is not None:
+        own[own.any(axis=1)] -= level  # a class of which nothing is known stays neutral
     weights, offsets = normalisation.unfolded(own)
     of_cosine = shares * ratio
     return LinearScorer(

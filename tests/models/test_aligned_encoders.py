@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, RPL, AlignmentWarning, ClassTable, Statistics, TextPrototypes, load
-from jcmspl.models.prototypes import COSINE_COUNT, NEW_SHARE
+from jcmspl.models.prototypes import COSINE_COUNT, LONE_SHARE, NEW_SHARE
 
 N_SEEN, N_CLASSES, M = 12, 18, 24
 
@@ -136,6 +136,14 @@ class TestSeenClasses:
         is_new = np.isin(named, NEW)
         assert is_new[: len(X_NEW)].mean() > 0.8
         assert is_new[len(X_NEW) :].mean() < 0.2  # 1 if the larger share of new classes decides
+
+    def test_one_sample_of_each_class_does_not_outweigh_the_cosine(self):
+        """Without scatter within classes nothing is whitened, and little is known of samples."""
+        rows = np.array([np.flatnonzero(number == Y)[0] for number in range(N_SEEN)])
+        with pytest.warns(RuntimeWarning, match="one sample of each class"):
+            model = JCMSPL(progress=False).fit(X[rows], Y[rows], class_vectors=TABLE)
+        assert model.cosine_share_ == LONE_SHARE
+        assert_allclose(model._cosine_shares(TABLE), LONE_SHARE)
 
     def test_a_number_holds_for_all_classes(self):
         model = fitted(aligned=0.3, seen_samples=0.6)

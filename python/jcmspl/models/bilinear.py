@@ -14,6 +14,7 @@ from jcmspl.core.search import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.parts import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.models.adaptable import Adaptable
@@ -32,6 +33,7 @@ from jcmspl.models.parameters import (
     one_of_names,
 )
 from jcmspl.models.prototypes import (
+    LONE_SHARE,
     NEW_SHARE,
     SEEN_SHARE,
     Prototypes,
@@ -116,7 +118,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     def _cosine_share(self, alignment: Alignment | None) -> float:
         if not isinstance(self.aligned, str):
             return float(self.aligned) if self.space == "visual" else 0.0
-        return NEW_SHARE if self._compares_directions and alignment is not None and alignment.is_aligned else 0.0
+        if not self._compares_directions or alignment is None or not alignment.is_aligned:
+            return 0.0
+        return LONE_SHARE if self._lacks_scatter else NEW_SHARE
+
+    @property
+    def _lacks_scatter(self) -> bool:
+        """Whether samples were to be whitened, and could not be: those of a class do not differ."""
+        wanted = parse_feature_normalisation(self.feature_normalisation).whiten
+        return wanted and self.feature_normalisation_.whitening is None
 
     @property
     def _compares_directions(self) -> bool:
@@ -302,7 +312,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
         check_parameters(self, ("aligned",))  # it may have been set since the fit
-        if self._finds_shares:
+        if self._finds_shares and not self._lacks_scatter:
             return share_of_cosine(self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self._alignment))
 

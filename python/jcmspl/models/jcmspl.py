@@ -127,7 +127,8 @@ class JCMSPL(Bilinear):
         From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
         vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
         whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
-        classes with n samples, and "auto_power" takes no roots; otherwise it is 0.
+        classes with n samples (0.9 for all where training classes have one sample each), and "auto_power" takes no
+        roots; otherwise it is 0.
     feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2+center_unit"
         What is done to samples and to class vectors first; one of

@@ -25,6 +25,9 @@ from jcmspl.support.scaling import unit_length
 #: samples of a class the cosine, or the model's prediction, is worth. They are constants: the variance within classes
 #: over that of class means around predictions, measured on training classes, ranks data sets in the wrong order.
 NEW_SHARE, COSINE_COUNT = 0.7, 3.0
+#: The share of the plain cosine in the score of all classes where training classes have one sample each: nothing tells
+#: how samples of a class differ, and they are not whitened.
+LONE_SHARE = 0.9
 #: The share of samples in the prototype of a training class where encoders are not aligned.
 SEEN_SHARE = 0.5
 

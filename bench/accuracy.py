@@ -26,6 +26,7 @@ from jcmspl.model_selection.evidence import SHARES
 from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+OWN_SETS = ("cub", "clinc150", "esc50")  # with unseen classes of their own
 SETS = ("cub", "clinc150", "esc50", "clip_cars", "clip_sun", "clip_dtd")
 SETS_OF_A_TABLE = 3
 SEEDS = (1, 2)  # of unseen classes that are drawn
@@ -102,6 +103,12 @@ def read(name):
     if name == "clip_cars":
         unseen = np.arange(len(vectors) // 2, len(vectors))  # the field's: the first half is base
     return X, y, part, vectors, unseen
+
+
+def read_own(name):
+    """Return samples, labels, class vectors and unseen classes of a set that brings these."""
+    X, y, _, vectors, unseen = read(name)
+    return X, y, vectors, unseen
 
 
 # Models, fitted to a run; None where one makes no sense. Several rows of the table may share a fit.

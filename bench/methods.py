@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accuracy import DATA, SETS, read
+from accuracy import DATA, OWN_SETS, read_own
 from jcmspl import evaluate
 from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets import Dataset, load_dataset
@@ -25,14 +25,14 @@ from jcmspl.models import registry
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", metavar="METHOD", nargs="*", help="some methods (default: all)")
-    parser.add_argument("--set", choices=SETS, action="append", help="some data sets (default: all)")
+    parser.add_argument("--set", choices=OWN_SETS, action="append", help="some data sets (default: all)")
     parser.add_argument("--tuned", action="store_true", help="choose parameters by cross-validation over classes")
     parser.add_argument("--json", type=Path, help="keep results in this file, and go on from what it has")
     arguments = parser.parse_args()
     done = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else {}
     names = arguments.methods or sorted(registry.names(), key=lambda name: registry.cost(registry.get(name)))
     kind = "tuned" if arguments.tuned else "untuned"
-    for place in arguments.set or SETS:
+    for place in arguments.set or OWN_SETS:
         dataset = dataset_of(place)
         for name in names:
             key = f"{kind} {place} {name}"
@@ -41,14 +41,14 @@ def main() -> None:
                 print(key, done[key], flush=True)
                 if arguments.json:
                     arguments.json.write_text(json.dumps(done, indent=1))
-    print(table(done, kind, names, arguments.set or SETS))
+    print(table(done, kind, names, arguments.set or OWN_SETS))
 
 
 def dataset_of(place: str) -> Dataset:
     """Return a data set with a part of samples of seen classes that are not trained on."""
     if place == "cub":
         return load_dataset(DATA / "cub")
-    X, y, vectors, unseen = read(place)
+    X, y, vectors, unseen = read_own(place)
     rows = np.flatnonzero(~np.isin(y, unseen))
     held_out = draw_per_class(rows, y, list(range(len(vectors))), 0.2, 0)
     parts = {

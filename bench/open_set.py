@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accuracy import SETS, read
+from accuracy import OWN_SETS, read_own
 from jcmspl import ClassKFold
 from jcmspl.models import registry
 from jcmspl.models.open_set import area
@@ -22,14 +22,14 @@ from jcmspl.models.open_set import area
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", metavar="METHOD", nargs="*", help="some methods (default: all)")
-    parser.add_argument("--set", choices=SETS, action="append", help="some data sets (default: all)")
+    parser.add_argument("--set", choices=OWN_SETS, action="append", help="some data sets (default: all)")
     parser.add_argument("--json", type=Path, help="keep results in this file, and go on from what it has")
     arguments = parser.parse_args()
     done = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else {}
     names = arguments.methods or sorted(registry.names(), key=lambda name: registry.cost(registry.get(name)))
-    places = arguments.set or SETS
+    places = arguments.set or OWN_SETS
     for place in places:
-        data = read(place)
+        data = read_own(place)
         for name in names:
             key = f"{place} {name}"
             if key not in done:

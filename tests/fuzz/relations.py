@@ -1,5 +1,6 @@
 """What must hold between answers of a model, and between those of models of the same data in another form."""
 
+import copy
 import pickle
 import tempfile
 from dataclasses import replace
@@ -15,6 +16,8 @@ from jcmspl import ClassTable, Statistics, load
 from jcmspl.data.normalisation import parse_feature_normalisation
 
 _FEW = 5  # iterations
+# How often data are changed, to see how sure scores are, and by how many last digits: at first, and of a failure.
+_CHANGES, _CLOSER = (3, 1), (40, 16)
 
 
 class Fitted:
@@ -22,6 +25,7 @@ class Fitted:
 
     def __init__(self, setting):
         self.setting, self.T, self.rng = setting, setting.T, np.random.default_rng(2)
+        self.changes, self.digits = _CHANGES
         self.model = self.fit()
         self.candidates = setting.classes
         self.scores = self.of(self.model)
@@ -39,6 +43,18 @@ class Fitted:
             return self
         few = {"tol": 0.0, "max_iter": min(model.max_iter, _FEW)}
         return Fitted(replace(self.setting, model=clone(model).set_params(**few)))
+
+    def more_closely(self):
+        """Return the same, of which it is to be seen anew, from more changes, how sure the scores are.
+
+        A few changes may all miss a jump, such as where a class is as near as another, or eigenvalues agree; and sums
+        carry errors of more than one last digit.
+        """
+        same_one = copy.copy(self)
+        same_one.rng = copy.deepcopy(self.rng)
+        same_one.changes, same_one.digits = _CLOSER
+        same_one.__dict__.pop("allowed", None)
+        return same_one
 
     def fit(self, model=None, **changed):
         """Return a model that is fitted to the data of the setting, some of them in another form."""
@@ -64,10 +80,13 @@ class Fitted:
     def allowed(self):
         """What rounding does to the scores of a model that is fitted anew; None if the problem is ill-posed."""
         rng, table, others = np.random.default_rng(1), self.setting.table, []
-        for _ in range(3):
-            vectors = ClassTable(list(table), last_digits_changed(rng, table.vectors), sources=table.sources)
-            others.append(self.of(self.fit(X=last_digits_changed(rng, self.setting.X), table=vectors)))
-        return conditioning(self.scores, others, self.exact)
+        for _ in range(self.changes):
+            vectors = ClassTable(
+                list(table), last_digits_changed(rng, table.vectors, by=self.digits), sources=table.sources
+            )
+            X = last_digits_changed(rng, self.setting.X, by=self.digits)
+            others.append(self.of(self.fit(X=X, table=vectors)))
+        return conditioning(self.scores, others, self.exact, self.digits)
 
     def positions(self, labels):
         return np.array([self.candidates.index(label) for label in labels])

@@ -55,7 +55,7 @@ def tried(seed, number, dask=None):
 
 def _broken(relations, one):
     for relation in relations:
-        if not promised(relation.__name__, one.setting.model):
+        if not promised(relation.__name__, one.setting):
             continue
         try:
             relation(one)

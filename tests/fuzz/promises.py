@@ -22,6 +22,7 @@ def _ties(setting):
 
 _RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
 
+
 def _beside_saddle(setting):
     """Whether all classes may weigh the same: noise for each class then says where the descent goes."""
     counts = {setting.y.count(label) for label in setting.seen}

@@ -20,14 +20,13 @@ def _ties(setting):
     return alike and "sample_l2" in setting.model.class_normalisation
 
 
-_RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
-
-
 def _beside_saddle(setting):
     """Whether all classes may weigh the same: noise for each class then says where the descent goes."""
     counts = {setting.y.count(label) for label in setting.seen}
     return len(counts) == 1 or setting.model.class_weight == "balanced"
 
+
+_RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
 
 # Methods, and of which of their settings that holds.
 EXEMPT = {

@@ -69,8 +69,9 @@ class Fitted:
     @cached_property
     def exact(self):
         """What rounding does to the scores of the model."""
-
-        centre = np.abs(self.setting.X).mean(axis=0)  # which may be taken off: samples of zeros are not exact then
+        # the mean may be taken off: samples of zeros are not exact then, but roots of zeros are
+        has_roots = parse_feature_normalisation(self.setting.model.feature_normalisation).power is not False
+        centre = np.abs(self.setting.X).mean(axis=0) * (not has_roots)
 
         def changed(rng, by):
             T = last_digits_changed(rng, self.T, by=by)

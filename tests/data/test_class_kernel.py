@@ -124,3 +124,17 @@ def test_equal_vectors_and_two_classes():
             assert np.isfinite(kernel.of(vectors)).all()
     model = RPL(class_kernel="rbf").fit(X, y, class_vectors=np.eye(2))
     assert np.isfinite(model.visual_projection_).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_all_seen_classes_share_is_no_difference_between_them(name):
+    for seed in range(30):
+        n = 2 + seed
+        anchors = np.random.default_rng(seed).standard_normal((2, 3)) if seed % 2 else np.eye(n)
+        anchors = anchors - anchors.mean(axis=0)  # the kernel treats them all alike, and 1 is an eigenvector
+        kernel = ClassKernel.fitted(name, 1.0, anchors)
+        mapped, new = kernel.of(anchors), kernel.of(np.zeros_like(anchors))
+        shared = np.abs(mapped).max(axis=0) < 1e-9
+        assert shared.sum() == 1
+        assert not mapped[:, shared].any()
+        assert (np.abs(new[:, shared]) > 1e-3).all()  # in which other classes differ from them

@@ -1,21 +1,34 @@
 """Relations that a method does not promise, and why: nothing else is exempt."""
 
 
-def _always(model):
+def _always(setting):
     return True
 
 
-def _kernel(model):
-    return model.class_kernel != "linear"
+def _kernel(setting):
+    return setting.model.class_kernel != "linear"
 
 
-def _logistic(model):
-    return model.posterior == "logistic"
+def _logistic(setting):
+    return setting.model.posterior == "logistic"
+
+
+def _ties(setting):
+    """Whether class vectors of length one are as far from another for certain, whatever their last digits are."""
+    vectors = setting.table.vectors
+    alike = vectors.shape[1] == 1 or not vectors.any(axis=1).all()
+    return alike and "sample_l2" in setting.model.class_normalisation
+
+
+def _beside_saddle(setting):
+    """Whether all classes may weigh the same: noise for each class then says where the descent goes."""
+    counts = {setting.y.count(label) for label in setting.seen}
+    return len(counts) == 1 or setting.model.class_weight == "balanced"
 
 
 _RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
 
-# Methods, and of which of their parameters that holds.
+# Methods, and of which of their settings that holds.
 EXEMPT = {
     # steps are taken sample by sample, in an order that follows from coordinates; a weight multiplies a step
     "order_of_features": {
@@ -29,7 +42,7 @@ EXEMPT = {
     "rotation": {
         **dict.fromkeys(_RANKERS, _always),
         "GFZSL": _always,  # a variance for each axis
-        "EXEM": lambda model: model.distance == "standardised",  # likewise
+        "EXEM": lambda setting: setting.model.distance == "standardised",  # likewise
         "SSE": _always,  # features are compared with thresholds
         "COSMO": _logistic,  # as of order_of_features
     },
@@ -37,24 +50,27 @@ EXEMPT = {
     "order_of_attributes": dict.fromkeys(("BZSL", "LATEM", "LAD"), _always),
     "names_and_order_of_classes": {
         # random numbers for each class, or classes drawn at random; codes of numbered classes are the start
-        "JCMSPL": lambda model: model.init == "random" or model.n_concepts is not None,
-        "LESD": lambda model: model.class_share < 1,
+        "JCMSPL": lambda setting: (
+            setting.model.init == "random" or setting.model.n_concepts is not None or _beside_saddle(setting)
+        ),
+        "LESD": lambda setting: setting.model.class_share < 1,
         "AAW": _always,
         "COSMO": _always,
         "CAPD": _always,  # of mixtures that come as near, one is taken
+        **dict.fromkeys(("AMP", "SSVoc"), _ties),  # of classes that are as near, the first are neighbours
         # a class kernel has dimensions of its own, whose signs are not settled, and the method looks at each of them
         **dict.fromkeys(("BZSL", "DAP", "IAP", "LATEM", "SCoRe"), _kernel),
     },
     # the chain ends in candidates; a code is to be clear among candidates; experts are mixed with a uniform answer
     "candidates_do_not_matter_to_each_other": {
         "AMP": _always,
-        "AAW": lambda model: model.prediction == "aware",
+        "AAW": lambda setting: setting.model.prediction == "aware",
         "COSMO": _always,
     },
 }
 
 
-def promised(relation, model):
-    """Whether a method promises a relation, with the parameters that it has."""
-    exempt = EXEMPT.get(relation, {}).get(type(model).__name__)
-    return exempt is None or not exempt(model)
+def promised(relation, setting):
+    """Whether the method of a setting promises a relation there."""
+    exempt = EXEMPT.get(relation, {}).get(setting.name)
+    return exempt is None or not exempt(setting)

@@ -1,5 +1,7 @@
 """Random settings of every method, a few of each, and whether the relations notice what is wrong."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,18 @@ def test_a_worse_candidate_is_noticed():
     one.scores = -one.scores
     with pytest.raises(Wrong, match="is named"):
         names_are_of_the_best_scores(one)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_jump_that_few_changes_miss_is_seen_more_closely(monkeypatch):
+    number = next(i for i in range(1000) if drawn("0", i).name == "RPL" and tried("0", i)[0] == "passed")
+    one = Fitted(drawn("0", number)).to_the_end()
+    assert one.allowed is not None
+    assert one.more_closely().rng.random() == one.more_closely().rng.random()
+    assert one.more_closely().allowed is not None
+    of, calls = Fitted.of, itertools.count()
+    monkeypatch.setattr(Fitted, "of", lambda self, model: of(self, model) * (1 + 1e-3 * (next(calls) == 20)))
+    assert one.more_closely().allowed is None
 
 
 def test_tolerances():

@@ -48,20 +48,21 @@ def rounding(recogniser, T, scores, changed):
     return AMPLIFIED / _CHANGES * np.max(moves, axis=0) + 64 * (T.shape[1] + 16) * eps * size + np.zeros_like(scores)
 
 
-def conditioning(scores, others, floor):
+def conditioning(scores, others, floor, by=1):
     """Return what rounding may do to scores of a model that is fitted anew, or None if that cannot be told.
 
     Parameters
     ----------
     scores : ndarray
     others : list of ndarray
-        The scores of models that were fitted to data changed in the last digit.
+        The scores of models that were fitted to data changed by that many last digits.
     floor : ndarray
         What rounding does to the scores of one model.
+    by : int
     """
     moved = max(float(np.abs(other - scores).max(initial=0)) for other in others)
     size = max(float(np.abs(scores).max(initial=0)), float(floor.max(initial=0)) / 1e-12)
-    if size == 0 or not moved <= _SEEN * size:
+    if size == 0 or not moved <= by * _SEEN * size:
         return None
     return AMPLIFIED * moved + 1e3 * floor + 1e-8 * size + 1e-14
 

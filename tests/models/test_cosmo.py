@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from jcmspl import COSMO, RPL, ClassKFold, load
-from jcmspl.models.cosmo import Mixture, _scores
+from jcmspl.models.cosmo import Mixture, _gate, _scores, _spread
 from jcmspl.models.cross_fitted import BOTH, halves
 from jcmspl.models.posteriors import Affine
 from support.animals import make_zoo
@@ -230,3 +230,13 @@ def test_bad_parameters():
     refuses(COSMO(n_splits=1), "n_splits must be")
     with pytest.raises(TypeError, match="expert must be the name of a method"):
         fit(COSMO(RPL()), ZOO)
+
+
+def test_scores_that_differ_by_rounding_alone_have_no_spread():
+    """As of samples that are all the same: temperatures and the gate would follow from rounding."""
+    rounding = 2.0**-52 * np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
+    assert _spread(rounding) == 1
+    assert _spread(1e6 * (1 + rounding)) == 1
+    assert _spread(1e6 * rounding) < 1e-9
+    slopes = _gate(rounding, np.array([True, False, True, False]), np.full(4, 0.25))[:2]
+    assert np.abs(slopes).max() < 1e-6

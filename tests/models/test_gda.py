@@ -77,6 +77,15 @@ def test_one_sample_of_each_class_has_no_covariance():
     assert_array_equal(fit(GDA(), alone).predict(ZOO.X_new), fit(EXEM(), alone).predict(ZOO.X_new))
 
 
+def test_samples_that_do_not_differ_within_classes_have_no_covariance_but_rounding():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        means, y = 1 + 9 * rng.random((4, 4)), np.repeat(np.arange(4), rng.integers(5, 30, 4))
+        model = GDA(shrinkage=1e-4, feature_normalisation="power+center", class_kernel="linear")
+        model.fit(means[y], y, class_vectors=rng.random((6, 5)))
+        assert np.abs(model.decision_function(means)).max() < 1e3
+
+
 def test_bad_parameters():
     refuses(GDA(shrinkage=1.5), "shrinkage must be from 0 to 1")
     refuses(GDA(-1), "alpha must be")

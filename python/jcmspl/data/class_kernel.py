@@ -8,6 +8,7 @@ is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,6 +18,8 @@ from jcmspl.support.arguments import Float64Array
 
 # Eigenvalues of a kernel below this part of the largest, times their number, are rounding.
 _NOISE = 1e-14
+# Entries of an eigenvector are off by a few last digits, the more the nearer another eigenvalue is, of their size.
+_LAST_DIGITS, _LEAST_GAP = 16 * np.finfo(np.float64).eps, 1e-6
 # Widths whose squares are numbers; classes are all alike, or all strangers, long before.
 _WIDTHS = 1e-150, 1e150
 
@@ -62,7 +65,27 @@ class ClassKernel:
 
     def of(self, rows: Float64Array) -> Float64Array:
         """Map normalised class vectors."""
-        return np.asarray(_kernel(self.name, self.width, rows, self.anchors) @ self.root - self.shift)
+        moved = _kernel(self.name, self.width, rows, self.anchors) @ self.root - self.shift
+        # what the seen classes have in common must not look like a difference between them
+        moved[np.abs(moved) <= self._rounding] = 0
+        return np.asarray(moved)
+
+    @cached_property
+    def _rounding(self) -> Float64Array:
+        """What is rounding in the dimension that the seen classes share, if they do; 0 in those where they differ.
+
+        It can only be that of the largest eigenvalue: a kernel is positive, and so are the entries of its eigenvector
+        alone. These are the less certain, the nearer the next eigenvalue is.
+        """
+        rounding = np.zeros(len(self.shift))
+        if rounding.size:
+            lengths = np.sum(self.root**2, axis=0)  # of each, 1 / eigenvalue
+            nearness = lengths[-1] / np.min(lengths[:-1], initial=np.inf)
+            noise = _LAST_DIGITS / max(1 - nearness, _LEAST_GAP)
+            largest = _kernel(self.name, self.width, self.anchors, self.anchors) @ self.root[:, -1]
+            noise *= np.abs(largest).max()
+            rounding[-1] = noise * (np.abs(largest - self.shift[-1]).max() <= noise)
+        return rounding
 
 
 def _kernel(name: str, width: float, rows: Float64Array, anchors: Float64Array) -> Float64Array:

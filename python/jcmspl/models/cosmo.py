@@ -45,6 +45,8 @@ _STEP = 10**0.25
 _TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
 # The gate is never surer than this, in log odds: what it shuts out must still be told apart.
 _SUREST = 12.0
+# Log odds and cosines that differ by no more than this part of the largest, or of 1, do not differ but for rounding.
+_NOISE = 64 * np.finfo(np.float64).eps
 # With fewer training classes none can be held out.
 _FEWEST_CLASSES = 4
 
@@ -342,7 +344,7 @@ def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], 
     """Return the weights and the offset of a logistic regression."""
     mean = np.average(sureness, axis=0, weights=weights)
     spread = np.sqrt(np.average((sureness - mean) ** 2, axis=0, weights=weights))
-    spread[spread == 0] = 1.0
+    spread[spread <= _NOISE * np.maximum(np.abs(sureness).max(axis=0), 1)] = 1.0
     found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
     slopes = found.coef_[0] / spread
     return np.append(slopes, found.intercept_[0] - slopes @ mean)
@@ -375,7 +377,8 @@ def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64
 
 def _spread(scores: Float64Array) -> float:
     """Return the standard deviation of scores over classes; 1 if they are all the same."""
-    return float((scores - scores.mean(axis=1, keepdims=True)).std()) or 1.0
+    spread = float((scores - scores.mean(axis=1, keepdims=True)).std())
+    return spread if spread > _NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
 
 
 def _scores(mixture: Mixture, Z: FloatArray) -> Float64Array:

@@ -119,8 +119,9 @@ class _Prepared(Moments):
         super().__init__(training)
         values, self._vectors = np.linalg.eigh(self.scatter / self.counts.sum())
         self._values = np.maximum(values, 0)
-        # what is left of a scatter that is none is rounding
-        if self._values.sum() <= 64 * np.finfo(np.float64).eps * self.gram.trace() / self.counts.sum():
+        # what is left of a scatter that is none is rounding, that of samples before they are centred too
+        noise = max(64 * np.finfo(np.float64).eps * float(self.gram.trace()), 8 * self._rounding)
+        if self._values.sum() <= noise / self.counts.sum():
             self._values = np.ones(len(values))
 
     def times_precision(self, rows: Float64Array, shrinkage: float) -> Float64Array:

@@ -9,7 +9,7 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.io.places import Place
 from jcmspl.support.shown import shown
 
-_BATCH = 4096  # rows that are decoded at a time
+_BATCH = 4096  # about as many rows are decoded at a time
 
 
 def group_sizes(path: Place, metadata: Any) -> list[int]:
@@ -35,12 +35,14 @@ def batches_of(path: Place, file: Any, columns: Sequence[str], first_group: int 
     plain = [i for i, leaf in leaves if leaf.path in wanted and not leaf.max_repetition_level]
     before = sum(sizes[:first_group])
     for groups in _groups_read_together(sizes, first_group):
-        batches = file.iter_batches(batch_size=_BATCH, row_groups=groups, columns=list(columns))
+        size = sum(sizes[group] for group in groups)
+        even = -(-size // max(1, round(size / _BATCH)))  # no short batch at the end of a group
+        batches = file.iter_batches(batch_size=max(1, even), row_groups=groups, columns=list(columns))
         done = 0
         try:
             batch = next(batches, None)  # before the descriptions of columns
             described = [(file.metadata.row_group(group), sizes[group]) for group in groups]
-            if any(group.column(i).num_values != size for group, size in described for i in plain):
+            if any(group.column(i).num_values != rows for group, rows in described for i in plain):
                 raise DatasetError(f"{_claim(path, file.metadata)}, but its columns have other lengths")
             while batch is not None:
                 done += batch.num_rows
@@ -50,7 +52,7 @@ def batches_of(path: Place, file: Any, columns: Sequence[str], first_group: int 
             detail = shown(str(error), 200)
             raise DatasetError(f"{_claim(path, file.metadata)}, which are not there ({detail})") from error
         before += done
-        if done != sum(sizes[group] for group in groups):
+        if done != size:
             raise DatasetError(f"{_claim(path, file.metadata)}, but {before:,} are there")
 
 

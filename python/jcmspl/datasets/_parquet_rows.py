@@ -23,8 +23,8 @@ def group_sizes(path: Place, metadata: Any) -> list[int]:
 def batches_of(path: Place, file: Any, columns: Sequence[str], first_group: int = 0) -> Iterator[Any]:
     """Give the rows of columns in batches, from the start of a row group on.
 
-    The file must be open with ``pre_buffer``: pyarrow then looks at the descriptions of all columns that it is about to
-    read, and raises an error where one is damaged. Asked for such a description, it ends the process.
+    The file must be open with ``pre_buffer``: pyarrow then looks at the descriptions of all columns before it reads the
+    first batch, and raises an error if one is damaged. Asking for a damaged description before that ends the process.
     """
     from pyarrow import ArrowInvalid
 
@@ -40,7 +40,7 @@ def batches_of(path: Place, file: Any, columns: Sequence[str], first_group: int 
         batches = file.iter_batches(batch_size=max(1, even), row_groups=groups, columns=list(columns))
         done = 0
         try:
-            batch = next(batches, None)  # before the descriptions of columns
+            batch = next(batches, None)  # must come before column(i)
             described = [(file.metadata.row_group(group), sizes[group]) for group in groups]
             if any(group.column(i).num_values != rows for group, rows in described for i in plain):
                 raise DatasetError(f"{_claim(path, file.metadata)}, but its columns have other lengths")

@@ -1,6 +1,6 @@
-"""Damaged descriptions of columns in parquet files: pyarrow ends the process where these are asked for too early.
+"""Rows of parquet files: in many row groups, and where descriptions of columns are damaged.
 
-Files are read in a process of its own, so that the tests survive.
+pyarrow ends the process if it is asked for a damaged description too early, so that these files are read in another one.
 """
 
 import base64
@@ -55,8 +55,8 @@ def outcomes(path, code):
     return done.stdout.split()
 
 
-def table(**options):
-    return pa.table({"a": X[:, 0], "b": X[:, 1]}, **options)
+def table(rows=X):
+    return pa.table({"a": rows[:, 0], "b": rows[:, 1]})
 
 
 @pytest.mark.parametrize("row_group_size", [12, 3])
@@ -103,8 +103,7 @@ def test_many_row_groups(tmp_path, monkeypatch):
     path, done = tmp_path / "x.parquet", 0
     with pq.ParquetWriter(path, table().schema) as writer:
         for size in sizes:
-            part = rows[done : done + size]
-            writer.write_table(pa.table({"a": part[:, 0], "b": part[:, 1]}), row_group_size=size or 1)
+            writer.write_table(table(rows[done : done + size]), row_group_size=size or 1)
             done += size
     assert done == len(rows)
     assert pq.ParquetFile(path).num_row_groups >= len(sizes) - 3

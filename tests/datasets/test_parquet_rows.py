@@ -1,6 +1,6 @@
 """Rows of parquet files: in many row groups, and where descriptions of columns are damaged.
 
-pyarrow ends the process if it is asked for a damaged description too early, so that these files are read in another one.
+pyarrow ends the process that asks for a damaged description too early: a process of its own reads these files.
 """
 
 import base64
@@ -96,7 +96,7 @@ def test_any_byte_of_the_footer(tmp_path):
     assert found.count("refused") > len(found) / 10
 
 
-def test_many_row_groups(tmp_path, monkeypatch):
+def test_many_row_groups(tmp_path):
     """Small groups, empty ones and larger ones, read from any row on."""
     rows = np.arange(2 * 14_000.0).reshape(-1, 2)
     sizes = [1, 0, 3000, 1, 2000, 0, 0, 3900, *[1] * 98, 5000]

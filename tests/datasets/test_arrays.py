@@ -264,16 +264,17 @@ def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
         assert load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS).y.tolist() == Y
 
 
-def test_parquet_that_claims_more_or_fewer_rows(tmp_path):
+@pytest.mark.parametrize(("group", "claims"), [(20, (10, 40)), (10, (9, 11))])
+def test_parquet_that_claims_more_or_fewer_rows(tmp_path, group, claims):
     """Each number of rows in the footer in turn: what is loaded has the very rows that were written."""
     path = tmp_path / "x.parquet"
-    frame_of_samples().to_parquet(path, compression=None, index=False)
+    frame_of_samples().to_parquet(path, compression=None, index=False, row_group_size=group)
     data = path.read_bytes()
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     refused = 0
-    for claim in (10, 40):
+    for claim in claims:
         for place in range(footer, len(data) - 8):
-            if data[place] == 2 * 20:  # as the format writes the number 20
+            if data[place] == 2 * group:  # as the format writes the number
                 changed = bytearray(data)
                 changed[place] = 2 * claim
                 path.write_bytes(changed)
@@ -281,7 +282,8 @@ def test_parquet_that_claims_more_or_fewer_rows(tmp_path):
                     assert_array_equal(load_arrays(path, class_vectors=VECTORS).X, X)
                 except DatasetError as error:
                     refused += "rows" in str(error)
-    assert refused >= 2 * (2 + 4)  # in all, in the group of rows, and in each column
+    # in each column of each group of rows, in the group, and, where there is but one, in all
+    assert refused >= 2 * (20 // group * (4 + 1) + (group == 20))
 
 
 def test_parquet_that_lacks_rows(tmp_path, monkeypatch):

@@ -12,21 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets._columns import ID_COLUMNS, TableForm, position_of
+from jcmspl.datasets._parquet_rows import batches_of, group_sizes
 from jcmspl.datasets._shard import require_features, require_unchanged
 from jcmspl.datasets._tables import (
     PARQUET,
     columns_of_parquet,
     numbers_of_column,
     open_parquet,
-    rows_of_parquet,
     vector_column,
 )
 from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.io.places import Place, size_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import quoted
-
-_BATCH = 4096  # rows that are decoded at a time
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,10 @@ class ParquetShard:
                 own_id = _id_beside_vectors(path, there, form, vectors[0])
             floats = all(type_.kind == "f" for type_ in types)
             dtype = np.result_type(*types) if floats and types else np.dtype(np.float64)
-            n_rows = rows_of_parquet(path, file.metadata)
-            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            sizes = group_sizes(path, file.metadata)
         length = None if vectors is None else vectors[1]
-        if n_rows or length != 0:
-            require_features(path, (n_rows, len(columns) if length is None else length), dtype)
+        if sum(sizes) or length != 0:
+            require_features(path, (sum(sizes), len(columns) if length is None else length), dtype)
         ends = tuple(accumulate(sizes))
         return cls(path, tuple(columns), length, label, own_id, dtype, ends, _bytes_of(path), form)
 
@@ -129,9 +126,7 @@ class _Cursor:
         ends = self._shard.group_ends
         self._start = self._stop = ends[group - 1] if group else 0
         self._block = np.empty((0, self._shard.shape[1]), self._shard.dtype)
-        with decoding(self._shard.path, PARQUET):
-            groups = list(range(group, len(ends)))
-            self._batches = self._file.iter_batches(_BATCH, row_groups=groups, columns=list(self._shard.columns))
+        self._batches = batches_of(self._shard.path, self._file, self._shard.columns, group)
 
     def _advance(self) -> None:
         shard = self._shard

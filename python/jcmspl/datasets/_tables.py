@@ -16,6 +16,7 @@ import numpy.typing as npt
 from jcmspl.data.labels import some
 from jcmspl.datasets._cell_numbers import WHAT_TO_DO, CellNumbers
 from jcmspl.datasets._columns import Column, Roles, TableForm, column_name, roles_of
+from jcmspl.datasets._parquet_rows import batches_of, group_sizes
 from jcmspl.datasets._text_lines import checked_delimiter, is_missing, is_number, rows_of, text_lines
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
 from jcmspl.datasets.sample_ids import as_ids
@@ -179,22 +180,20 @@ def read_parquet(path: Path, form: TableForm, labels: Column | Sequence[str] | N
     with open_parquet(path) as file, decoding(path, PARQUET):
         names, roles, types = columns_of_parquet(path, file, labels, form)
         single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
-        n_rows, dtype = rows_of_parquet(path, file.metadata), np.dtype(np.float32 if single else np.float64)
+        n_rows, dtype = sum(group_sizes(path, file.metadata)), np.dtype(np.float32 if single else np.float64)
         others = [i for i in (roles.label, roles.id) if i is not None]
         require_memory(path, "the table", n_rows * (len(roles.features) + len(others)) * dtype.itemsize)
         numbers = np.empty((n_rows, len(roles.features)), dtype)
         texts: dict[int, list[Any]] = {i: [] for i in others}
         kept = [names[i] for i in (*roles.features, *others)]
         done = 0
-        for batch in file.iter_batches(batch_size=_BLOCK, columns=kept):
+        for batch in batches_of(path, file, kept):
             block = numbers[done : done + batch.num_rows]
             for i, position in enumerate(roles.features):
                 block[:, i] = numbers_of_column(path, batch.column(names[position]), names[position], done, form)
             for position in others:
                 texts[position] += batch.column(names[position]).to_pylist()
             done += batch.num_rows
-        if done != n_rows or any(len(column) != n_rows for column in texts.values()):
-            raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but {done:,} are there")
     return Table(
         columns=[names[i] for i in roles.features],
         numbers=numbers,
@@ -237,10 +236,8 @@ def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> lis
             told = f"its {len(columns)} columns are {some(columns, 6)}"
             raise DatasetError(f"{path} has no column named {quoted(name)}: {told}")
         values: list[Any] = []
-        for batch in file.iter_batches(batch_size=_BLOCK, columns=[name]):
+        for batch in batches_of(path, file, [name]):
             values += batch.column(name).to_pylist()
-        if len(values) != rows_of_parquet(path, file.metadata):
-            raise DatasetError(f"{path} is damaged: it claims {file.metadata.num_rows:,} rows, but has {len(values):,}")
     if None in values and not missing:
         raise DatasetError(f"{path}: row {values.index(None)} has no value in the column {quoted(name)}")
     return values
@@ -252,7 +249,8 @@ def open_parquet(path: Place) -> Any:
     parquet = import_parquet(path)
     with decoding(path, PARQUET):
         source = path if isinstance(path, Path) else path.open()
-        return parquet.ParquetFile(source, page_checksum_verification=True)
+        # batches_of needs pre_buffer
+        return parquet.ParquetFile(source, pre_buffer=True, page_checksum_verification=True)
 
 
 def vector_column(path: Place, file: Any, others: Iterable[str | None]) -> tuple[str, int, np.dtype[Any]] | None:
@@ -279,7 +277,8 @@ def vector_column(path: Place, file: Any, others: Iterable[str | None]) -> tuple
             raise DatasetError(f"{path}: the column {quoted(field.name)} does not hold vectors of numbers")
         if types.is_fixed_size_list(field.type):
             return field.name, int(field.type.list_size), dtype
-        first = next(file.iter_batches(batch_size=1, columns=[field.name]), None)
+        groups = [i for i in range(file.metadata.num_row_groups) if file.metadata.row_group(i).num_rows]
+        first = next(file.iter_batches(batch_size=1, row_groups=groups[:1], columns=[field.name]), None)
         if first is None or not first.num_rows:
             return field.name, 0, dtype
         length = first.column(0).value_lengths()[0].as_py()
@@ -312,18 +311,6 @@ def import_parquet(path: Place) -> Any:
             f"{pyarrow.__version__}: pip install 'jcmspl[data]'"
         )
     return parquet
-
-
-def rows_of_parquet(path: Place, metadata: Any) -> int:
-    """Return the number of rows, on which all that is said of it must agree."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    # columns of one value a row: others have several, and are counted when they are read
-    plain = [i for i in range(metadata.num_columns) if not metadata.schema.column(i).max_repetition_level]
-    agree = all(group.column(i).num_values == group.num_rows for group in groups for i in plain)
-    n_rows = int(metadata.num_rows)
-    if not agree or sum(group.num_rows for group in groups) != n_rows:
-        raise DatasetError(f"{path} is damaged: it claims {n_rows:,} rows, but its columns have other lengths")
-    return n_rows
 
 
 def _numpy_type(arrow_type: Any) -> np.dtype[Any]:

@@ -312,6 +312,10 @@ class Recognises(ClassifierMixin, KnowsClasses):
         state = vars(self)
         objects = [*self.arrays_.values(), *(state.get(name) for name in _STATE)]
         parameters = {name: value for name, value in state.items() if not (name[0] == "_" or name[-1] == "_")}
+        for name, value in parameters.items():
+            if isinstance(value, np.ndarray):  # the same if it is the same object: comparing values means nothing here
+                objects.append(value)
+                parameters[name] = np.ndarray
         values = (candidates, seen_bias, self._bias_in(self.own_space), parameters)
         return self._remembered.get(kind, objects, values, make)
 

@@ -170,7 +170,7 @@ def true_shares(situation):
 
 
 def task_of(model, situation):
-    """Return what the rivals are given."""
+    """Return the arguments that all rivals get."""
     Z = model.feature_normalisation_.of_rows(situation.X.astype(np.float64))
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     layer = model._visual_scorer(table_of(situation))

@@ -1,4 +1,4 @@
-"""What looks like an address in files, and in the names of columns, classes and folders, is not opened unasked."""
+"""Addresses in files and in names of columns, classes and folders are not opened unasked."""
 
 import json
 import socket

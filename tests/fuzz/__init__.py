@@ -1,4 +1,4 @@
-"""What the package must survive: damaged files of every layout, random calls with hostile data, random settings.
+"""Hostile input: damaged files of every layout, random calls with hostile data, random settings.
 
 Files are damaged at random from a seed: each is loaded, or refused in a sentence that names it. Answers of calls are
 compared with their definition in extended precision; those of settings of methods with each other, as relations have

@@ -21,7 +21,7 @@ _REFUSALS = (
 
 
 def tried(seed, number, dask=None):
-    """Return what came of a setting, and what is wrong with it, a line for each relation that does not hold."""
+    """Return the outcome of a setting, and a line for each relation that does not hold."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         setting = drawn(seed, number)

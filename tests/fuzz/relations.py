@@ -1,4 +1,4 @@
-"""What must hold between answers of a model, and between those of models of the same data in another form."""
+"""Relations between answers of a model, and between models of the same data in another form."""
 
 import copy
 import pickle
@@ -68,7 +68,7 @@ class Fitted:
 
     @cached_property
     def exact(self):
-        """What rounding does to the scores of the model."""
+        """The effect of rounding on the scores of the model."""
         # the mean may be taken off: samples of zeros are not exact then, but roots of zeros are
         has_roots = parse_feature_normalisation(self.setting.model.feature_normalisation).power is not False
         centre = np.abs(self.setting.X).mean(axis=0) * (not has_roots)
@@ -81,7 +81,7 @@ class Fitted:
 
     @cached_property
     def allowed(self):
-        """What rounding does to the scores of a model that is fitted anew; None if the problem is ill-posed."""
+        """The effect of rounding on the scores of a model that is fitted anew; None if the problem is ill-posed."""
         rng, table, others = np.random.default_rng(1), self.setting.table, []
         changes, by = _CLOSER_CHANGES if self.is_closer else _CHANGES
         for number in range(changes):

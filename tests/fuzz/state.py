@@ -14,7 +14,7 @@ _MOST_TEXT = 3000
 
 
 class State:
-    """What a campaign has done so far.
+    """The state of a campaign.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ def rounding(recogniser, T, scores, changed):
 
 
 def conditioning(scores, others, floor, by=1):
-    """Return what rounding may do to scores of a model that is fitted anew, or None if that cannot be told.
+    """Return the tolerance of scores of a model that is fitted anew, or None if it cannot be told.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def test_samples_of_a_class_that_do_not_differ():
 
 
 def test_samples_of_a_class_that_do_not_differ_and_are_far_from_the_origin():
-    """What centring leaves of their squares is no deviation."""
+    """Rounding errors that centring leaves of squares are no deviation."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         y, means, vectors = np.arange(48) % 4, 50 + rng.standard_normal((4, 9)), rng.standard_normal((6, 3))

@@ -1,4 +1,4 @@
-"""What answers depend on, as docs/methods.md tells: names of classes and other candidates, for a few methods only."""
+"""Answers depend on names of classes and on other candidates for a few methods only, as docs/methods.md tells."""
 
 import numpy as np
 import pytest

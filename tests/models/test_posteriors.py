@@ -160,7 +160,7 @@ def test_bad_parameters():
 @pytest.mark.parametrize("method", [ConSE(1), AMP()])
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
 def test_samples_of_a_class_that_are_equal_and_far_from_the_origin(method, shrinkage):
-    """What centring leaves of their squares is no covariance, and not always positive."""
+    """Rounding errors that centring leaves of squares are no covariance, and not always positive."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         y, means, vectors = np.arange(48) % 6, 100 + rng.standard_normal((6, 16)), rng.standard_normal((9, 4))

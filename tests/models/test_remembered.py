@@ -1,4 +1,4 @@
-"""What is remembered between calls, recognisers, temperatures and explainers: never one that is out of date."""
+"""Cached recognisers, temperatures and explainers are never out of date."""
 
 import pickle
 import threading

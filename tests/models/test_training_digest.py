@@ -1,4 +1,4 @@
-"""What a model remembers of its training samples: hashes of them, however it was given them."""
+"""Models remember hashes of their training samples, however they were given."""
 
 import copy
 import json

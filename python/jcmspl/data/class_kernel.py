@@ -72,7 +72,7 @@ class ClassKernel:
 
     @cached_property
     def _rounding(self) -> Float64Array:
-        """What is rounding in the dimension that the seen classes share, if they do; 0 in those where they differ.
+        """Rounding in the dimension that the seen classes share, if they do; 0 in dimensions where they differ.
 
         It can only be that of the largest eigenvalue: a kernel is positive, and so are the entries of its eigenvector
         alone. These are the less certain, the nearer the next eigenvalue is.

@@ -267,7 +267,7 @@ def _rows(model: Any, pictures: list[Any], names: list[str]) -> Rows:
 
 
 def _key(pictures: Pictures, path: str) -> bytes:
-    """Return what a picture is known by: its path, size and times; that of its last change cannot be set back."""
+    """Return the key of a picture: its path, size and times; the time of its last change cannot be set back."""
     try:
         about = (pictures.folder / path).stat()
         said = json.dumps([path, about.st_size, about.st_mtime_ns, about.st_ctime_ns])

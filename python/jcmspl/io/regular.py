@@ -20,7 +20,7 @@ def require_file(path: Place) -> None:
 
 
 def other_kind(path: Path) -> str | None:
-    """Return what kind of thing a path is if it is no regular file: "a folder", "a named pipe"."""
+    """Return the kind of a path that is no regular file: "a folder", "a named pipe"."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode):
         return None

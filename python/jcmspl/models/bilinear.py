@@ -227,7 +227,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return explainer(samples, label=label, against=against)
 
     def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
-        """Return what explains samples among candidates."""
+        """Return the explainer of samples among candidates."""
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)

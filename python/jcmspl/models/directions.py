@@ -80,7 +80,7 @@ class Directions:
     def combined(
         self, function: Callable[..., tuple[Any, ...]], merge: Callable[..., tuple[Any, ...]], *arguments: Any
     ) -> tuple[Any, ...]:
-        """Return what a function makes of blocks of directions and lengths; merge puts together that of several."""
+        """Return the result of a function of blocks of directions and lengths; merge joins the results of several."""
         return function(self.blocks(), *arguments)
 
     def every(self, step: int) -> tuple[npt.NDArray[np.float32], Float64Array]:

@@ -60,7 +60,7 @@ class DirectionsOnDask:
     def combined(
         self, function: Callable[..., tuple[Any, ...]], merge: Callable[..., tuple[Any, ...]], *arguments: Any
     ) -> tuple[Any, ...]:
-        """Return what a function makes of blocks of directions and lengths; merge puts together that of several."""
+        """Return the result of a function of blocks of directions and lengths; merge joins the results of several."""
         same = [shared(one) for one in arguments]
         tasks = [task(function, number, piece, *same) for number, piece in enumerate(self._pieces)]
         found: tuple[Any, ...] = reduced(tasks, merge)

@@ -46,7 +46,7 @@ class Fitted:
     imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
     column_names_: tuple[str, ...]  # of the features in the table of training samples, if somebody has set it
     training_digest_: SampleDigest | None  # of all labelled samples so far; None where it is not known
-    held_out_: HeldOut  # how test samples were drawn from the training data, if somebody has set it
+    held_out_: HeldOut  # how test samples were drawn from the training data; set by the command line
     timings_: dict[str, float]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]

@@ -63,7 +63,7 @@ class Moments:
 
     @property
     def intercept(self) -> Float64Array:
-        """What is to be added to means that are predicted: the overall mean, or 0 where that is predicted as well."""
+        """The intercept of predicted means: the overall mean, or 0 where it is predicted as well."""
         if not self._misses_mean:
             return np.zeros(self.sums.shape[1])
         return np.asarray(self.sums.sum(axis=0) / self.counts.sum())

@@ -303,7 +303,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         candidates: Any = None,
         seen_bias: float | None = None,
     ) -> T:
-        """Return what was made last for these candidates, if nothing has changed since, or make it.
+        """Return the cached result for these candidates if nothing has changed since, or make it.
 
         Nothing is remembered for class vectors, or for candidates by their labels.
         """
@@ -374,7 +374,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         return table, np.where(is_seen, -as_number(seen_bias, "seen_bias"), 0.0)
 
     def _bias_among(self, class_vectors: Any, candidates: Any) -> float:
-        """Return what a call without a bias takes off the scores of seen classes, and warn of nothing."""
+        """Return the bias on seen classes of a call that names none, without a warning."""
         if not hasattr(self, "adapted_"):
             return self.seen_bias_
         table, _ = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)

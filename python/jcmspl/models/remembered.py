@@ -1,4 +1,4 @@
-"""What a model has made last for its calls: most calls want it again, and making it takes longer than using it."""
+"""A cache of the last recogniser, temperature and explainer: making one takes longer than using it."""
 
 from __future__ import annotations
 

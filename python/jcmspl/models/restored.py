@@ -157,7 +157,7 @@ def _refuse_incomplete(archive: Archive) -> None:
 
 
 def _alignment(model: ZeroShotClassifier) -> Alignment | None:
-    """Return what a fit finds: it follows from arrays of the file."""
+    """Return the alignment that the fit found: it follows from arrays of the file."""
     if model._table is None or model.feature_normalisation_.scaling.power:
         return None
     return Alignment.of(model.class_means_, model._trained_vectors)

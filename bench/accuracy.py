@@ -122,6 +122,10 @@ def tuned(run):
     return run.fit(JCMSPLCV(progress=False))
 
 
+def untuned_without_cosine(run):
+    return copy.copy(untuned(run)).set_params(aligned=0.0)
+
+
 def tuned_without_cosine(run):
     return copy.copy(tuned(run).best_estimator_).set_params(aligned=0.0)
 
@@ -177,6 +181,7 @@ def in_visual_space(model):
 
 METHODS = {
     "JCMSPL()": untuned,
+    "JCMSPL(aligned=0)": untuned_without_cosine,
     "TextPrototypes()": text_prototypes,
     REFERENCE: tuned,
     "JCMSPLCV(aligned=0)": tuned_without_cosine,

@@ -41,12 +41,12 @@ def tried(seed, number, dask=None):
         wrong = list(_broken(relations, one))
         try:
             settled = one.to_the_end()
-            posed = settled.allowed is not None
-            again = settled.more_closely()
-            of_fits = list(_broken(OF_FITS, settled)) if posed else []
-            if of_fits:
-                posed = again.allowed is not None
-                of_fits = list(_broken(OF_FITS, again)) if posed else []
+            # a failure is looked at again: more closely, and after all iterations, which may end where few do not
+            for fitted in (settled, settled.more_closely(), one.more_closely()):
+                posed = fitted.allowed is not None
+                of_fits = list(_broken(OF_FITS, fitted)) if posed else []
+                if not of_fits:
+                    break
         except Exception:
             return "failed", [*wrong, f"another fit: {traceback.format_exc()}"]
         wrong += of_fits

@@ -98,8 +98,10 @@ class ClassGaussians:
 
     def log_posterior(self, shrinkage: float) -> Affine:
         """Return the log posterior of each class, but for a term that all share."""
-        weights = self.within.solve(self.means, shrinkage)
-        return Affine(weights, np.log(self.counts) - np.einsum("ij,ij->i", weights, self.means) / 2)
+        # without the term of the mean: far from the origin its size would cost the others their digits
+        mean = self.counts @ self.means / self.counts.sum()
+        weights = self.within.solve(self.means - mean, shrinkage)
+        return Affine(weights, np.log(self.counts) - np.einsum("ij,ij->i", weights, self.means + mean) / 2)
 
 
 class Prepared:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
 from jcmspl.models.arrays import NamedArrays, Shape
 from jcmspl.models.bilinear import Bilinear
@@ -201,8 +200,9 @@ class SoftmaxObjective:
             of_places = residuals @ C
             if self._of_attributes > 0:
                 labels, factors = self._labels[numbers], weights * self._of_attributes
-                value += float(np.sum(factors * (np.logaddexp(0, places) - labels * places)))
-                of_places += factors * (expit(places) - labels)
+                loss, slopes = _binary_cross_entropy(places, labels)
+                value += float(np.sum(factors * loss))
+                of_places += factors * slopes
             of_T += of_places.T @ Z
         value += self._penalty * float(np.sum(T**2))
         of_T += 2 * self._penalty * T
@@ -227,8 +227,28 @@ class SoftmaxObjective:
 
 def _cross_entropy(scores: Float64Array, numbers: Any, weights: Float64Array) -> tuple[float, Float64Array]:
     """Return the weighted sum of -log softmax of the samples' own classes, and its gradient by the scores."""
-    logs = log_softmax(scores, axis=1)
     rows = np.arange(len(scores))
-    residuals = np.exp(logs)
-    residuals[rows, numbers] -= 1
-    return -float(weights[:, 0] @ logs[rows, numbers]), residuals * weights
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    residuals = np.exp(shifted)
+    sums = residuals.sum(axis=1)
+    losses = np.log(sums) - shifted[rows, numbers]
+    residuals /= sums[:, None]
+    # 1 - p loses its digits where p is nearly 1: the sum of the other shares has them
+    residuals[rows, numbers] = 0
+    others = residuals.sum(axis=1)
+    residuals[rows, numbers] = -others
+    losses = np.where(others < 0.5, -np.log1p(-np.minimum(others, 0.5)), losses)
+    return float(weights[:, 0] @ losses), residuals * weights
+
+
+def _binary_cross_entropy(values: Float64Array, labels: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return the losses of sigmoid(values) for labels from 0 to 1, and their slopes.
+
+    Sums of terms that are not negative: a difference would lose the digits of a loss that is nearly zero.
+    """
+    small = np.exp(-np.abs(values))
+    losses = np.log1p(small) + np.where(values > 0, 1 - labels, labels) * np.abs(values)
+    small /= 1 + small
+    is_above = values > 0
+    yes, no = np.where(is_above, 1 - small, small), np.where(is_above, small, 1 - small)
+    return losses, (1 - labels) * yes - labels * no

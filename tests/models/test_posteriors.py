@@ -7,7 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ConSE, load
+from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ClassTable, ConSE, load
 from jcmspl.models import weighted
 from jcmspl.models.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
@@ -167,3 +167,16 @@ def test_samples_of_a_class_that_are_equal_and_far_from_the_origin(method, shrin
         model = clone(method).set_params(shrinkage=shrinkage, feature_normalisation="center", progress=False)
         model.fit(means[y], y, class_vectors=vectors)
         assert model.predict(means, candidates="seen").tolist() == list(range(6))
+
+
+def test_far_from_the_origin_log_posteriors_keep_their_digits():
+    rng = np.random.default_rng(0)
+    far, y = 2.0**12, np.repeat(np.arange(5), 12)
+    X = rng.standard_normal((60, 4)) + y[:, None] + far
+    T = rng.standard_normal((40, 4)) + far
+    table = ClassTable(range(5), rng.standard_normal((5, 3)))
+    model = ConSE(feature_normalisation="none", shrinkage=1.0).fit(X, y, class_vectors=table)
+    found = model.decision_function(T, candidates=range(5))
+    # a product of one row adds up in another order
+    one_by_one = [model.decision_function(t[None], candidates=range(5)) for t in T]
+    assert_allclose(np.concatenate(one_by_one), found, rtol=0, atol=1e-11)

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from jcmspl import SCoRe, SemanticSoftmax
 from jcmspl.data.training import TrainingData
 from jcmspl.models.lbfgs import Block
-from jcmspl.models.score import SoftmaxObjective
+from jcmspl.models.score import SoftmaxObjective, _binary_cross_entropy, _cross_entropy
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit, refuses
 
@@ -146,3 +146,13 @@ def test_bad_parameters():
     refuses(SemanticSoftmax(0.0), "penalty must be above 0")
     refuses(SCoRe(attribute_match=-1), "attribute_match must be")
     refuses(SCoRe(codeword_match=np.nan), "codeword_match must be")
+
+
+def test_losses_near_zero_keep_their_digits():
+    numbers, weights = np.array([0]), np.ones((1, 1))
+    loss, slopes = _cross_entropy(np.array([[40.0, 0.0]]), numbers, weights)
+    assert loss == pytest.approx(np.exp(-40.0), rel=1e-12)
+    assert_allclose(slopes, [[-np.exp(-40.0), np.exp(-40.0)]], rtol=1e-12)
+    losses, slopes = _binary_cross_entropy(np.array([40.0, -40.0, 0.0]), np.array([1.0, 0.0, 0.25]))
+    assert_allclose(losses, [np.exp(-40.0), np.exp(-40.0), np.log(2.0)], rtol=1e-12)
+    assert_allclose(slopes, [-np.exp(-40.0), np.exp(-40.0), 0.25], rtol=1e-12)

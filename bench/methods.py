@@ -18,8 +18,8 @@ from jcmspl import evaluate
 from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets import Dataset, load_dataset
 from jcmspl.datasets.splits import draw_per_class
+from jcmspl.model import registry
 from jcmspl.model_selection.jcmspl_cv import search_for
-from jcmspl.models import registry
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ import numpy as np
 
 from accuracy import OWN_SETS, read_own
 from jcmspl import ClassKFold
-from jcmspl.models import registry
-from jcmspl.models.open_set import area
+from jcmspl.model import registry
+from jcmspl.model.open_set import area
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jcmspl
-from jcmspl.models import registry
-from jcmspl.models.posteriors import PosteriorMethod
+from jcmspl.model import registry
+from jcmspl.model.posteriors import PosteriorMethod
 
 #: Everything public is in one of these.
 MODULES = ("jcmspl", *(f"jcmspl.{module}" for module in jcmspl._MODULES))
@@ -61,9 +61,9 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "What calls return": (
         "Made by the methods of models, not by you.",
         (
-            "jcmspl.models.recogniser.LinearRecogniser",
-            "jcmspl.models.explanation.Explanation",
-            "jcmspl.models.adaptation.Adaptation",
+            "jcmspl.model.recogniser.LinearRecogniser",
+            "jcmspl.model.explanation.Explanation",
+            "jcmspl.model.adaptation.Adaptation",
         ),
     ),
     "Kernels of the compiled core": (

@@ -21,7 +21,7 @@ class TestTheCheck:
             "from jcmspl import support",
             "from jcmspl import _core",
             "from jcmspl._core import __version__",
-            "from jcmspl.models.other import Other",  # the same layer
+            "from jcmspl.model.other import Other",  # the same layer
             "from . import other",
             "from .other import Other",
             "from ..core import solver",
@@ -34,38 +34,38 @@ class TestTheCheck:
         ],
     )
     def test_allowed(self, module):
-        assert violations({"models/one.py": module}) == []
+        assert violations({"model/one.py": module}) == []
 
     @pytest.mark.parametrize(
         ("module", "reason"),
         [
-            ("from jcmspl.cli import main", "jcmspl.cli: models comes before cli"),
-            ("import jcmspl.evaluation.metrics", "jcmspl.evaluation.metrics: models comes before evaluation"),
-            ("from jcmspl import evaluation", "jcmspl.evaluation: models comes before evaluation"),
-            ("from ..model_selection import grid", "jcmspl.model_selection: models comes before model_selection"),
-            ("from .. import cli", "jcmspl.cli: models comes before cli"),
+            ("from jcmspl.cli import main", "jcmspl.cli: model comes before cli"),
+            ("import jcmspl.evaluation.metrics", "jcmspl.evaluation.metrics: model comes before evaluation"),
+            ("from jcmspl import evaluation", "jcmspl.evaluation: model comes before evaluation"),
+            ("from ..model_selection import grid", "jcmspl.model_selection: model comes before model_selection"),
+            ("from .. import cli", "jcmspl.cli: model comes before cli"),
             ("import jcmspl", "jcmspl: is for users"),
             ("from jcmspl import JCMSPL", "jcmspl.JCMSPL: is for users"),
             ("from jcmspl import __version__", "jcmspl.__version__: is for users"),
             ("from jcmspl.metrics import accuracy", "jcmspl.metrics: is for users"),
             ("from jcmspl import _core, plots", "jcmspl.plots: is for users"),
-            ("if TYPE_CHECKING:\n    from jcmspl.cli import main", "jcmspl.cli: models comes before cli"),
-            ("try:\n    from jcmspl import cli\nexcept ImportError:\n    pass", "jcmspl.cli: models comes before cli"),
-            (in_function("from jcmspl.cli import main"), "jcmspl.cli: models comes before cli"),
+            ("if TYPE_CHECKING:\n    from jcmspl.cli import main", "jcmspl.cli: model comes before cli"),
+            ("try:\n    from jcmspl import cli\nexcept ImportError:\n    pass", "jcmspl.cli: model comes before cli"),
+            (in_function("from jcmspl.cli import main"), "jcmspl.cli: model comes before cli"),
             (in_function("from jcmspl.core import solver"), "jcmspl.core: is imported inside a function"),
-            (in_function("from . import other"), "jcmspl.models: is imported inside a function"),
+            (in_function("from . import other"), "jcmspl.model: is imported inside a function"),
             (in_function("import json"), "json: is imported inside a function, although"),
             (in_function("if True:\n        from jcmspl import _core"), "jcmspl._core: is imported inside a function"),
             ("class A:\n    def f(self):\n        import jcmspl.core", "jcmspl.core: is imported inside a function"),
             ("async def f():\n    import jcmspl.core", "jcmspl.core: is imported inside a function"),
-            ("import importlib\nx = importlib.import_module('jcmspl.cli')", "jcmspl.cli: models comes before cli"),
+            ("import importlib\nx = importlib.import_module('jcmspl.cli')", "jcmspl.cli: model comes before cli"),
             ("f = lambda: __import__('jcmspl.core')", "jcmspl.core: is imported inside a function"),
         ],
     )
     def test_forbidden(self, module, reason):
-        (sentence,) = violations({"models/one.py": module})
+        (sentence,) = violations({"model/one.py": module})
         path, line, rest = sentence.split(":", 2)
-        assert (path, line.isdigit()) == ("models/one.py", True)
+        assert (path, line.isdigit()) == ("model/one.py", True)
         assert rest.strip().startswith(reason)
 
     def test_every_line_is_named(self):
@@ -85,8 +85,8 @@ class TestTheCheck:
                 assert bool(violations({f"{layer}/a.py": f"import jcmspl.{other}.b"})) == (j > i)
 
     def test_a_package_is_of_its_own_layer(self):
-        assert violations({"models/__init__.py": "from .one import One\nfrom jcmspl.data import labels"}) == []
-        assert len(violations({"models/__init__.py": "from ..cli import main"})) == 1
+        assert violations({"model/__init__.py": "from .one import One\nfrom jcmspl.data import labels"}) == []
+        assert len(violations({"model/__init__.py": "from ..cli import main"})) == 1
 
     def test_facades_may_import_anything(self):
         assert violations({f"{name}.py": "from jcmspl.cli import main\nimport jcmspl" for name in FACADES}) == []
@@ -98,7 +98,7 @@ class TestTheCheck:
         ]
 
     def test_commands_load_when_they_run(self):
-        assert violations({"cli/fit.py": in_function("from jcmspl.models.jcmspl import JCMSPL")}) == []
+        assert violations({"cli/fit.py": in_function("from jcmspl.methods.jcmspl import JCMSPL")}) == []
         assert len(violations({"cli/fit.py": in_function("from jcmspl import JCMSPL")})) == 1
 
     def test_files(self, tmp_path):

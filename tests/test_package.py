@@ -14,7 +14,7 @@ import pytest
 
 import jcmspl
 from jcmspl import _core
-from jcmspl.models import registry
+from jcmspl.model import registry
 
 PACKAGE = Path(jcmspl.__file__).parent
 ROOT = Path(__file__).parents[1]
@@ -109,14 +109,14 @@ class TestLazyImport:
             exec(f"from jcmspl import {name}")
 
     def test_modules_are_attributes(self):
-        code = "import jcmspl; print(jcmspl.datasets.make_zsl, jcmspl.metrics.accuracy, jcmspl.plots, jcmspl.models)"
+        code = "import jcmspl; print(jcmspl.datasets.make_zsl, jcmspl.metrics.accuracy, jcmspl.plots, jcmspl.methods)"
         assert "make_zsl" in run(code)
 
     def test_everything_at_once(self):
         code = """
 from jcmspl import *
-import jcmspl, jcmspl.models.jcmspl
-assert JCMSPL is jcmspl.JCMSPL is jcmspl.models.jcmspl.JCMSPL
+import jcmspl, jcmspl.methods.jcmspl
+assert JCMSPL is jcmspl.JCMSPL is jcmspl.methods.jcmspl.JCMSPL
 assert callable(evaluate) and evaluate is jcmspl.evaluation.evaluate.evaluate
 assert set(jcmspl.__all__) <= set(dir(jcmspl))
 """

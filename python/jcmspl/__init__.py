@@ -49,46 +49,46 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.explorer import explore
     from jcmspl.io.archive import ModelFileError
+    from jcmspl.methods.aaw import AAW
+    from jcmspl.methods.ablations import IPL, JCMSPL0, JCMSPL1
+    from jcmspl.methods.ale import ALE
+    from jcmspl.methods.amp import AMP
+    from jcmspl.methods.bzsl import BZSL
+    from jcmspl.methods.capd import CAPD
+    from jcmspl.methods.cca import CCA
+    from jcmspl.methods.class_mean_ridge import ClassMeanRidge
+    from jcmspl.methods.conse import ConSE
+    from jcmspl.methods.cosmo import COSMO
+    from jcmspl.methods.dap import DAP
+    from jcmspl.methods.devise import DeViSE
+    from jcmspl.methods.eszsl import ESZSL
+    from jcmspl.methods.exem import EXEM
+    from jcmspl.methods.fpl import FPL
+    from jcmspl.methods.gda import GDA
+    from jcmspl.methods.gfzsl import GFZSL
+    from jcmspl.methods.iap import IAP
+    from jcmspl.methods.identity_ridge import IdentityRidge
+    from jcmspl.methods.jcmspl import JCMSPL
+    from jcmspl.methods.jlse import JLSE
+    from jcmspl.methods.lad import LAD
+    from jcmspl.methods.latem import LATEM
+    from jcmspl.methods.lesae import LESAE
+    from jcmspl.methods.lesd import LESD
+    from jcmspl.methods.procrustes import Procrustes
+    from jcmspl.methods.ridge_vs import RidgeVS
+    from jcmspl.methods.rpl import RPL
+    from jcmspl.methods.sae import SAE
+    from jcmspl.methods.score import SCoRe, SemanticSoftmax
+    from jcmspl.methods.sje import SJE
+    from jcmspl.methods.sse import SSE
+    from jcmspl.methods.ssvoc import SSVoc
+    from jcmspl.methods.sync import SynC
+    from jcmspl.methods.sync_hinge import SynCHinge
+    from jcmspl.methods.text_prototypes import TextPrototypes
+    from jcmspl.methods.untied_autoencoder import UntiedAutoencoder
+    from jcmspl.model.persistence import load
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
-    from jcmspl.models.aaw import AAW
-    from jcmspl.models.ablations import IPL, JCMSPL0, JCMSPL1
-    from jcmspl.models.ale import ALE
-    from jcmspl.models.amp import AMP
-    from jcmspl.models.bzsl import BZSL
-    from jcmspl.models.capd import CAPD
-    from jcmspl.models.cca import CCA
-    from jcmspl.models.class_mean_ridge import ClassMeanRidge
-    from jcmspl.models.conse import ConSE
-    from jcmspl.models.cosmo import COSMO
-    from jcmspl.models.dap import DAP
-    from jcmspl.models.devise import DeViSE
-    from jcmspl.models.eszsl import ESZSL
-    from jcmspl.models.exem import EXEM
-    from jcmspl.models.fpl import FPL
-    from jcmspl.models.gda import GDA
-    from jcmspl.models.gfzsl import GFZSL
-    from jcmspl.models.iap import IAP
-    from jcmspl.models.identity_ridge import IdentityRidge
-    from jcmspl.models.jcmspl import JCMSPL
-    from jcmspl.models.jlse import JLSE
-    from jcmspl.models.lad import LAD
-    from jcmspl.models.latem import LATEM
-    from jcmspl.models.lesae import LESAE
-    from jcmspl.models.lesd import LESD
-    from jcmspl.models.persistence import load
-    from jcmspl.models.procrustes import Procrustes
-    from jcmspl.models.ridge_vs import RidgeVS
-    from jcmspl.models.rpl import RPL
-    from jcmspl.models.sae import SAE
-    from jcmspl.models.score import SCoRe, SemanticSoftmax
-    from jcmspl.models.sje import SJE
-    from jcmspl.models.sse import SSE
-    from jcmspl.models.ssvoc import SSVoc
-    from jcmspl.models.sync import SynC
-    from jcmspl.models.sync_hinge import SynCHinge
-    from jcmspl.models.text_prototypes import TextPrototypes
-    from jcmspl.models.untied_autoencoder import UntiedAutoencoder
     from jcmspl.support.exceptions import (
         AlignmentWarning,
         DivergenceError,
@@ -112,8 +112,8 @@ else:  # hidden from type checkers, which would take any name to be there
         "io.archive": ("ModelFileError",),
         "model_selection.class_search": ("ClassSearchCV",),
         "model_selection.jcmspl_cv": ("JCMSPLCV",),
-        "models.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
-        "models.persistence": ("load",),
+        "methods.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
+        "model.persistence": ("load",),
         "support.exceptions": (
             "AlignmentWarning",
             "DivergenceError",
@@ -125,7 +125,7 @@ else:  # hidden from type checkers, which would take any name to be there
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
     _MODULES = ("datasets", "embed", "metrics", "plots")
-    _LAYERS = ("support", "core", "io", "report", "data", "models", "model_selection", "evaluation", "cli")
+    _LAYERS = ("support", "core", "io", "report", "data", "model", "methods", "model_selection", "evaluation", "cli")
 
     # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this
     # package may ask for a public name of it while it is being imported: it would hold its lock and wait for this one.
@@ -141,7 +141,7 @@ else:  # hidden from type checkers, which would take any name to be there
             elif name in _HOME_OF:
                 value = getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
             else:
-                from jcmspl.models import registry
+                from jcmspl.model import registry
 
                 if name.startswith("_") or name not in registry.names():
                     raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
@@ -150,7 +150,7 @@ else:  # hidden from type checkers, which would take any name to be there
         return value
 
     def __dir__():
-        from jcmspl.models import registry
+        from jcmspl.model import registry
 
         return sorted({*__all__, *_MODULES, *registry.names(), *(n for n in globals() if n.startswith("__"))})
 

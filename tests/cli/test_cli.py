@@ -14,7 +14,7 @@ import pytest
 from jcmspl import JCMSPL, cli, load
 from jcmspl.cli._parser import COMMANDS
 from jcmspl.datasets import Dataset, load_dataset, load_digits, load_npz, make_zsl, save_npz
-from jcmspl.models import registry
+from jcmspl.model import registry
 from support.command import jcmspl, jcmspl_process
 
 

@@ -232,7 +232,7 @@ def test_without_the_packages(here, capsys, monkeypatch, missing, extra, command
 # The command in a process of its own, which waits in the midst of its work.
 HALTED = """
 import sys, time
-from jcmspl.embed import kept
+from jcmspl.embed import resumable as kept
 add = kept.KeptInFile.add
 def then_wait(self, *arguments):
     add(self, *arguments)

@@ -11,7 +11,7 @@ from jcmspl import JCMSPL, JCMSPLCV, RidgeVS, load
 from jcmspl.cli import _models
 from jcmspl.datasets import load_digits
 from jcmspl.evaluation.compare import tunable_methods
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS
 from support.command import jcmspl
 

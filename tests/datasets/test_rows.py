@@ -21,7 +21,7 @@ from sklearn.base import clone
 from jcmspl import JCMSPL, ClassSearchCV, ClassTable, RidgeVS, Statistics
 from jcmspl.datasets import DatasetError, load_arrays, load_dataset, open_rows, read_labels
 from jcmspl.datasets.arrays import load_features
-from jcmspl.models.registry import get
+from jcmspl.model.registry import get
 from support.shards import KINDS, write_metadata, write_shard, write_shards, write_zarr
 
 LENGTHS = [3, 0, 7, 1, 12]

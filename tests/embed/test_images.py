@@ -12,7 +12,7 @@ from PIL import Image
 
 from jcmspl.datasets import load_arrays, load_dataset
 from jcmspl.embed import ImageEmbeddings, ImageEncoder, images, of_images
-from jcmspl.embed.kept import KeptInFile
+from jcmspl.embed.resumable import KeptInFile
 from support.encoders import (
     kernels,
     noise,

@@ -16,7 +16,7 @@ from fuzz.calls import SUBJECTS, wrong_answers
 from fuzz.layouts import LAYOUTS
 from fuzz.run import run, table
 from fuzz.state import State
-from jcmspl.models import registry
+from jcmspl.model import registry
 
 STATES = Path(__file__).parents[2] / "build" / "fuzz"  # git ignores it
 

@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 from jcmspl import NearlySingularWarning, Statistics, nearest, solve_sylvester
-from jcmspl.models import registry
-from jcmspl.models.bilinear import Bilinear
+from jcmspl.model import registry
+from jcmspl.model.bilinear import Bilinear
 
 WIDE = np.longdouble
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}

@@ -13,7 +13,7 @@ import numpy as np
 
 from fuzz.mutators import generator
 from jcmspl import ClassTable
-from jcmspl.models import parameters, registry
+from jcmspl.model import parameters, registry
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS
 
 # Methods that take class vectors for samples, and those that take samples without negative features only.

@@ -10,8 +10,8 @@ from fuzz.relations import Fitted, names_are_of_the_best_scores
 from fuzz.settings import drawn
 from fuzz.tolerance import Wrong, best, same
 from jcmspl import RPL
-from jcmspl.models import registry
-from jcmspl.models.bilinear import Bilinear
+from jcmspl.model import registry
+from jcmspl.model.bilinear import Bilinear
 
 EACH = 4
 OWN = [name for name, method in registry.methods().items() if method.__module__.startswith("jcmspl.")]

@@ -8,7 +8,7 @@ answer that floating point could give (it is ill-posed), and nothing can be comp
 
 import numpy as np
 
-from jcmspl.models.recogniser import LinearRecogniser
+from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.support.scaling import signed_root, unit_length
 
 EPSILON = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-52}

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from jcmspl import JCMSPL  # noqa: E402
-from jcmspl.models.persistence import FORMAT_VERSION  # noqa: E402
+from jcmspl.model.persistence import FORMAT_VERSION  # noqa: E402
 from support.animals import make_zoo  # noqa: E402
 
 zoo = make_zoo(n_seen=3, n_unseen=2, n_attributes=3, n_features=4, per_class=5)

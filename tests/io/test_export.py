@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL
-from jcmspl.models.recogniser import LinearRecogniser
+from jcmspl.model.recogniser import LinearRecogniser
 from support.animals import make_zoo
 
 ZOO = make_zoo(noise=1.0)

@@ -23,7 +23,7 @@ from sklearn.base import clone
 import jcmspl
 from jcmspl import JCMSPL, ClassTable, ModelFileError, load
 from jcmspl.io import archive, atomic
-from jcmspl.models.model_layout import decoded
+from jcmspl.model.model_layout import decoded
 from support.animals import make_zoo
 
 ZOO = make_zoo()
@@ -139,7 +139,7 @@ def test_files_of_every_version_can_be_read(path):
 
 
 def test_there_is_a_golden_file_of_this_version():
-    assert (GOLDEN / f"model-v{jcmspl.models.persistence.FORMAT_VERSION}.safetensors").exists()
+    assert (GOLDEN / f"model-v{jcmspl.model.persistence.FORMAT_VERSION}.safetensors").exists()
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from jcmspl import (
     RidgeVS,
     load,
 )
-from jcmspl.models.jcmspl import WEIGHTS
-from jcmspl.models.parameters import weight_names
+from jcmspl.methods.jcmspl import WEIGHTS
+from jcmspl.model.parameters import weight_names
 from support.animals import make_zoo
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned
 from support.sklearn_checks import expected_failures, run_check

@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable, TextPrototypes
+from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection import path
 from jcmspl.model_selection.evidence import PREDICTION_WEIGHTS, SHARES
 from jcmspl.model_selection.grid import next_value
 from jcmspl.model_selection.search import is_clearly_better
-from jcmspl.models.jcmspl import WEIGHTS
 from model_selection.test_cross_validation import plain_loop
 from support.animals import make_zoo
 from support.searches import split_scores

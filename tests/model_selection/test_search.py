@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, RidgeVS
+from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection.grid import Grid
-from jcmspl.models.jcmspl import WEIGHTS
 from support.animals import make_zoo
 from support.processes import interruptible
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned

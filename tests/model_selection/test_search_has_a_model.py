@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, ClassTable, RidgeVS, evaluate, load
 from jcmspl.datasets import Dataset
-from jcmspl.models.classifier import ZeroShotClassifier
+from jcmspl.model.classifier import ZeroShotClassifier
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, noise=0.6)

@@ -17,8 +17,8 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, TrainedOnWarning, e
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.datasets.on_dask import rows_on_dask
-from jcmspl.models.conse import ConSE
-from jcmspl.models.naming import Namer
+from jcmspl.methods.conse import ConSE
+from jcmspl.model.labelling import Namer
 from support.animals import make_zoo
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")

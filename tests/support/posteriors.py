@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from jcmspl.models.posteriors import Affine
+from jcmspl.model.posteriors import Affine
 from support.linear import explicit_data
 
 SHRINKAGE, TEMPERATURE = 0.2, 3.0

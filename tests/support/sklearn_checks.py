@@ -6,9 +6,9 @@ from unittest import mock
 import scipy
 
 from jcmspl import JLSE, SSE
-from jcmspl.models.cosmo import COSMO
-from jcmspl.models.posteriors import PosteriorMethod
-from jcmspl.models.ranking import Ranker
+from jcmspl.methods.cosmo import COSMO
+from jcmspl.model.bilinear_ranker import Ranker
+from jcmspl.model.posteriors import PosteriorMethod
 
 NO_PRIORS = (
     "expects a prior: here the weight of a class shapes the projections, and prototypes of all classes are then "

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
 
 # with or without roots, the others by --set
@@ -109,7 +109,7 @@ def made(arguments: argparse.Namespace, method: type[Any], parameters: dict[str,
 
 def loaded(arguments: argparse.Namespace) -> Any:
     """Read the model file, see that it holds the method that was named, and set what may be set after a fit."""
-    from jcmspl.models.persistence import load
+    from jcmspl.model.persistence import load
     from jcmspl.support.arguments import as_number
 
     model = load(arguments.model)

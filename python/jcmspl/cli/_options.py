@@ -117,7 +117,7 @@ def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
 def compare_columns(model: Any, source: str, columns: Sequence[str] | None) -> None:
     """Refuse features in another order than those that the model was trained on, where both have names."""
     from jcmspl.datasets._columns import require_same_columns
-    from jcmspl.io.places import place_of
+    from jcmspl.io.paths import place_of
 
     trained = columns_of(model)
     if columns is not None and trained is not None and len(columns) == len(trained):  # else it is told elsewhere
@@ -300,7 +300,7 @@ def require_writable(folder: Path, path: str) -> None:
 
 def refuse_model(path: str | None, force: bool) -> None:
     """Refuse a file for a model that exists, or that is named like another kind, before any work is done."""
-    from jcmspl.models.persistence import require_name_of_model
+    from jcmspl.model.persistence import require_name_of_model
 
     refuse_existing(path, force)
     if path is not None:

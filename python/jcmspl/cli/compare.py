@@ -17,7 +17,7 @@ from jcmspl.cli._options import (
     say,
     say_what_is_used,
 )
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
 EXAMPLES = """\

@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.datasets.digits import PIXEL_SETTINGS
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.explorer import Explorer, explore
+    from jcmspl.methods.jcmspl import JCMSPL
+    from jcmspl.methods.ridge_vs import RidgeVS
     from jcmspl.model_selection.class_search import ClassSearchCV
-    from jcmspl.models.jcmspl import JCMSPL
-    from jcmspl.models.ridge_vs import RidgeVS
 
     refuse_report(arguments.output, arguments.force)
     refuse_existing(arguments.explore, arguments.force)
@@ -95,7 +95,7 @@ def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
 
 def _text(digits: Any, model: Any, report: Any, few_shot: dict[int, dict[str, float]], beside: Any) -> str:
     from jcmspl.evaluation.report import percent
-    from jcmspl.models.jcmspl import WEIGHTS
+    from jcmspl.methods.jcmspl import WEIGHTS
     from jcmspl.report.text import aligned
 
     seen, unseen = (", ".join(str(label) for label in labels) for labels in (digits.seen, digits.unseen))

@@ -22,7 +22,7 @@ from jcmspl.cli._options import (
     say_what_is_replaced,
     say_what_is_used,
 )
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.support.names import BASES, SPACES
 
 EXAMPLES = """\

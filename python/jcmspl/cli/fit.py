@@ -21,7 +21,7 @@ from jcmspl.cli._options import (
     say_what_is_used,
     show,
 )
-from jcmspl.models import registry
+from jcmspl.model import registry
 
 EXAMPLES = """\
   jcmspl fit cub/ -o cub.safetensors                       an xlsa17 folder
@@ -35,7 +35,7 @@ EXAMPLES = """\
   jcmspl fit features.csv --id path --ignore-text --impute mean --classes attributes.csv -o model.safetensors
   jcmspl fit cub/ -o cub.safetensors --dask                a process for each core, or the workers of a cluster
 """
-LOADS = ("jcmspl.datasets", "jcmspl.models.classifier")
+LOADS = ("jcmspl.datasets", "jcmspl.model.classifier")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ EXAMPLES = """\
   jcmspl info cub/
   jcmspl info cub.npz --verify                  compare all of its content with its checksums
 """
-LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
+LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from jcmspl.models.persistence import load
+    from jcmspl.model.persistence import load
 
     path = Path(arguments.data)
     if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):

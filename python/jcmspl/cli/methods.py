@@ -14,7 +14,7 @@ from typing import Any
 
 from jcmspl.cli._models import parameter_names
 from jcmspl.cli._options import add_output, show
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.report.text import aligned, markdown_table
 from jcmspl.support.shown import shortened
 
@@ -23,7 +23,7 @@ EXAMPLES = """\
   jcmspl methods SAE ESZSL                                 all about these
   jcmspl methods --json | jq 'keys'
 """
-LOADS = ("jcmspl.models.classifier",)
+LOADS = ("jcmspl.model.classifier",)
 _WIDEST = 1000
 
 
@@ -57,7 +57,7 @@ def _about(method: type[Any]) -> dict[str, Any]:
         "year": registry.year(method),
         "paper": method.PAPER,
         "kind": registry.kind(method),
-        "linear": registry.is_linear(method),
+        "linear": method.LINEAR,
         "needs": method.NEEDS,
         "cost": registry.cost(method),
         "parameters": {name: getattr(model, name) for name in parameter_names(method)},

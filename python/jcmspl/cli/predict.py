@@ -56,7 +56,7 @@ EXAMPLES = """\
   jcmspl predict model.safetensors 'features-*.npy' -o predictions/ --format parquet
                                                                         a file for each, and the rest if run again
 """
-LOADS = ("jcmspl.datasets", "jcmspl.models.persistence")
+LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

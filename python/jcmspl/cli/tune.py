@@ -27,7 +27,7 @@ from jcmspl.cli._options import (
     say_what_is_used,
     show,
 )
-from jcmspl.models import registry
+from jcmspl.model import registry
 from jcmspl.report.text import percent_with_error
 
 EXAMPLES = """\

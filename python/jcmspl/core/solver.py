@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
+from jcmspl.core.rotated_classes import turned_classes
 from jcmspl.core.statistics import StartStatistics, Statistics
-from jcmspl.core.turned_classes import turned_classes
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
 
 #: The five terms of the objective, in the order of the paper's formula.

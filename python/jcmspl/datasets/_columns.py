@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.support.shown import shown
 
 _BATCH = 4096  # about as many rows are decoded at a time

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.support.arguments import IntArray
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 
 # Longer numbers are dates, or no numbers at all.
 _LONGEST_NUMBER = 7

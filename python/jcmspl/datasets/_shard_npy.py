@@ -13,7 +13,7 @@ import numpy.typing as npt
 from jcmspl.datasets._shard import require_features, require_unchanged
 from jcmspl.datasets.errors import decoding, require_memory
 from jcmspl.datasets.npz import Header, read_header
-from jcmspl.io.places import Place, size_of
+from jcmspl.io.paths import Place, size_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.lazy_rows import runs_of

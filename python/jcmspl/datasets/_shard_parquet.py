@@ -22,7 +22,7 @@ from jcmspl.datasets._tables import (
     vector_column,
 )
 from jcmspl.datasets.errors import DatasetError, decoding
-from jcmspl.io.places import Place, size_of
+from jcmspl.io.paths import Place, size_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import quoted
 

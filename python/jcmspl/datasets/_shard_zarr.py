@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jcmspl.datasets._shard import require_features
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
-from jcmspl.io.places import Address, Place
+from jcmspl.io.paths import Address, Place
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import listed, quoted
 

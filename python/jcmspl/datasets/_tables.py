@@ -20,7 +20,7 @@ from jcmspl.datasets._parquet_rows import batches_of, group_sizes
 from jcmspl.datasets._text_lines import checked_delimiter, is_missing, is_number, rows_of, text_lines
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
 from jcmspl.datasets.sample_ids import as_ids
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import HEADERS

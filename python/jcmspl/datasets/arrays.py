@@ -22,7 +22,7 @@ from jcmspl.datasets.npz import NpzReader, open_npy, require_characters
 from jcmspl.datasets.row_source import RowSource
 from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
-from jcmspl.io.places import Address, place_of
+from jcmspl.io.paths import Address, place_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.names import IMPUTATIONS

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.support.memory import memory_at_hand
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, printable, shown

@@ -15,7 +15,7 @@ from jcmspl.datasets.npz import load_npz
 from jcmspl.datasets.rows import EMBEDDINGS
 from jcmspl.datasets.sae import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
-from jcmspl.io.places import Address, matches, place_of
+from jcmspl.io.paths import Address, matches, place_of
 from jcmspl.io.regular import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS

@@ -34,7 +34,7 @@ from jcmspl.datasets.errors import (
 from jcmspl.datasets.row_source import floats
 from jcmspl.datasets.sample_ids import LazyIds, as_ids
 from jcmspl.io.atomic import open_atomically
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.io.regular import require_file
 from jcmspl.support.shown import listed, quoted
 

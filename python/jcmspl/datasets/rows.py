@@ -21,7 +21,7 @@ from jcmspl.datasets._tables import read_parquet_column
 from jcmspl.datasets.errors import DatasetError, require_memory
 from jcmspl.datasets.on_dask import rows_on_dask
 from jcmspl.datasets.sample_ids import as_ids
-from jcmspl.io.places import WILDCARDS, Address, Place, matches, natural_order, place_of
+from jcmspl.io.paths import WILDCARDS, Address, Place, matches, natural_order, place_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.lazy_rows import LazyRows
 from jcmspl.support.shown import listed, quoted

@@ -20,7 +20,7 @@ from jcmspl.datasets._shard import require_features
 from jcmspl.datasets._text_lines import is_missing
 from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.datasets.rows import LABEL_COLUMNS
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 from jcmspl.support.shown import quoted
 
 ID_COLUMN = "id"

@@ -20,8 +20,8 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import write_arrays
 from jcmspl.embed.image_encoder import ImageEncoder
 from jcmspl.embed.in_batches import vectors_of
-from jcmspl.embed.kept import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.embed.pictures import Pictures, find_pictures, import_pillow, read_picture, reason, without_remarks
+from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.io.atomic import open_atomically
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress

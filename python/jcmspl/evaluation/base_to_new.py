@@ -24,9 +24,9 @@ from jcmspl.evaluation.findings import Accuracies
 from jcmspl.evaluation.metrics import harmonic_mean
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
-from jcmspl.models.calibration import generalized_curve
-from jcmspl.models.jcmspl import JCMSPL
-from jcmspl.models.text_prototypes import TextPrototypes
+from jcmspl.methods.jcmspl import JCMSPL
+from jcmspl.methods.text_prototypes import TextPrototypes
+from jcmspl.model.calibration import generalized_curve
 from jcmspl.support.arguments import IntArray, as_count
 from jcmspl.support.names import BASES
 from jcmspl.support.progress import Progress

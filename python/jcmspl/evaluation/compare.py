@@ -18,9 +18,9 @@ from jcmspl.datasets import Dataset, make_split
 from jcmspl.evaluation.comparison import Comparison, GeneralizedFigures, Row, Seconds
 from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.io.json_text import plain
+from jcmspl.model import registry
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for, seeded
-from jcmspl.models import registry
 from jcmspl.support.names import METHOD_GROUPS
 from jcmspl.support.progress import Progress
 from jcmspl.support.warn import warn_user
@@ -64,7 +64,7 @@ def compare(
 ) -> Comparison:
     """Tune every method on the training classes of a data set, and test all on the same unseen classes.
 
-    The cheap methods come first (:func:`jcmspl.models.registry.cost`). Ctrl-C ends the comparison with those that are
+    The cheap methods come first (:func:`jcmspl.model.registry.cost`). Ctrl-C ends the comparison with those that are
     done; if there are none, KeyboardInterrupt is raised. A method that refuses the data is in the table with its words.
 
     Parameters
@@ -148,7 +148,7 @@ def _chosen(methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool)
         raise ValueError(
             f"there is no method {unknown[0]!r}: choose from {', '.join(known)}, or a group, {', '.join(METHOD_GROUPS)}"
         )
-    groups = {"classical": list(known), "linear": [name for name in known if registry.is_linear(known[name][0])]}
+    groups = {"classical": list(known), "linear": [name for name in known if known[name][0].LINEAR]}
     entries = {}
     for name in (one for given in names for one in groups.get(given, [given])):
         method, fixed = known[name]

@@ -23,10 +23,10 @@ from jcmspl.evaluation.report import Report
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
-from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
-from jcmspl.models.open_set import Threshold, area
-from jcmspl.models.recogniser import Recogniser
-from jcmspl.models.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
+from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.open_set import Threshold, area
+from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
 from jcmspl.support.arguments import as_count, one_of
 from jcmspl.support.names import PROTOCOLS
 from jcmspl.support.progress import Progress

@@ -25,8 +25,8 @@ from jcmspl.evaluation.metrics import Tally
 from jcmspl.evaluation.report import Report
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
+from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
-from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress
 from jcmspl.support.warn import warn_user

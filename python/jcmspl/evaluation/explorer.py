@@ -20,9 +20,9 @@ from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.datasets.row_source import read_rows
 from jcmspl.io.atomic import write_atomically
-from jcmspl.models import registry
-from jcmspl.models.class_map import ClassMap
-from jcmspl.models.recogniser import LinearRecogniser
+from jcmspl.model import registry
+from jcmspl.model.class_map import ClassMap
+from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.report.explorer_page import explorer_page
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
@@ -229,7 +229,7 @@ def _why_not_linear(model: Any) -> str:
     name = type(model).__name__
     if callable(getattr(model, "metric", None)):
         return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
-    linear = ", ".join(other for other in registry.names() if registry.is_linear(registry.get(other)))
+    linear = ", ".join(other for other in registry.names() if registry.get(other).LINEAR)
     return f"those of {name} are not: explore a model of {linear}"
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.models.calibration import SeenUnseenCurve, generalized_curve
-from jcmspl.models.recogniser import Recogniser
+from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import IntArray, one_of
 
 __all__ = ["SeenUnseenCurve", "Tally", "accuracy", "confusion_matrix", "generalized_curve", "harmonic_mean", "hit_at_k"]

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jcmspl.models.jcmspl import PAPER_ITERATIONS, PAPER_WEIGHTS, WEIGHTS
+from jcmspl.methods.jcmspl import PAPER_ITERATIONS, PAPER_WEIGHTS, WEIGHTS
 
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 SOURCE: str = _TABLES["source"]

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.evaluation.metrics import accuracy, harmonic_mean, hit_at_k
-from jcmspl.models.candidates import unseen_in
+from jcmspl.model.candidates import unseen_in
 from jcmspl.support.arguments import as_count, one_of
 
 __all__ = ["HarmonicMeanScorer", "ZeroShotScorer"]

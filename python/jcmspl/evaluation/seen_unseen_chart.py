@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import as_label_list, numbered, some
-from jcmspl.models.calibration import SeenUnseenCurve
+from jcmspl.model.calibration import SeenUnseenCurve
 from jcmspl.report.figures import Display, in_legend, ink_of, model_of, numbers
 
 _MARKERS = "oD*^s"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import Label
 from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Parts, looked_up
+from jcmspl.data.partitions import Parts, looked_up
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.datasets.row_source import read_rows

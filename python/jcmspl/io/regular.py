@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from jcmspl.io.places import Place
+from jcmspl.io.paths import Place
 
 
 def require_file(path: Place) -> None:

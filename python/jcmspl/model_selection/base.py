@@ -24,24 +24,24 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Parts, collected_from, digest_of_parts
+from jcmspl.data.partitions import Parts, collected_from, digest_of_parts
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import present, require_known_classes
-from jcmspl.model_selection.folded_parts import FoldedParts
-from jcmspl.model_selection.folds import FoldedData
-from jcmspl.model_selection.grid import Key, as_values
-from jcmspl.model_selection.handing_on import (
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.checking import checked_samples, rereadable_samples
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model_selection.delegation import (
     handed_on,
     handed_on_if_there,
     handed_on_to_change,
     handed_on_to_change_if_there,
     if_it_transforms,
 )
+from jcmspl.model_selection.folded_parts import FoldedParts
+from jcmspl.model_selection.folds import FoldedData
+from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
-from jcmspl.models.bilinear import Bilinear
-from jcmspl.models.checking import checked_samples, rereadable_samples
-from jcmspl.models.classifier import ZeroShotClassifier
 from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.report.text import percent_with_error
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of

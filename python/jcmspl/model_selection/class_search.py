@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.base import clone
 
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model_selection.base import BaseClassSearch
-from jcmspl.models.classifier import ZeroShotClassifier
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from jcmspl.model.parameters import AUTO
+from jcmspl.model.prototypes import directions
+from jcmspl.model.scorers import normalised
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key
 from jcmspl.model_selection.search import Search, is_clearly_better
-from jcmspl.models.parameters import AUTO
-from jcmspl.models.prototypes import directions
-from jcmspl.models.scorers import normalised
 from jcmspl.support.arguments import Float64Array, IntArray
 
 #: Shares of the plain cosine of samples and class vectors that are tried.

@@ -13,9 +13,9 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label
 from jcmspl.data.on_dask import computed
-from jcmspl.data.parts import Block, Part, Parts, takes_roots
+from jcmspl.data.partitions import Block, Part, Parts, takes_roots
+from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, add_to_folds, hits_of, mean_accuracies, places_of
-from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.scaling import Scaling
 

@@ -20,9 +20,9 @@ from jcmspl.data.labels import Label, sorted_labels
 from jcmspl.data.normalisation import decided_name, parse_feature_normalisation
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import present
-from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.monitor import Monitor
-from jcmspl.models.recogniser import LinearRecogniser, Recogniser
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import Scaling, is_without_negatives, unit_length

@@ -9,6 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.parameters import AUTO
 from jcmspl.model_selection import path
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.class_search import ClassSearchCV
@@ -17,9 +20,6 @@ from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.path import PathSearch
 from jcmspl.model_selection.search import NORMALISATION, Search
-from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.jcmspl import JCMSPL, WEIGHTS
-from jcmspl.models.parameters import AUTO
 from jcmspl.support.arguments import as_count
 
 # Parameters that the model has as well.

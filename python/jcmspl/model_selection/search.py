@@ -17,12 +17,12 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.parameters import weight_names
+from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
-from jcmspl.models.classifier import ZeroShotClassifier
-from jcmspl.models.monitor import Monitor
-from jcmspl.models.parameters import weight_names
-from jcmspl.models.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.log import logger

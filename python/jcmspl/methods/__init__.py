@@ -1,0 +1,56 @@
+"""The methods, one file each; a name is imported when it is first used."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from jcmspl.model.registry import MODULES
+
+if TYPE_CHECKING:
+    from jcmspl.methods.aaw import AAW as AAW
+    from jcmspl.methods.ale import ALE as ALE
+    from jcmspl.methods.amp import AMP as AMP
+    from jcmspl.methods.bzsl import BZSL as BZSL
+    from jcmspl.methods.capd import CAPD as CAPD
+    from jcmspl.methods.cca import CCA as CCA
+    from jcmspl.methods.class_mean_ridge import ClassMeanRidge as ClassMeanRidge
+    from jcmspl.methods.conse import ConSE as ConSE
+    from jcmspl.methods.cosmo import COSMO as COSMO
+    from jcmspl.methods.dap import DAP as DAP
+    from jcmspl.methods.devise import DeViSE as DeViSE
+    from jcmspl.methods.eszsl import ESZSL as ESZSL
+    from jcmspl.methods.exem import EXEM as EXEM
+    from jcmspl.methods.fpl import FPL as FPL
+    from jcmspl.methods.gda import GDA as GDA
+    from jcmspl.methods.gfzsl import GFZSL as GFZSL
+    from jcmspl.methods.iap import IAP as IAP
+    from jcmspl.methods.identity_ridge import IdentityRidge as IdentityRidge
+    from jcmspl.methods.jcmspl import JCMSPL as JCMSPL
+    from jcmspl.methods.jlse import JLSE as JLSE
+    from jcmspl.methods.lad import LAD as LAD
+    from jcmspl.methods.latem import LATEM as LATEM
+    from jcmspl.methods.lesae import LESAE as LESAE
+    from jcmspl.methods.lesd import LESD as LESD
+    from jcmspl.methods.procrustes import Procrustes as Procrustes
+    from jcmspl.methods.ridge_vs import RidgeVS as RidgeVS
+    from jcmspl.methods.rpl import RPL as RPL
+    from jcmspl.methods.sae import SAE as SAE
+    from jcmspl.methods.score import SCoRe as SCoRe
+    from jcmspl.methods.score import SemanticSoftmax as SemanticSoftmax
+    from jcmspl.methods.sje import SJE as SJE
+    from jcmspl.methods.sse import SSE as SSE
+    from jcmspl.methods.ssvoc import SSVoc as SSVoc
+    from jcmspl.methods.sync import SynC as SynC
+    from jcmspl.methods.sync_hinge import SynCHinge as SynCHinge
+    from jcmspl.methods.text_prototypes import TextPrototypes as TextPrototypes
+    from jcmspl.methods.untied_autoencoder import UntiedAutoencoder as UntiedAutoencoder
+
+
+def __getattr__(name: str) -> Any:
+    module = MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(MODULES)

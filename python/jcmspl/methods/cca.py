@@ -1,0 +1,97 @@
+"""Canonical correlation analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.core.search import SPACES
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.moments import GramBasis, Moments
+from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, one_of_names
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CCA(Bilinear):
+    """Canonical correlation analysis of samples and their class vectors, compared where they correlate.
+
+    ``(XX' + gamma I)^-1/2 XY' (YY' + lambda I)^-1/2 = P diag(r) Q'``, and ``A = P'(XX' + gamma I)^-1/2``,
+    ``B = Q'(YY' + lambda I)^-1/2``: in the concept space samples and class vectors are uncorrelated but for their pairs
+    of coordinates, whose correlations are r. As in textbooks; correlations are those of the normalised data, which by
+    default is centred.
+
+    Parameters
+    ----------
+    visual_penalty : float, default 10.0
+        γ.
+    semantic_penalty : float, default 100.0
+        λ.
+    n_components : int, optional
+        How many pairs of coordinates; by default all that correlate.
+    space : {"concept", "semantic", "visual"}, default "concept"
+        Compare Ax with By, B'Ax with y, or x with A'By.
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+        As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_components, n_features)
+        A.
+    semantic_projection_ : ndarray of shape (n_components, n_attributes)
+        B.
+
+    Examples
+    --------
+    >>> from jcmspl import CCA
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = CCA(n_components=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> model.visual_projection_.shape
+    (10, 64)
+    """
+
+    visual_penalty: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
+    semantic_penalty: float = field(default=100.0, kw_only=False, metadata=WEIGHT)
+    n_components: int | None = field(default=None, metadata=OPTIONAL_COUNT)
+    space: str = field(default="concept", metadata=one_of_names(SPACES))
+
+    PAPER: ClassVar[str] = "Hotelling (1936): Relations Between Two Sets of Variates"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "visual_penalty": (1.0, 10.0, 100.0),
+        "semantic_penalty": (10.0, 100.0, 1e3, 1e4),
+        "space": ("concept", "visual"),
+    }
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        of_samples = _whitened(moments.visual, self.visual_penalty)
+        of_classes = _whitened(moments.semantic, self.semantic_penalty)
+        P, correlations, Q = np.linalg.svd(of_samples @ moments.cross.T @ of_classes.T, full_matrices=False)
+        noise = np.finfo(np.float64).eps * len(moments.gram) * correlations.max(initial=0)
+        n_pairs = min(int((correlations > noise).sum()), _most_pairs(moments))
+        kept = slice(min(n_pairs, self.n_components or n_pairs))
+        if not kept.stop:  # nothing correlates, as where all samples are the same
+            return np.zeros((1, len(moments.gram))), np.zeros((1, len(moments.cross)))
+        return P.T[kept] @ of_samples, Q[kept] @ of_classes
+
+
+def _most_pairs(moments: Moments) -> int:
+    """Return how many pairs can correlate: the rank of YX', of which rounding errors have more.
+
+    Where samples are centred, sums over classes are 0 together, and what class vectors share does not count.
+    """
+    vectors = moments.vectors - moments.vectors.mean(axis=0) if moments.is_centred else moments.vectors
+    return int(min(np.linalg.matrix_rank(vectors), np.linalg.matrix_rank(moments.sums)))
+
+
+def _whitened(basis: GramBasis, penalty: float) -> Float64Array:
+    """Return what makes the Gram matrix, plus the penalty, the identity."""
+    return np.asarray((basis.vectors / np.sqrt(basis.values + penalty)).T)

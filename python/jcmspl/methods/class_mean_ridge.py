@@ -1,0 +1,123 @@
+"""Ridge regression of mean samples on class vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.core.search import SPACES
+from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import Explanation
+from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import WEIGHT, one_of_names
+from jcmspl.model.predicted_means import map_to_means
+from jcmspl.model.prototypes import directions
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassMeanRidge(Bilinear):
+    """Ridge regression of the mean samples of classes on class vectors, ``min |M - VS|^2 + alpha |V|^2``.
+
+    M holds a column for each class, its mean sample, and S its vector: each class counts once, however many samples it
+    has. Where all have b samples this is :class:`RPL` with b times the penalty. It is also the predictor of
+    :class:`EXEM`, which has other distances. Where samples are not centred and class vectors are, means are predicted
+    with an intercept, the overall mean, in the visual space.
+
+    Parameters
+    ----------
+    alpha : float, default 0.3
+    space : {"visual", "semantic", "concept"}, default "visual"
+        Compare x with Vy, or V'x with y.
+    metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+        As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        V'.
+
+    Examples
+    --------
+    >>> from jcmspl import ClassMeanRidge
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ClassMeanRidge(1.0).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
+    space: str = field(default="visual", metadata=one_of_names(SPACES))
+    metric: Any = field(default="euclidean", metadata=METRIC)
+
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "intercept": ("m",)}
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ("intercept",)
+    PAPER: ClassVar[str] = "ridge regression from class vectors to mean samples; a baseline of the field"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0),
+        "metric": ("euclidean", "cosine"),
+    }
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        return one_map(map_to_means(moments, self.alpha))
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        return {**super()._fit(prepared, monitor), "intercept": prepared.intercept}
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = "runner-up",
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> list[Explanation]:
+        """Tell which attributes spoke for and against the chosen class of each sample.
+
+        Parameters
+        ----------
+        X, label, against, class_vectors, candidates, seen_bias
+            As for :class:`RidgeVS`. In the visual space samples must be centred, unless class vectors are not either.
+        """
+        check_is_fitted(self)
+        if self._adds_mean(self.space):
+            raise ValueError(
+                "explain needs samples that are centred, such as by feature_normalisation='center', where means are "
+                "predicted: the overall mean is part of these, and no attribute has a share in it"
+            )
+        return super().explain(
+            X,
+            label=label,
+            against=against,
+            class_vectors=class_vectors,
+            candidates=candidates,
+            seen_bias=seen_bias,
+        )
+
+    def _adds_mean(self, space: str) -> bool:
+        return space == "visual" and bool(self.arrays_["intercept"].any())
+
+    def _predicted(self, vectors: Float64Array) -> Float64Array:
+        if not self._adds_mean("visual"):
+            return super()._predicted(vectors)
+        means = self._expected(self.class_normalisation_.of_rows(vectors))
+        return directions(means) if self.metric == "cosine" else means
+
+    def _expected(self, class_vectors: Float64Array) -> Float64Array:
+        return super()._expected(class_vectors) + self.arrays_["intercept"]
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        return None if self._adds_mean(space) else super()._class_map(space)

@@ -1,0 +1,82 @@
+"""Convex combinations of the class vectors of likely training classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.model.parameters import COUNT
+from jcmspl.model.posteriors import Affine, PosteriorMethod, most_likely
+from jcmspl.model.prototypes import directions
+from jcmspl.model.scorers import FunctionScorer
+from jcmspl.support.arguments import Float64Array, FloatArray
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConSE(PosteriorMethod):
+    """Convex combination of semantic embeddings: the cosine of a class vector with the mean of those of likely classes.
+
+    ``f(x) = sum of p(k|x) s_k``, over the ``n_likely`` training classes that are likeliest for a sample, divided by the
+    sum of their p; a sample's class is that with the highest cos(f(x), u). The rule is as published; there the
+    posterior is that of a deep network, here that of a classifier of the features.
+
+    Parameters
+    ----------
+    n_likely : int, default 10
+        The paper's T; all of them, if there are fewer training classes.
+    posterior : {"lda", "logistic"}, default "lda"
+        How p(k|x) is found: by linear discriminant analysis, closed form from statistics, or by multinomial logistic
+        regression, which reads the samples again and again (and has no partial_fit).
+    shrinkage : float, default 0.5
+        Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``, from 0 to 1.
+    posterior_temperature : float, default 10.0
+        Of "lda": what log posteriors are divided by. Those of many features are far too sure of themselves; 1 leaves
+        them as they are.
+    penalty : float, default 0.1
+        Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
+    max_iter, tol : int, default 100, and float, default 1e-4
+        Of "logistic": the largest number of iterations, and the largest entry of the gradient (of the mean loss, along
+        directions in which samples are uncorrelated) with which they end.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight
+    seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Attributes
+    ----------
+    n_iter_, converged_ : int, bool
+        Of "logistic".
+
+    Examples
+    --------
+    >>> from jcmspl import ConSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ConSE(n_likely=5).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    n_likely: int = field(default=10, kw_only=False, metadata=COUNT)
+
+    PAPER: ClassVar[str] = "Norouzi et al. (2014): Zero-shot learning by convex combination of semantic embeddings"
+    COMPARISON: ClassVar[tuple[str, ...]] = ("n_likely", *PosteriorMethod.COMPARISON)
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "shrinkage": (0.1, 0.5, 0.9),
+        "n_likely": (3, 10),
+        "posterior_temperature": (1.0, 10.0, 30.0),
+    }
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
+        function = partial(_cosines, self._log_posterior(), self.n_likely, self._training_vectors(), class_vectors)
+        return FunctionScorer(function)
+
+
+def _cosines(
+    log_posterior: Affine, n_likely: int, training: Float64Array, candidates: Float64Array, Z: FloatArray
+) -> Float64Array:
+    combined = most_likely(log_posterior, n_likely, Z) @ training
+    return np.asarray(directions(combined) @ directions(candidates).T)

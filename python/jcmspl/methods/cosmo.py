@@ -1,0 +1,402 @@
+"""Generalized recognition by a gate between an expert for training classes and one for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+from sklearn.linear_model import LogisticRegression
+
+from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_folds import ClassKFold
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
+from jcmspl.data.training import TrainingData
+from jcmspl.model import registry
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.cross_fitted import CrossFitted, halves
+from jcmspl.model.left_out import LeftOut
+from jcmspl.model.logistic import LogisticFit, fit_logistic
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import (
+    COUNT,
+    FLAG,
+    NOT_NEGATIVE,
+    SHARE,
+    WEIGHT,
+    check_parameters,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
+from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.weighted import Block, WeightedBlocks
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
+
+# Temperatures that are tried, in units of the spread of scores.
+_STEP = 10**0.25
+_TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
+# The gate is never surer than this, in log odds: what it shuts out must still be told apart.
+_SUREST = 12.0
+# Log odds and cosines that differ by no more than this part of the largest, or of 1, do not differ but for rounding.
+_NOISE = 64 * np.finfo(np.float64).eps
+# With fewer training classes none can be held out.
+_FEWEST_CLASSES = 4
+
+
+def _check_expert(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be the name of a method, but is {value!r}")
+    method = registry.get(value)
+    if not issubclass(method, Bilinear) or method.NEEDS != "statistics":
+        raise ValueError(f"{name} must be a bilinear method on statistics, such as 'JCMSPL' or 'RPL', but is {value!r}")
+
+
+def _check_splits(value: Any, name: str) -> None:
+    as_count(value, name, minimum=2)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class COSMO(ZeroShotClassifier):
+    """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
+
+    After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others;
+    each expert's answer is mixed with a uniform one, the more the less the gate believes that the sample is the
+    expert's. The score is the logarithm. Here the expert for training classes is linear discriminant analysis, and
+    that for others a method of this package. By option the former is a logistic regression. The gate is a logistic
+    regression on how sure both are: the log odds of the best against the second-best training class, and how much
+    better the other expert finds training classes than unseen ones. It is learnt on training classes alone, some of
+    which take turns in the part of unseen ones, and from samples that are left out when they are looked at; so are
+    the temperatures of both experts. Of a logistic regression half of the samples is left out at a time. (The
+    paper's gate has more features and its experts are others.) Unseen classes alone are named as the expert names
+    them. Scores depend on which candidates there are, and the draw of the classes that take turns on the order of their
+    labels: other names are another draw.
+
+    Parameters
+    ----------
+    expert : str, default "JCMSPL"
+        The name of a bilinear method on statistics, which is used with its defaults.
+    posterior : {"lda", "logistic"}, default "lda"
+        The expert for training classes. The second is fitted thirteen times, with the default of n_splits.
+    shrinkage : float, default 0.3
+    penalty : float, default 0.1
+    max_iter : int, default 100
+    tol : float, default 1e-4
+        As for :class:`ConSE`.
+    smoothing : bool, default True
+        Whether answers are mixed with uniform ones.
+    n_splits : int, default 4
+        Into how many parts training classes are split for the gate. With less than four classes there is none: both
+        kinds are equally likely.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight
+    seen_bias, temperature, progress
+        As for :class:`jcmspl.JCMSPL`. The bias is on top of the gate, and usually not needed.
+
+    Examples
+    --------
+    >>> from jcmspl import COSMO
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = COSMO(expert="RPL").fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    >>> accuracy_on_seen = model.score(*data.part("test_seen"), candidates="all")
+    >>> accuracy_on_unseen = model.score(*data.part("test_unseen"), candidates="all")
+    """
+
+    expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))
+    posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
+    shrinkage: float = field(default=0.3, metadata=SHARE)
+    penalty: float = field(default=0.1, metadata=WEIGHT)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
+    smoothing: bool = field(default=True, metadata=FLAG)
+    n_splits: int = field(default=4, metadata=checked_by(_check_splits))
+    feature_normalisation: str = field(
+        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
+    )
+    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
+
+    PAPER: ClassVar[str] = "Atzmon, Chechik (2019): Adaptive confidence smoothing for generalized zero-shot learning"
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
+    COMPARISON: ClassVar[tuple[str, ...]] = ("smoothing",)
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"expert": ("JCMSPL", "RPL")}
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        "weights": ("c", "m"),
+        "offsets": ("c",),
+        "visual_projection": ("k", "m"),
+        "semantic_projection": ("k", "d"),
+        "comparison": (2,),
+        "gate": (3,),
+        "temperatures": (2,),
+        "n_iter": (),
+        "converged": (),
+    }
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations of the logistic regression on all samples; 1 where there is none."""
+        return int(self._array("n_iter"))
+
+    @property
+    def converged_(self) -> bool:
+        """Whether all logistic regressions came to an end; True where there are none."""
+        return bool(self._array("converged"))
+
+    def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
+        expert, blocks = self._expert_of(prepared, monitor), WeightedBlocks(prepared)
+        seen, n_iter, converged = self._seen_expert(prepared, blocks, monitor)
+        trials = self._trials(prepared, blocks, monitor)
+        units = np.array([_spread(seen.of(prepared.class_means)), _spread(expert.seen.of(prepared.class_means))])
+        gate, temperatures = np.zeros(3), units
+        if trials:
+            gate, temperatures = _learnt(blocks, trials, units)
+        projections = {"visual_projection": expert.A, "semantic_projection": expert.B, "comparison": expert.comparison}
+        converged &= all(trial.converged for trial in trials)
+        facts = {"n_iter": np.array(float(n_iter)), "converged": np.array(float(converged))}
+        return {**seen._asdict(), **projections, "gate": gate, "temperatures": temperatures, **facts}
+
+    def _seen_expert(
+        self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor
+    ) -> tuple[Affine, int, bool]:
+        """Return what tells training classes apart, after how many iterations, and whether they came to an end."""
+        if self.posterior == "lda":
+            return ClassGaussians(training).log_posterior(self.shrinkage), 1, True
+        weights, offsets, n_iter, converged = self._logistic(blocks, training.statistics, monitor)
+        return Affine(weights, offsets), n_iter, converged
+
+    def _logistic(self, samples: Iterable[Block], statistics: Statistics, monitor: Monitor) -> LogisticFit:
+        options: dict[str, Any] = {"penalty": self.penalty, "max_iter": self.max_iter, "tol": self.tol}
+        targets = np.eye(len(statistics.counts))
+        return fit_logistic(samples, statistics, targets, link="softmax", on_iteration=monitor.on_iteration, **options)
+
+    def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
+        model = registry.get(self.expert)()
+        arrays = model._fit(model._prepare(training), Monitor(monitor.on_iteration))
+        A, B = arrays["visual_projection"], arrays["semantic_projection"]
+        return Expert(A, B, model.space, model.metric, training.class_vectors)
+
+    def _trials(self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor) -> list[Trial]:
+        """Return models that some of the training classes had no part in."""
+        c = len(training.class_vectors)
+        if c < _FEWEST_CLASSES:
+            return []
+        folds = [np.sort(part) for part in ClassKFold(min(self.n_splits, c // 2)).split_classes(c)]
+        parts = _statistics_of(training, blocks, folds)
+        half_of = halves(blocks, training.statistics.n_features) if self.posterior == "logistic" else None
+        trials = []
+        for number, held_out in enumerate(folds):
+            kept = np.setdiff1d(np.arange(c), held_out)
+            others = [part for other, part in enumerate(parts) if other != number]
+            statistics = sum(others[1:], others[0]).select_classes(kept)
+            data = replace(training, statistics=statistics, class_vectors=training.class_vectors[kept])
+            expert = self._expert_of(data, monitor)
+            unseen = expert.among(training.class_vectors[held_out])
+            if half_of is None:
+                gaussians = ClassGaussians(data)
+                left_out = partial(_without_itself, LeftOut(gaussians, self.shrinkage))
+                posterior, converged = gaussians.log_posterior(self.shrinkage), True
+            else:
+                fits = CrossFitted(
+                    blocks, half_of, kept, statistics.n_features, partial(self._logistic, monitor=monitor)
+                )
+                left_out, posterior, converged = partial(_by_the_other_half, fits), fits.whole, fits.converged
+            trials.append(Trial(left_out, posterior, converged, expert.seen, unseen, kept, held_out))
+        return trials
+
+    def _warn_of_result(self) -> None:
+        if not self.converged_ and self.tol > 0:
+            warn_not_converged(self.max_iter)
+
+    def _is_biased_in(self, space: str) -> bool:
+        return True  # by the gate
+
+    def _scorer_of(self, table: ClassTable, space: str) -> FunctionScorer:
+        numbers = training_numbers(self, table)
+        others = table.vectors[numbers < 0]
+        if not len(others):  # the gate asks for those that the model knows
+            others = self.class_table_.vectors[len(self.classes_) :]
+        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
+        arrays, normalised = self.arrays_, self.class_normalisation_.of_rows
+        where, how = arrays["comparison"].astype(int).tolist()  # of the expert that was fitted
+        expert = Expert(
+            arrays["visual_projection"],
+            arrays["semantic_projection"],
+            SPACES[where],
+            METRICS[how],
+            normalised(self._trained_vectors),
+        )
+        seen = Affine(arrays["weights"], arrays["offsets"])
+        unseen = expert.among(normalised(others)) if len(others) else None
+        mixture = Mixture(
+            seen, expert.seen, unseen, arrays["gate"], arrays["temperatures"], numbers, bool(self.smoothing)
+        )
+        return FunctionScorer(partial(_scores, mixture))
+
+
+class Expert:
+    """Two projections, and how samples and classes are compared by them."""
+
+    def __init__(self, A: Float64Array, B: Float64Array, space: str, metric: str, training: Float64Array) -> None:
+        self.A, self.B = A, B
+        self._how = {"space": space, "metric": metric}
+        #: The same as numbers, for files.
+        self.comparison = np.array([SPACES.index(space), METRICS.index(metric)], dtype=np.float64)
+        #: What scores samples for the training classes.
+        self.seen = self.among(training)
+
+    def among(self, class_vectors: Float64Array) -> Affine:
+        """Return what scores samples for classes."""
+        return Affine(*fold(self.A, self.B, np.ascontiguousarray(class_vectors), **self._how))
+
+
+class Trial(NamedTuple):
+    """Both experts, fitted without some of the training classes."""
+
+    #: The log posteriors of samples, their numbers among those kept, counts and rows, each by a fit without it.
+    left_out: Callable[[Float64Array, IntArray, Float64Array, IntArray], Float64Array]
+    posterior: Affine
+    converged: bool
+    expert_seen: Affine
+    expert_unseen: Affine
+    kept: IntArray
+    held_out: IntArray
+
+
+class Mixture(NamedTuple):
+    """All that makes scores."""
+
+    seen: Affine
+    expert_seen: Affine
+    unseen: Affine | None
+    gate: Float64Array
+    temperatures: Float64Array
+    numbers: IntArray
+    smoothing: bool
+
+
+# Functions for functools.partial: what leaves samples out.
+def _without_itself(
+    left_out: LeftOut, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
+) -> Float64Array:
+    return left_out.log_posterior(Z, numbers, counts)
+
+
+def _by_the_other_half(
+    fits: CrossFitted, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
+) -> Float64Array:
+    return fits.log_posterior(Z, rows)
+
+
+def _statistics_of(training: TrainingData, blocks: WeightedBlocks, folds: list[IntArray]) -> list[Statistics]:
+    """Return the statistics of the classes of each fold."""
+    n_classes = len(training.class_vectors)
+    parts = [Statistics(training.statistics.n_features, n_classes) for _ in folds]
+    fold_of = np.zeros(n_classes, dtype=np.int64)
+    for number, classes in enumerate(folds):
+        fold_of[classes] = number
+    for Z, numbers, counts in blocks:
+        for number, part in enumerate(parts):
+            own = fold_of[numbers] == number
+            part.update(Z[own], numbers[own], sample_weight=counts[own])
+    return parts
+
+
+def _learnt(blocks: WeightedBlocks, trials: list[Trial], units: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return the gate, weights and an offset, and the temperatures of both experts."""
+    losses = np.zeros((2, len(_TEMPERATURES)))
+    sureness, is_seen, weights = [], [], []
+    tried = units[:, None] * _TEMPERATURES
+    for trial in trials:
+        counted, first = [], 0
+        for Z, numbers, counts in blocks:
+            rows, first = np.arange(first, first + len(Z)), first + len(Z)
+            own = np.isin(numbers, trial.kept)
+            as_seen, as_unseen = np.searchsorted(trial.kept, numbers), np.searchsorted(trial.held_out, numbers)
+            posterior, scores = np.empty((len(Z), len(trial.kept))), trial.expert_unseen.of(Z)
+            posterior[own] = trial.left_out(Z[own], as_seen[own], counts[own], rows[own])
+            posterior[~own] = trial.posterior.of(Z[~own])
+            losses[0] += _losses(posterior[own], as_seen[own], counts[own], tried[0])
+            losses[1] += _losses(scores[~own], as_unseen[~own], counts[~own], tried[1])
+            sureness.append(_sureness(posterior, trial.expert_seen.of(Z), scores))
+            counted.append(np.where(own, counts, -counts))
+        signed = np.concatenate(counted)
+        is_seen.append(signed > 0)
+        of_samples = np.abs(signed)
+        half = of_samples.sum() / 2
+        for kind in (signed > 0, signed < 0):  # both count for half
+            of_samples[kind] *= half / of_samples[kind].sum()
+        weights.append(of_samples)
+    gate = _gate(np.concatenate(sureness), np.concatenate(is_seen), np.concatenate(weights))
+    return gate, np.array([_lowest(*of_one) for of_one in zip(tried, losses, strict=True)])
+
+
+def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], weights: Float64Array) -> Float64Array:
+    """Return the weights and the offset of a logistic regression."""
+    mean = np.average(sureness, axis=0, weights=weights)
+    spread = np.sqrt(np.average((sureness - mean) ** 2, axis=0, weights=weights))
+    spread[spread <= _NOISE * np.maximum(np.abs(sureness).max(axis=0), 1)] = 1.0
+    found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
+    slopes = found.coef_[0] / spread
+    return np.append(slopes, found.intercept_[0] - slopes @ mean)
+
+
+def _lowest(temperatures: Float64Array, losses: Float64Array) -> float:
+    """Return the temperature of the lowest loss: where a parabola through the three lowest has its lowest point."""
+    best = int(losses.argmin())
+    if not 0 < best < len(losses) - 1:
+        return float(temperatures[best])
+    before, here, after = losses[best - 1 : best + 2]
+    curvature = before - 2 * here + after
+    shift = (before - after) / (2 * curvature) if curvature > 0 else 0.0
+    return float(temperatures[best] * _STEP**shift)
+
+
+def _losses(logits: Float64Array, numbers: IntArray, counts: Float64Array, temperatures: Float64Array) -> list[float]:
+    """Return the sum of minus the log likelihoods of the right classes with each of some temperatures."""
+    if not len(logits):
+        return [0.0] * len(temperatures)
+    gaps = logits - logits[np.arange(len(logits)), numbers][:, None]
+    return [float(counts @ logsumexp(gaps / temperature, axis=1)) for temperature in temperatures]
+
+
+def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64Array) -> Float64Array:
+    """Return what the gate looks at: how clear the best training class is, and whether the other expert prefers it."""
+    second, best = np.partition(posterior, -2, axis=1)[:, -2:].T
+    return np.stack([best - second, of_seen.max(axis=1) - of_unseen.max(axis=1)], axis=1)
+
+
+def _spread(scores: Float64Array) -> float:
+    """Return the standard deviation of scores over classes; 1 if they are all the same."""
+    spread = float((scores - scores.mean(axis=1, keepdims=True)).std())
+    return spread if spread > _NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
+
+
+def _scores(mixture: Mixture, Z: FloatArray) -> Float64Array:
+    posterior = mixture.seen.of(Z)
+    of_seen = np.asarray(log_softmax(posterior / mixture.temperatures[0], axis=1))
+    if mixture.unseen is None:
+        return of_seen[:, mixture.numbers]
+    scores = mixture.unseen.of(Z)
+    of_unseen = np.asarray(log_softmax(scores / mixture.temperatures[1], axis=1))
+    sureness = _sureness(posterior, mixture.expert_seen.of(Z), scores)
+    odds = np.clip(sureness @ mixture.gate[:2] + mixture.gate[2], -_SUREST, _SUREST)[:, None]
+    seen, unseen = -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
+    if mixture.smoothing:
+        of_seen = np.logaddexp(seen + of_seen, unseen - np.log(of_seen.shape[1]))
+        of_unseen = np.logaddexp(unseen + of_unseen, seen - np.log(of_unseen.shape[1]))
+    found = np.empty((len(Z), len(mixture.numbers)))
+    is_new = mixture.numbers < 0
+    found[:, ~is_new] = (seen + of_seen)[:, mixture.numbers[~is_new]]
+    if is_new.any():
+        found[:, is_new] = unseen + of_unseen
+    return found

@@ -1,0 +1,79 @@
+"""Embarrassingly simple zero-shot learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.parameters import DECADES, WEIGHT, checked_by
+from jcmspl.support.arguments import Float64Array, as_number
+
+
+def _check_negative_label(value: Any, name: str) -> None:
+    if as_number(value, name) >= 1:
+        raise ValueError(f"{name} must be a number below 1, but is {value}")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ESZSL(Bilinear):
+    """Embarrassingly simple zero-shot learning (Romera-Paredes, Torr, 2015).
+
+    ``V = (XX' + gamma I)^-1 X L S' (SS' + lambda I)^-1``, with L the labels, a row for each sample, and S a column for
+    each class; a sample's class is that of the highest x'Vs.
+
+    Parameters
+    ----------
+    visual_penalty : float, default 1.0
+        The paper's γ.
+    semantic_penalty : float, default 1.0
+        The paper's λ.
+    negative_label : float, default -1.0
+        What L holds for the classes that a sample is not of; 1 for its own. -1 as published; 0 is common elsewhere. On
+        centred samples the choice makes no difference but to the scale of the scores.
+    space : {"semantic", "visual", "concept"}, default "semantic"
+        Compare V'x with s (as does "concept"), or x with Vs.
+    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+        "dot" is the published one, x'Vs.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+        As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        V'.
+
+    Examples
+    --------
+    >>> from jcmspl import ESZSL
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = ESZSL(visual_penalty=10).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    visual_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+    semantic_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+    negative_label: float = field(default=-1.0, metadata=checked_by(_check_negative_label))
+    metric: Any = field(default="dot", metadata=METRIC)
+
+    PAPER: ClassVar[str] = "Romera-Paredes, Torr (2015): An embarrassingly simple approach to zero-shot learning"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "visual_penalty": DECADES,
+        "semantic_penalty": DECADES,
+        "space": ("semantic", "visual"),
+        "metric": ("dot", "cosine"),
+    }
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        negative = float(self.negative_label)
+        # (XL)', a row for each class: a sum over all samples, and more of it for those of the class
+        targets = (1 - negative) * moments.sums + negative * moments.sums.sum(axis=0)
+        right = moments.visual.solve(targets, self.visual_penalty)
+        return one_map(moments.classes.solve((moments.vectors.T @ right).T, self.semantic_penalty).T)

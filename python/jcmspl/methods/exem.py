@@ -1,0 +1,102 @@
+"""Predicted visual exemplars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import one_of_names
+from jcmspl.model.predicted_means import PredictedMeans
+from jcmspl.model.scorers import NearestScorer
+from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.names import KERNELS
+
+DISTANCES = ("euclidean", "standardised")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EXEM(PredictedMeans):
+    """Visual exemplars, after Changpinyo, Chao, Sha (2017): the nearest of the predicted mean samples of classes.
+
+    As published, mean samples are predicted from class vectors by a regression with a kernel, and distances may be
+    standardised by how much samples of a class differ in each dimension. The regression is ridge regression here, where
+    the paper has a support vector regression for each dimension, and samples are not reduced by a PCA before it.
+
+    Parameters
+    ----------
+    alpha : float, default 0.3
+        The penalty of the regression.
+    distance : {"euclidean", "standardised"}, default "euclidean"
+        "standardised": dimensions are divided by the standard deviation within classes, pooled over these (the paper
+        averages that of each class).
+    class_kernel : {"rbf", "poly2", "linear"}, default "rbf"
+        With "linear" it predicts what :class:`ClassMeanRidge` does.
+    kernel_width : float, default 1.0
+        Of "rbf", relative to the median distance of the class vectors.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import EXEM
+    >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
+    >>> y = np.repeat(["zebra", "horse", "lion"], 5)
+    >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))
+    >>> EXEM(0.1).fit(X, y, class_vectors=vectors).predict([[1.0, 0, 1]], candidates=["tiger", "horse"])
+    array(['tiger'], dtype='<U5')
+    """
+
+    distance: str = field(default="euclidean", metadata=one_of_names(DISTANCES))
+    class_kernel: str = field(default="rbf", metadata=one_of_names(KERNELS))
+
+    LINEAR: ClassVar[bool] = True
+    PAPER: ClassVar[str] = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "alpha": (1e-2, 0.1, 1.0),
+        "kernel_width": (0.5, 1.0, 2.0),
+        "distance": DISTANCES,
+    }
+    ARRAYS: ClassVar[dict[str, Shape]] = {**PredictedMeans.ARRAYS, "scale": ("m",)}
+
+    @property
+    def _per_axis(self) -> bool:
+        return self.distance == "standardised"
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        scale = np.ones(len(prepared.gram)) if self.distance == "euclidean" else _scale(prepared)
+        return {**super()._fit(prepared, monitor), "scale": scale}
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> NearestScorer:
+        scale = self.arrays_["scale"]
+        prototypes = self._means(class_vectors) * scale
+        halves = (prototypes**2).sum(axis=1) / 2
+        return NearestScorer(prototypes * scale, -halves, partial(_scaled, scale), float(scale.max()), prototypes)
+
+
+def _scale(moments: Moments) -> Float64Array:
+    """Return what dimensions are multiplied by: the average of the standard deviations over that of each.
+
+    One in which samples of a class do not differ counts as much as the others do on average.
+    """
+    squares = moments.scatter.diagonal() / moments.counts.sum()
+    rounding = 64 * np.finfo(np.float64).eps * moments.gram.diagonal()
+    if moments.rounding_of_columns is not None:
+        rounding = np.maximum(rounding, moments.rounding_of_columns)
+    differs = squares > rounding / moments.counts.sum()
+    if not differs.any():
+        return np.ones(len(squares))
+    deviations = np.sqrt(np.where(differs, squares, 1))
+    mean = deviations[differs].mean()
+    return np.asarray(np.where(differs, mean / deviations, 1.0))
+
+
+def _scaled(scale: Float64Array, Z: FloatArray) -> FloatArray:
+    return np.asarray(Z * scale)

@@ -1,0 +1,82 @@
+"""Indirect attribute prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.data.training import TrainingData
+from jcmspl.model.parameters import FLAG, one_of_names
+from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities
+from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.signatures import THRESHOLDS, Signatures
+from jcmspl.support.arguments import Float64Array, FloatArray
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class IAP(PosteriorMethod):
+    """Indirect attribute prediction: a sample has the attributes of the training classes that it is likely to be of.
+
+    ``P(a_j | x)`` is the sum of p(k|x) over the training classes k that have the attribute; classes are then named by
+    the rule of :class:`DAP`. Both are as published; there the posterior p(k|x) is that of a support vector machine.
+
+    Parameters
+    ----------
+    threshold, use_prior
+        As for :class:`DAP`.
+    posterior, shrinkage, posterior_temperature, penalty, max_iter, tol
+        As for :class:`ConSE`.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight
+    seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Attributes
+    ----------
+    n_iter_, converged_ : int, bool
+        Of "logistic".
+
+    Examples
+    --------
+    >>> from jcmspl import IAP
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = IAP(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    threshold: str = field(default="attribute_mean", kw_only=False, metadata=one_of_names(THRESHOLDS))
+    use_prior: bool = field(default=True, metadata=FLAG)
+
+    PAPER: ClassVar[str] = (
+        "Lampert, Nickisch, Harmeling (2014): Attribute-based classification for zero-shot visual object categorization"
+    )
+    COMPARISON: ClassVar[tuple[str, ...]] = ("threshold", "use_prior", *PosteriorMethod.COMPARISON)
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "shrinkage": (0.1, 0.5, 0.9),
+        "posterior_temperature": (1.0, 3.0, 10.0, 30.0),
+    }
+
+    def _prepare(self, training: TrainingData) -> Any:
+        self._signatures(training.class_vectors)  # which are refused before anything is decomposed
+        return super()._prepare(training)
+
+    def _signatures(self, vectors: Float64Array) -> Signatures:
+        return Signatures.fitted(vectors, self.threshold).require_varied(type(self).__name__, self.threshold)
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
+        log_posterior = self._log_posterior()
+        signatures = self._signatures(self._training_vectors())
+        candidates = signatures.of(class_vectors)
+        return FunctionScorer(partial(_scores, signatures, candidates, log_posterior, bool(self.use_prior)))
+
+
+def _scores(
+    signatures: Signatures, candidates: Float64Array, log_posterior: Affine, use_prior: bool, Z: FloatArray
+) -> Float64Array:
+    probabilities = np.exp(log_probabilities(log_posterior, Z)) @ signatures.training
+    return signatures.scores(probabilities, candidates, use_prior=use_prior)

@@ -1,0 +1,493 @@
+"""JCMSPL: zero-shot recognition in three lines."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from jcmspl.core.rotated_classes import n_directions
+from jcmspl.core.search import SPACES
+from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
+from jcmspl.data.training import TrainingData
+from jcmspl.model.affordable import require_affordable
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import (
+    AUTO,
+    COUNT,
+    INFINITE_WEIGHT,
+    NOT_NEGATIVE,
+    OPTIONAL_COUNT,
+    SEED,
+    SHARE_OR_AUTO,
+    WEIGHT,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.model.pinned import Pinned
+from jcmspl.model.saddle import start_beside_saddle
+from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
+from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: The parameters that are the paper's λ1 to λ4.
+WEIGHTS = ("semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction")
+#: The paper's own values of them (its Table 5), by data set.
+PAPER_WEIGHTS = {
+    "AwA": (1e-3, 1e3, 1e7, 1e2),
+    "CUB": (1.0, 1e-3, 1e4, 1e-1),
+    "SUN": (1e-4, 1e-2, 1e-4, 1e-4),
+    "ImNet": (1e-5, 1e-5, 1e1, 1e-4),
+}
+#: After so many iterations the paper's descent has converged on all of its data sets.
+PAPER_ITERATIONS = 35
+_STARTS = ("codes", "random")
+
+
+def _check_factors(value: Any, name: str) -> None:
+    if value is None:
+        return
+    factors = as_real_array(value, name, ndim=1)
+    if not len(factors) or not np.all((factors > 0) & np.isfinite(factors)):
+        raise ValueError(f"{name} must be None or some numbers above 0, but is {value!r}")
+
+
+def _check_start(value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        as_matrix(value, name)
+    elif value not in _STARTS:
+        raise ValueError(f"{name} must be 'codes', 'random' or an array, but is {value!r}")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class JCMSPL(Bilinear):
+    r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
+
+    Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
+    which tell the training classes apart, and can be reconstructed from them:
+
+    .. math:: \min_{A,B,C} \tfrac{1}{2}|AX-C|^2 + \tfrac{λ_1}{2}|BY-C|^2 + \tfrac{λ_2}{2}|C-H|^2
+              + \tfrac{λ_3}{2}|X-A'C|^2 + \tfrac{λ_4}{2}|Y-B'C|^2
+
+    (Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition). A class that was never seen
+    in training is then recognised by its vector.
+
+    The defaults are ours and are meant to work untuned: samples are whitened, and compared in the visual space with
+    what the model expects of each class. :meth:`paper` gives the form of the paper.
+
+    Parameters
+    ----------
+    semantic_match : float, default 1
+        λ1, the weight of matching the projected class vectors to the codes.
+    class_match : float, default 100
+        λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: there is
+        nothing to iterate then, and the cost grows with the number of classes and not with its cube. So it does for
+        finite ones where classes have equal counts, as class_weight="balanced" makes them. Not to be confused with
+        class weights.
+    visual_reconstruction : float, default 10
+        λ3, the weight of reconstructing the samples from the codes. It may be infinite where class_match is: A then
+        holds the mean samples of the classes, and in the visual space the model is ridge regression of these on class
+        vectors.
+    semantic_reconstruction : float, default 1
+        λ4, the weight of reconstructing the class vectors from the codes. It may be infinite where class_match is.
+    penalty_factors : sequence of float, optional
+        Average the predictions of several fits, with semantic_reconstruction times each of these.
+    n_concepts : int, optional
+        k, the dimension of the concept space: at least, and by default, the number of training classes.
+    init : {"codes", "random"} or array_like of shape (n_concepts, n_classes), default "codes"
+        The first C: the codes H, normal random numbers for each class (as in the paper), or codes given for each class
+        in the order of classes_. All of them usually end in the same optimum; "codes" in fewer iterations.
+    max_iter : int, default 100
+    tol : float, default 1e-6
+        Stop when an iteration lowers the objective by less than this part of it.
+    space : {"semantic", "visual", "concept"}, default "visual"
+        Where samples and classes are compared: B'Ax with y (the paper's V->S), x with A'By (S->V), or Ax with By.
+    metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
+        How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
+        candidates P in that space; it is called with blocks of samples and is slower.
+    seen_samples : float or "auto", default "auto"
+        From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
+        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
+        aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
+        them. Calibrate again when it is changed.
+    prediction_weight : float, default 1
+        How many samples the prediction counts for where there are labelled samples of a class that the model was not
+        trained on (:meth:`add_classes`). Infinity: they are not looked at.
+    aligned : float or "auto", default "auto"
+        From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
+        vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
+        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
+        classes with n samples (0.9 for all where training classes have one sample each), and "auto_power" takes no
+        roots; otherwise it is 0.
+    feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
+    class_normalisation : str, default "sample_l2+center_unit"
+        What is done to samples and to class vectors first; one of
+        :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
+        which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
+    whitening_shrinkage : float, default 5
+        The larger, the less samples are whitened, where they are. Where features depend on each other less than 1e-8
+        counts as 1e-8.
+    class_kernel : {"linear", "poly2", "rbf"}, default "linear"
+        How inner products of class vectors are taken: ``(1 + s . t)^2``, or ``exp(-|s - t|^2 / (2 w^2))``. Helps most
+        where class vectors are attributes.
+    kernel_width : float, default 1
+        The w of "rbf", in units of the median distance of the training classes' vectors.
+    source_shares : tuple of float, optional
+        How much each source of class vectors that were joined (:meth:`ClassTable.joined`) counts for, in place of
+        equal shares: (3, 1) triples the first beside the second. None: as they were joined.
+    class_weight : None, "balanced" or dict of label -> weight, default None
+        How often each sample of a class counts, times its sample_weight; classes that are not named weigh 1.
+        "balanced" is n_samples / (n_classes * count), and takes all labels at once: not for chunks and partial_fit.
+    seen_bias : float, default 0
+        What is taken off the scores of training classes where other classes are candidates too (generalized
+        recognition by calibrated stacking). :meth:`calibrate` finds a good value.
+    temperature : float or "auto", default "auto"
+        Of the softmax of :meth:`predict_proba`.
+    adaptation_pull, adaptation_temperature : float, default 0.3 and 0.02
+        Of :meth:`adapt`: how many samples the prediction of a class counts as, as a share of the size of the class that
+        a usual sample is in (sizes above 17 count as 17), and how surely a sample belongs to the nearest prototype, the
+        lower the surer. ``calibrate(X, y, adaptation=True)`` finds good values.
+    random_state : int, Generator, RandomState or None
+        Seed of ``init="random"``.
+    progress : bool, default True
+        Whether to show the progress of fits of more than a second, on stderr if that is a terminal.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels of the training classes, sorted.
+    unseen_classes_ : ndarray
+        The labels of the classes that are known by their vectors alone.
+    class_table_ : ClassTable
+        Both, with their vectors.
+    visual_projection_ : ndarray of shape (n_concepts, n_features)
+        The paper's A, for normalised samples.
+    semantic_projection_ : ndarray of shape (n_concepts, n_attributes)
+        The paper's B, for normalised class vectors.
+    objective_ : ndarray of shape (n_iter\_,)
+        The value f of the objective after each iteration, and
+    objective_terms_ : ndarray of shape (n_iter\_, 5)
+        its five terms, in the order of the formula (:data:`jcmspl.core.solver.TERMS`).
+    n_iter_ : int
+    converged_ : bool
+    stationarity_ : dict
+        The relative gradient of each of the three blocks at the end.
+    timings_ : dict
+        Seconds per stage.
+    feature_normalisation_, class_normalisation_ : Normalisation
+    class_means_ : ndarray of shape (n_classes, n_features)
+        The mean sample of each training class (of samples scaled to length one, if they are).
+    statistics_ : Statistics
+        What further samples are added to by :meth:`partial_fit`.
+    alignment_ : Alignment or None
+        How well class vectors and samples agree: ``share`` of the training classes whose mean sample is nearest to the
+        vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
+    cosine_share_ : float
+        The share of the cosine in the score of a class without samples.
+    training_digest_ : SampleDigest or None
+        Hashes of all labelled samples that the model was given, by fit, :meth:`partial_fit` and :meth:`add_classes`:
+        :func:`jcmspl.evaluate` tells by them which test samples it was trained on. None where they are not known, as
+        after :meth:`fit_from_statistics`.
+    calibration_ : dict
+        The biases that :meth:`calibrate` chose, by space and metric.
+    seen_bias_ : float
+        The one that holds: as calibrated for the space and metric, or else seen_bias.
+    adapted_ : Adaptation, after :meth:`adapt`
+        Where classes have moved to.
+    adaptation_constants_ : tuple of float, after ``calibrate(X, y, adaptation=True)``
+        The pull and the temperature that it chose.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in\_,), if X had names
+
+    Notes
+    -----
+    Threads are those of the BLAS that SciPy brings along; use ``threadpoolctl`` to limit them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import JCMSPL
+    >>> attributes = {"zebra": [1, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
+    >>> rng = np.random.default_rng(0)
+    >>> mixing = rng.standard_normal((3, 6))
+    >>> def images(name, n=20):
+    ...     return attributes[name] @ mixing + 0.1 * rng.standard_normal((n, 6))
+    >>> seen = ["zebra", "horse", "lion"]
+    >>> X, y = np.vstack([images(name) for name in seen]), np.repeat(seen, 20)
+    >>> model = JCMSPL().fit(X, y, class_vectors=attributes)
+    >>> model.calibrate(X, y).predict(images("tiger", 2))
+    array(['tiger', 'tiger'], dtype='<U5')
+    """
+
+    feature_normalisation: str = field(
+        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
+    )
+    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
+    space: str = field(default="visual", metadata=one_of_names(SPACES))
+    semantic_match: float = field(default=1.0, metadata=WEIGHT)
+    class_match: float = field(default=100.0, metadata=INFINITE_WEIGHT)
+    visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
+    semantic_reconstruction: float = field(default=1.0, metadata=INFINITE_WEIGHT)
+    penalty_factors: Any = field(default=None, metadata=checked_by(_check_factors))
+    seen_samples: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    aligned: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
+    init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    random_state: Any = field(default=None, metadata=SEED)
+
+    PAPER: ClassVar[str] = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "semantic_match": (1e-2, 1.0, 1e2),
+        "class_match": (1e-2, 1.0, 1e2),
+        "visual_reconstruction": (1e-1, 1e1, 1e3),
+        "semantic_reconstruction": (1e-2, 1.0, 1e2),
+        "space": ("semantic", "concept", "visual"),
+    }
+    HEAVY_IS_SIMPLE: ClassVar[bool] = False
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+        "JCMSPL1": {"class_match": 0.0},
+        "JCMSPL0": {"visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
+        "IPL": {"class_match": 0.0, "visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
+    }
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        **Bilinear.ARRAYS,
+        "objective_terms": ("i", 5),
+        "stationarity": (len(STATIONARITY),),
+        "converged": (),
+    }
+
+    @classmethod
+    def paper(cls, data_set: str = "CUB", **changes: Any) -> Self:
+        """Return a model, not fitted yet, in the form of the paper: its weights, its start, nothing normalised.
+
+        The paper gives weights for each of its data sets and random matrices as a start, and reports that 35 iterations
+        were enough for all of them. It recognises in the semantic space (V->S), as here, and in the visual one (S->V:
+        ``space="visual"``). It names no normalisation of features or class vectors, so there is none here, and leaves
+        the distance and the criterion of convergence open: the cosine and tol are ours.
+
+        Parameters
+        ----------
+        data_set : {"AwA", "CUB", "SUN", "ImNet"}, default "CUB"
+            Whose weights, in upper or lower case.
+        **changes
+            Parameters that are to be otherwise.
+
+        Examples
+        --------
+        >>> from jcmspl import JCMSPL
+        >>> model = JCMSPL.paper("AwA", space="visual", random_state=0)
+        >>> model.visual_reconstruction, model.feature_normalisation
+        (10000000.0, 'none')
+        """
+        known = {name.lower(): name for name in PAPER_WEIGHTS}
+        name = one_of(known.get(str(data_set).lower(), data_set), "data_set", tuple(PAPER_WEIGHTS))
+        form = {
+            **dict(zip(WEIGHTS, PAPER_WEIGHTS[name], strict=True)),
+            "feature_normalisation": "none",
+            "class_normalisation": "none",
+            "space": "semantic",
+            "seen_samples": 0.0,
+            "aligned": 0.0,
+            "init": "random",
+            "max_iter": PAPER_ITERATIONS,
+        }
+        return cls(**{**form, **changes})
+
+    @property
+    def objective_terms_(self) -> Float64Array:
+        """The five terms of the objective after each iteration, in the order of the formula."""
+        return self._array("objective_terms")
+
+    @property
+    def objective_(self) -> Float64Array:
+        """The value of the objective after each iteration."""
+        return np.asarray(self.objective_terms_.sum(axis=1))
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.objective_terms_)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last iteration lowered the objective by less than tol of it."""
+        return bool(self._array("converged"))
+
+    @property
+    def stationarity_(self) -> dict[str, float]:
+        """The relative gradient of each of the three blocks at the end."""
+        return dict(zip(STATIONARITY, self._array("stationarity").tolist(), strict=True))
+
+    def _prepare(self, training: TrainingData) -> Prepared:
+        prepared = Prepared(training)
+        if np.isfinite(self.class_match):
+            self._require_affordable(training)
+            prepared.spectrum()  # now, while it is announced, and not when it is needed
+        return prepared
+
+    def _fit(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
+        if self.penalty_factors is None:
+            return self._fit_one(prepared, monitor)
+        factors = np.asarray(self.penalty_factors, dtype=np.float64)
+        penalties = self.semantic_reconstruction * factors
+        fits = [
+            clone(self).set_params(semantic_reconstruction=value)._fit_one(prepared, monitor) for value in penalties
+        ]
+        return _averaged(fits, prepared.class_vectors)
+
+    def _fit_one(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
+        self._require_finite_weights()
+        if np.isinf(self.class_match):
+            weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
+            A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
+            exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
+            return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
+        spectrum = prepared.spectrum()
+        solution = self._solution(prepared, monitor)
+        basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
+        monitor.timings |= basis | solution.timings
+        return {
+            "visual_projection": solution.visual_projection,
+            "semantic_projection": solution.semantic_projection,
+            "objective_terms": solution.terms,
+            "stationarity": np.array([solution.stationarity[name] for name in STATIONARITY]),
+            "converged": np.array(float(solution.converged)),
+        }
+
+    def _solution(self, prepared: Prepared, monitor: Monitor, *, return_codes: bool = False) -> Solution:
+        spectrum, start = prepared.spectrum(), self.init
+        k = self.n_concepts or spectrum.n_classes
+        if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
+            expected = (k, spectrum.n_classes)
+            raise ValueError(
+                f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
+            )
+        if isinstance(start, str) and start == "codes":
+            start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
+        return solve(
+            spectrum,
+            l1=self.semantic_match,
+            l2=self.class_match,
+            l3=self.visual_reconstruction,
+            l4=self.semantic_reconstruction,
+            n_concepts=self.n_concepts,
+            start=start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=_generator(self.random_state),
+            return_codes=return_codes,
+            on_iteration=monitor.on_iteration,
+        )
+
+    def _for_other_classes(self) -> JCMSPL:
+        twin: JCMSPL = super()._for_other_classes()
+        return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
+
+    def _require_finite_weights(self) -> None:
+        for name in ("visual_reconstruction", "semantic_reconstruction"):
+            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
+                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
+
+    def _require_affordable(self, training: TrainingData) -> None:
+        (c, d), m = training.class_vectors.shape, training.statistics.n_features
+        k, classes = self.n_concepts or c, c
+        if k == c and isinstance(self.init, str) and self.init == "codes":
+            k = classes = n_directions(training.statistics.counts, m + d)
+        require_affordable(k, classes, m, d, self.max_iter)
+
+    def _warm_start(self, prepared: Prepared, class_means: Float64Array) -> dict[str, Any]:
+        """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""
+        if np.isinf(self.class_match):  # there is nothing to start
+            return {}
+        plain = clone(self).set_params(n_concepts=None)
+        solution = plain._solution(prepared, Monitor(), return_codes=True)
+        return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
+
+    def _warn_of_result(self) -> None:
+        if self.converged_ or not self.tol > 0:
+            return
+        objective, last = self.objective_, ""
+        if len(objective) > 1 and objective[-2] > 0:
+            lowered = 1 - objective[-1] / objective[-2]
+            last = f"; the last one lowered the objective by {lowered:.1g} of it (tol={self.tol:g})"
+        warn_user(
+            f"the fit stopped after max_iter={self.max_iter} iterations, before it converged{last}. Raise max_iter, or "
+            "tol if the predictions are good as they are; large reconstruction weights converge slowly.",
+            ConvergenceWarning,
+        )
+
+
+class Prepared:
+    """What fits to the same data share, each part made when it is first needed; several threads may ask for it."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self._training, self._lock = training, threading.Lock()
+        self._spectrum: Spectrum | None = None
+        self._pinned: dict[int | None, Pinned] = {}
+
+    @property
+    def class_vectors(self) -> Float64Array:
+        """Those of the training classes, normalised."""
+        return self._training.class_vectors
+
+    def spectrum(self) -> Spectrum:
+        """Return what the descent works on."""
+        with self._lock:
+            if self._spectrum is None:
+                self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
+            return self._spectrum
+
+    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
+        """Return the start at the codes of the classes, or beside them where these are a saddle."""
+        spectrum = self.spectrum()
+        if spectrum.is_turned and n_concepts == spectrum.n_classes:
+            return "codes"  # along directions of the data there is no saddle
+        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
+        return "codes" if beside is None else beside
+
+    def pinned(self, n_concepts: int | None) -> Pinned:
+        """Return what finds A and B where the codes are known."""
+        with self._lock:
+            if n_concepts not in self._pinned:
+                self._pinned[n_concepts] = Pinned(Moments(self._training), n_concepts)
+            return self._pinned[n_concepts]
+
+
+def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArrays:
+    """Return a fit whose prediction A'By is the mean of those of several, each of the same length over all classes.
+
+    Their concept spaces are set side by side.
+    """
+    parts = []
+    for one in fits:
+        A, B = one["visual_projection"], one["semantic_projection"]
+        predicted = (class_vectors @ B.T) @ A
+        length = float(np.sqrt(np.mean(np.sum(predicted**2, axis=1)))) or 1.0
+        parts.append(B / (length * len(fits)))
+    n_iterations = min(len(one["objective_terms"]) for one in fits)
+    return {
+        "visual_projection": np.concatenate([one["visual_projection"] for one in fits]),
+        "semantic_projection": np.concatenate(parts),
+        "objective_terms": np.mean([one["objective_terms"][-n_iterations:] for one in fits], axis=0),
+        "stationarity": np.max([one["stationarity"] for one in fits], axis=0),
+        "converged": np.min([one["converged"] for one in fits], axis=0),
+    }
+
+
+def _generator(random_state: Any) -> Any:
+    """Return what the solver takes as a seed; scikit-learn's own generators are asked for one."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return random_state

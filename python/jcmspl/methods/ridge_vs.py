@@ -1,0 +1,53 @@
+"""Ridge regression of class vectors on samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.parameters import DECADES, WEIGHT
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RidgeVS(Bilinear):
+    """Ridge regression of class vectors on samples: ``min |WX - Y|^2 + alpha |W|^2``.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+    space : {"semantic", "visual", "concept"}, default "semantic"
+        Compare Wx with y (as does "concept"), or x with W'y.
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+        As for :class:`jcmspl.JCMSPL`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        W. The other fitted attributes are those of :class:`jcmspl.JCMSPL` that have to do with data and classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jcmspl import RidgeVS
+    >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
+    >>> y = np.repeat(["zebra", "horse", "lion"], 5)
+    >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))
+    >>> model = RidgeVS(alpha=0.1).fit(X, y, class_vectors=vectors)
+    >>> model.predict([[1.0, 0, 1]], candidates=["tiger", "horse"], seen_bias=0.0)
+    array(['tiger'], dtype='<U5')
+    """
+
+    alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+
+    PAPER: ClassVar[str] = "ridge regression from samples to class vectors; the visual-semantic baseline of the field"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": DECADES}
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        return one_map(moments.visual.solve(moments.cross, self.alpha))

@@ -1,0 +1,62 @@
+"""The semantic autoencoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.parameters import DECADES, WEIGHT
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SAE(Bilinear):
+    """Semantic autoencoder (Kodirov, Xiang, Gong, 2017): ``min |X - W'Y|^2 + weight |WX - Y|^2``.
+
+    Its solution is that of the Sylvester equation ``YY' W + W (weight XX') = (1 + weight) YX'``, both of whose
+    coefficients are symmetric, so that it is solved in their eigenbases; where it is singular by the W of least norm.
+
+    Parameters
+    ----------
+    weight : float, default 1.0
+        The paper's λ.
+    space : {"semantic", "visual", "concept"}, default "semantic"
+        Compare Wx with y (as does "concept"), or x with W'y.
+    metric, feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
+    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+        As for :class:`RidgeVS`.
+    seen_samples : float, default 0
+        As for :class:`jcmspl.JCMSPL`, too.
+
+    Attributes
+    ----------
+    visual_projection_ : ndarray of shape (n_attributes, n_features)
+        W.
+
+    Examples
+    --------
+    >>> from jcmspl import SAE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SAE(0.2, space="visual").fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+
+    PAPER: ClassVar[str] = "Kodirov, Xiang, Gong (2017): Semantic autoencoder for zero-shot learning"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"weight": DECADES, "space": ("semantic", "visual")}
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        U, s = moments.semantic.vectors, moments.semantic.values
+        V, g = moments.visual.vectors, moments.visual.values
+        # In the other directions the right side is zero as well: Y vanishes where YY' does, X where XX' does.
+        rotated = (U.T @ moments.cross) @ V
+        rotated *= (1 + self.weight) / (s[:, None] + self.weight * g)
+        return one_map(np.asarray(U @ rotated @ V.T))

@@ -1,0 +1,215 @@
+"""Semantic similarity embedding: classes as mixtures of seen classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.core.intersections import Intersections
+from jcmspl.core.simplex import mixtures
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
+from jcmspl.data.training import TrainingData
+from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.lbfgs import descend
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by
+from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.weighted import WeightedBlocks, sums_by_class
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+
+# Samples that are read at a time.
+_BLOCK = 4096
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SSE(Iterative):
+    r"""Semantic similarity embedding, after Zhang, Saligrama (2015): a class is a mixture of seen classes.
+
+    The shares of seen classes in a class with vector a are ``min |a - S p|^2 + mixture_ridge |p|^2`` over the simplex.
+    How far a sample is of a seen class y is ``w' min(x, v_y)``, by elements (the paper's INT; its ReLU,
+    ``w' max(0, x - v_y)``, is the same model with the opposite w, since shares add up to one). The score of a class is
+    the sum of these, weighted by its shares. The weights w and thresholds v_y are learnt by margins: for each sample,
+    and in the mean over the samples of each class, its own class is to be ahead of any other seen class by 1. What is
+    missing of that is squared, and ``|w|^2 / 2 + threshold_penalty |V|^2 / 2`` is added.
+
+    The model, both kinds of margins and the start (v_y are the class means) are the paper's. Squares of what is
+    missing, means over samples and over classes in place of sums, and the descent in w and V together (L-BFGS) in place
+    of alternating steps are ours. Similarities of all samples are kept in memory, (n_samples, n_classes).
+
+    Parameters
+    ----------
+    sample_margin, class_margin : float, default 100.0
+        The weights of the two kinds of margins: the paper's λ2 and λ1.
+    threshold_penalty : float, default 0.01
+        The paper's λv.
+    mixture_ridge : float, default 0.01
+        The paper's γ: the larger, the more seen classes mix.
+    max_iter : int, default 100
+    tol : float, default 5e-3
+        Iterations end when one lowers the objective by less than this part of it.
+    feature_normalisation : str, default "sample_l2"
+        Features must not be negative, as after a rectifier; so nothing that centres them is to be had.
+    class_normalisation : str, default "sample_l2"
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`jcmspl.JCMSPL`.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,)
+        w.
+    thresholds_ : ndarray of shape (n_classes, n_features)
+        V.
+    objective_ : ndarray of shape (n_iter\_,)
+        The objective after each iteration; it never rises.
+    n_iter_ : int
+    converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import SSE
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SSE().fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
+    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+    sample_margin: float = field(default=100.0, metadata=WEIGHT)
+    class_margin: float = field(default=100.0, metadata=WEIGHT)
+    threshold_penalty: float = field(default=0.01, metadata=WEIGHT)
+    mixture_ridge: float = field(default=0.01, metadata=WEIGHT)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=5e-3, metadata=NOT_NEGATIVE)
+
+    PAPER: ClassVar[str] = "Zhang, Saligrama (2015): Zero-shot learning via semantic similarity embedding"
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
+    HEAVY_IS_SIMPLE: ClassVar[bool] = False
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "sample_margin": (10.0, 100.0, 1000.0),
+        "mixture_ridge": (0.001, 0.01, 0.1),
+    }
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        "weights": ("m",),
+        "thresholds": ("c", "m"),
+        "atoms": ("c", "d"),
+        "ridge": (),
+        **Iterative.COURSE,
+    }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def weights_(self) -> Float64Array:
+        """The weight of each feature: w."""
+        return self._array("weights")
+
+    @property
+    def thresholds_(self) -> Float64Array:
+        """The thresholds of each training class, a row for each: V."""
+        return self._array("thresholds")
+
+    def _prepare(self, training: TrainingData) -> TrainingData:
+        for Z, _ in training.samples():
+            if (Z < 0).any():
+                raise ValueError(
+                    "Negative values in data passed to SSE, with "
+                    f"feature_normalisation={self.feature_normalisation!r}: it compares features with "
+                    "thresholds, so that none may be negative. Use features as after a "
+                    "rectifier and a normalisation that does not centre them, such as 'sample_l2', or another method"
+                )
+        return training
+
+    def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
+        V = prepared.class_means
+        margins = _Margins(self, prepared)
+        start = np.concatenate([np.zeros(V.shape[1]), V.ravel()])
+        found = descend(margins, start, max_iter=self.max_iter, tol=self.tol, monitor=monitor)
+        w, V = found.point[: V.shape[1]], found.point[V.shape[1] :].reshape(V.shape)
+        return {
+            "weights": w.copy(),
+            "thresholds": V.copy(),
+            "atoms": np.ascontiguousarray(prepared.class_vectors),
+            "ridge": np.array(float(self.mixture_ridge)),
+            **course(found.values, converged=found.converged),
+        }
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
+        shares = mixtures(class_vectors, self.arrays_["atoms"], float(self.arrays_["ridge"]))
+        return FunctionScorer(partial(_scores, Intersections(self.thresholds_, self.weights_), shares))
+
+
+class _Margins:
+    """The objective, and its gradient, as a function of w and V in one vector."""
+
+    def __init__(self, model: SSE, training: TrainingData) -> None:
+        self._model, self._training = model, training
+        self._shares = mixtures(training.class_vectors, training.class_vectors, model.mixture_ridge)
+        self._counts = training.statistics.counts
+        self._blocks = WeightedBlocks(training, _BLOCK)
+
+    def __call__(self, parameters: Float64Array) -> tuple[float, Float64Array]:
+        model, m = self._model, self._training.statistics.n_features
+        w, V = parameters[:m], parameters[m:].reshape(-1, m)
+        kernel = Intersections(V, w)
+        similar = [(kernel.of(Z), numbers, weights) for Z, numbers, weights in self._blocks]
+        value = float(w @ w) / 2 + model.threshold_penalty * float(np.vdot(V, V)) / 2
+        slope = np.concatenate([w, model.threshold_penalty * V.ravel()])
+        of_classes, slopes_of_classes = self._of_classes(similar)
+        value += of_classes
+        for (Z, _, _), (rows, numbers, weights) in zip(self._blocks, similar, strict=True):
+            factors = model.sample_margin * weights / self._training.n_samples
+            lost, slopes = missing(rows, numbers, self._shares, factors)
+            value += lost
+            slopes += (weights / self._counts[numbers])[:, None] * slopes_of_classes[numbers]
+            of_w, of_V = kernel.gradients(Z, slopes)
+            slope[:m] += of_w
+            slope[m:] += of_V.ravel()
+        return value, slope
+
+    def _of_classes(self, similar: list[tuple[Float64Array, IntArray, Float64Array]]) -> tuple[float, Float64Array]:
+        """Return what is missing of the margins of classes, and its slopes by the mean similarities of each class."""
+        c = len(self._counts)
+        sums = np.zeros((c, c))
+        for rows, numbers, weights in similar:
+            sums += sums_by_class(weights[:, None] * rows, numbers, c)
+        factors = np.full(c, self._model.class_margin / c)
+        return missing(sums / self._counts[:, None], np.arange(c), self._shares, factors)
+
+
+def missing(
+    similar: Float64Array, numbers: IntArray, shares: Float64Array, factors: Float64Array
+) -> tuple[float, Float64Array]:
+    """Return what is missing of margins of 1, squared and weighted, and its slopes by the similarities.
+
+    Parameters
+    ----------
+    similar : ndarray of shape (n, c)
+        Of samples, or means of them, to each seen class.
+    numbers : ndarray of shape (n,)
+        The class of each.
+    shares : ndarray of shape (c, c)
+        Of each seen class in each.
+    factors : ndarray of shape (n,)
+    """
+    scores = similar @ shares.T
+    rows = np.arange(len(scores))
+    lacking = np.maximum(0, 1 + scores - scores[rows, numbers][:, None])
+    lacking[rows, numbers] = 0
+    slopes = 2 * factors[:, None] * lacking
+    value = float(np.vdot(slopes, lacking)) / 2
+    slopes[rows, numbers] = -slopes.sum(axis=1)
+    return value, slopes @ shares
+
+
+def _scores(kernel: Intersections, shares: Float64Array, Z: FloatArray) -> FloatArray:
+    return kernel.of(Z) @ shares.T

@@ -1,0 +1,62 @@
+"""Synthesised classifiers with the squared loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jcmspl.data.training import TrainingData
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.synthesis import Synthesised, learnt
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SynC(Synthesised):
+    """Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with the squared loss.
+
+    Classes are compared with phantom classes, here the seen ones, by ``s_jr = exp(-tau |a_j - a_r|^2)``, divided by
+    their sum, and the classifier of a class is ``w_j = sum_r s_jr v_r``. Distances are in units of their median. All
+    of that is as published. The loss here, ``|T - WX|^2 / (n c)`` with labels T of 1 and -1, has a closed form; the
+    paper has hinge losses, as :class:`SynCHinge` does.
+
+    Parameters
+    ----------
+    penalty : float, default 2**-16
+        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss.
+    tau : float, default 0.5
+        How sharply classes differ: with 0 all candidates are the same, and a large one makes a class its nearest seen
+        one. It may be changed after a fit.
+    feature_normalisation, class_normalisation : str, default "sample_l2"
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import SynC
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SynC(tau=1.0).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    PAPER: ClassVar[str] = "Changpinyo, Chao, Gong, Sha (2016): Synthesized Classifiers for Zero-Shot Learning"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "penalty": tuple(2.0**power for power in (-24, -20, -16, -12, -8)),
+        "tau": (0.25, 0.5, 1.0, 2.0),
+    }
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return Moments(training)
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        return learnt(classifiers_by_least_squares(prepared, self.penalty), prepared.vectors)
+
+
+def classifiers_by_least_squares(moments: Moments, penalty: float) -> Float64Array:
+    """Return the classifiers of seen classes with the squared loss."""
+    targets = 2 * moments.sums - moments.sums.sum(axis=0)
+    return moments.visual.solve(targets, penalty / 2 * float(moments.counts.sum()) * len(targets))

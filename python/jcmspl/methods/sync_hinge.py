@@ -1,0 +1,178 @@
+"""Synthesised classifiers with hinge losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+
+from jcmspl.data.training import TrainingData
+from jcmspl.methods.sync import classifiers_by_least_squares
+from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.lbfgs import Minimum, minimised
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, one_of_names
+from jcmspl.model.synthesis import Synthesised, learnt
+from jcmspl.model.weighted import WeightedBlocks
+from jcmspl.support.arguments import Float64Array, IntArray
+
+LOSSES = ("one_versus_other", "crammer_singer", "structured")
+# The largest violation is smooth within this part of a margin; a coarser one first leads there sooner.
+_SMOOTHNESS = (0.3, 0.03)
+
+#: From scores and class numbers to the loss of each sample and its derivatives by the scores.
+Loss = Callable[[Float64Array, IntArray], tuple[Float64Array, Float64Array]]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SynCHinge(Synthesised, Iterative):
+    r"""Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
+
+    Losses, normalisation and phantom classes (the seen ones) are as published. Classifiers w of seen classes are learnt
+    by L-BFGS, in coordinates in which samples are uncorrelated, starting from those of :class:`SynC`. The largest
+    violation of a margin is replaced by a smooth function that exceeds it by 0.03 log c of the margin at most.
+
+    Parameters
+    ----------
+    penalty : float, default 2**-16
+        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss. It must be above 0. The last two
+        losses are not divided by the number of classes, and want a penalty that is so much larger.
+    loss : {"one_versus_other", "crammer_singer", "structured"}, default "one_versus_other"
+        ``mean max(0, 1 - t w_j'x)^2`` over samples and classes, with t = 1 for the own class and -1 for others; or
+        ``mean max_j max(0, m_j + w_j'x - w'x)`` over samples, with w that of the own class, and m_j = 1 or, structured,
+        the distance of the vectors of both classes.
+    tau, feature_normalisation, class_normalisation
+        As for :class:`SynC`.
+    max_iter : int, default 1000
+        Of each of two stages, where the loss has a largest violation.
+    tol : float, default 1e-5
+        Stop when an iteration lowers the objective by less than this, or by less than this part of one above 1.
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (n_iter\_,)
+        After each iteration; smoother in the first stage than in the second.
+    n_iter_ : int
+    converged_ : bool
+
+    Examples
+    --------
+    >>> from jcmspl import SynCHinge
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = SynCHinge(loss="crammer_singer", penalty=1e-3).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    loss: str = field(default="one_versus_other", metadata=one_of_names(LOSSES))
+    max_iter: int = field(default=1000, metadata=COUNT)
+    tol: float = field(default=1e-5, metadata=NOT_NEGATIVE)
+
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
+    PAPER: ClassVar[str] = "Changpinyo, Chao, Gong, Sha (2016): Synthesized Classifiers for Zero-Shot Learning"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "penalty": tuple(2.0**power for power in (-20, -16, -12)),
+        "tau": (0.25, 0.5, 1.0, 2.0),
+    }
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, **Iterative.COURSE}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.penalty == 0:
+            raise ValueError(
+                "penalty must be above 0 for hinge losses, but is 0: without it classifiers are not unique"
+            )
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return _Prepared(training)
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        W = classifiers_by_least_squares(prepared, self.penalty)
+        margins = np.ones(2 * (len(W),))
+        if self.loss == "structured":
+            phantoms = learnt(W, prepared.vectors)["phantoms"]
+            margins = cdist(phantoms, phantoms)
+        stages: list[Loss] = [_one_versus_other]
+        if self.loss != "one_versus_other":
+            stages = [_LargestViolation(margins, smoothness) for smoothness in _SMOOTHNESS]
+        objective: list[float] = []
+        for loss in stages:
+            W, found = self._minimised(prepared, loss, W, monitor)
+            objective += found.values
+        return learnt(W, prepared.vectors) | course(objective, converged=found.converged)
+
+    def _minimised(
+        self, prepared: _Prepared, loss: Loss, start: Float64Array, monitor: Monitor
+    ) -> tuple[Float64Array, Minimum]:
+        """Return classifiers, and how they were found."""
+        basis, shape = prepared.uncorrelated(self.penalty), (len(start), -1)
+
+        def objective(flat: Float64Array) -> tuple[float, Float64Array]:
+            W = flat.reshape(shape) @ basis.T
+            value, gradient = prepared.mean_loss(loss, W)
+            value += self.penalty / 2 * float(np.vdot(W, W))
+            return value, np.ravel((gradient + self.penalty * W) @ basis)
+
+        coordinates: Float64Array = np.asarray(np.linalg.lstsq(basis, start.T, rcond=None)[0].T, dtype=np.float64)
+        options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 20}
+        found = minimised(objective, coordinates.ravel(), monitor.on_iteration, **options)
+        return found.point.reshape(shape) @ basis.T, found
+
+
+class _Prepared(Moments):
+    """Moments, and the samples that losses are summed over."""
+
+    def __init__(self, training: TrainingData) -> None:
+        super().__init__(training)
+        self._blocks = WeightedBlocks(training)
+
+    def uncorrelated(self, penalty: float) -> Float64Array:
+        """Return the coordinates, as columns, in which the curvature of the objective is about the same everywhere."""
+        curvatures = self.visual.values / (self.counts.sum() * len(self.counts)) + penalty
+        return np.asarray(self.visual.vectors / np.sqrt(curvatures))
+
+    def mean_loss(self, loss: Loss, W: Float64Array) -> tuple[float, Float64Array]:
+        """Return the mean loss over samples, and its gradient by W."""
+        value, gradient = 0.0, np.zeros_like(W)
+        for Z, numbers, weights in self._blocks:
+            losses, slopes = loss(Z @ W.T, numbers)
+            value += float(losses @ weights)
+            gradient += (slopes * weights[:, None]).T @ Z
+        n = float(self.counts.sum())
+        return value / n, gradient / n
+
+
+def _one_versus_other(scores: Float64Array, numbers: IntArray) -> tuple[Float64Array, Float64Array]:
+    signs = np.full_like(scores, -1.0)
+    signs[np.arange(len(numbers)), numbers] = 1
+    violations = np.maximum(0, 1 - signs * scores)
+    n_classes = scores.shape[1]
+    return (violations**2).sum(axis=1) / n_classes, -2 / n_classes * signs * violations
+
+
+class _LargestViolation:
+    """The largest of ``m_j + s_j - s``, over all classes, s being the score of the own one; smooth."""
+
+    def __init__(self, margins: Float64Array, smoothness: float) -> None:
+        self._margins = margins - np.diag(margins.diagonal())
+        self._width = smoothness * (float(self._margins.max()) or 1.0)
+
+    def __call__(self, scores: Float64Array, numbers: IntArray) -> tuple[Float64Array, Float64Array]:
+        rows = np.arange(len(numbers))
+        violations = scores - scores[rows, numbers][:, None] + self._margins[numbers]
+        largest = violations.max(axis=1)
+        exponents = (violations - largest[:, None]) / self._width
+        losses = largest + self._width * np.log(np.exp(exponents).sum(axis=1))
+        slopes = softmax(exponents, axis=1)
+        slopes[rows, numbers] -= 1
+        return losses, slopes

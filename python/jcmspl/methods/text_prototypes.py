@@ -1,0 +1,76 @@
+"""No training: samples are compared with class vectors as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
+from jcmspl.data.training import TrainingData
+from jcmspl.model.class_map import ClassMap
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.parameters import checked_by
+from jcmspl.model.prototypes import directions
+from jcmspl.model.scorers import LinearScorer
+from jcmspl.support.arguments import Float64Array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TextPrototypes(ZeroShotClassifier):
+    """The cosine of a sample and the vector of a class, with no training: for encoders that are aligned.
+
+    Samples and class vectors must come from one encoder, or from two that were trained to agree, as CLIP's for images
+    and for texts: class vectors are then embeddings of the names or descriptions of classes. What any training is to be
+    compared with there; ``aligned`` of :class:`jcmspl.JCMSPL` combines both.
+
+    Parameters
+    ----------
+    feature_normalisation, class_normalisation : str, default "sample_l2"
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`jcmspl.JCMSPL`. Nothing else is fitted to samples. Without class vectors the mean sample of a
+        class is taken for its vector.
+
+    Examples
+    --------
+    >>> from jcmspl import TextPrototypes
+    >>> vectors = {"cat": [1.0, 0.2, 0], "dog": [0, 1.0, 0.2], "owl": [0.2, 0, 1.0]}
+    >>> model = TextPrototypes().fit([[0.9, 0.1, 0], [0.1, 0.8, 0]], ["cat", "dog"], class_vectors=vectors)
+    >>> model.predict([[0.3, 0.1, 0.9]], seen_bias=0.0)
+    array(['owl'], dtype='<U3')
+    """
+
+    feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
+    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+
+    PER_AXIS: ClassVar[bool] = True  # class vectors are compared with samples axis by axis
+    LINEAR: ClassVar[bool] = True
+    PAPER: ClassVar[str] = (
+        "Radford et al. (2021): Learning Transferable Visual Models From Natural Language Supervision"
+    )
+
+    def _vectors_of_none(self, statistics: Statistics) -> Float64Array:
+        return statistics.class_sums / statistics.counts[:, None]
+
+    def _prepare(self, training: TrainingData) -> Any:
+        m, d = training.statistics.n_features, training.class_vectors.shape[1]
+        if m != d:
+            raise ValueError(
+                f"TextPrototypes compares samples with class vectors themselves, but samples have {m} features and "
+                f"class vectors {d} dimensions (class_kernel={self.class_kernel!r}): take both from one encoder, or "
+                "use another method"
+            )
+        return training
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        return {}
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
+        return LinearScorer(directions(class_vectors), np.zeros(len(class_vectors)))
+
+    def _class_map(self, space: str) -> ClassMap:
+        return ClassMap(np.eye(self.n_features_in_), None, None, "cosine")

@@ -1,0 +1,84 @@
+"""An autoencoder whose encoder and decoder are learnt apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jcmspl.data.training import TrainingData
+from jcmspl.model.bilinear import METRIC
+from jcmspl.model.embedding import Embedding
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import SHARE, WEIGHT, check_parameters
+from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.scaling import unit_length
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UntiedAutoencoder(Embedding):
+    """A linear autoencoder without tied weights: :class:`RidgeVS` as the encoder, :class:`RPL` as the decoder.
+
+    ``min |WX - Y|^2 + gamma |W|^2`` and ``min |X - VY|^2 + lambda |V|^2``. Scores are the cosines of both spaces
+    together: ``(1 - share) cos(Wx, y) + share cos(x, Vy)``. :class:`SAE` has V = W'.
+
+    Parameters
+    ----------
+    encoder_penalty : float, default 1.0
+        γ.
+    decoder_penalty : float, default 10.0
+        λ.
+    visual_share : float, default 0.5
+        The share of the visual space, from 0 to 1. It may be changed after a fit.
+    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+        Of the unit vectors of both spaces, side by side: all three choose the same class.
+    feature_normalisation, class_normalisation, whitening_shrinkage
+    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+        As for :class:`RidgeVS`.
+
+    Examples
+    --------
+    >>> from jcmspl import UntiedAutoencoder
+    >>> from jcmspl.datasets import make_zsl
+    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+    >>> model = UntiedAutoencoder(visual_share=0.7).fit(*data.part("train"), class_vectors=data.classes)
+    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
+    True
+    """
+
+    encoder_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
+    decoder_penalty: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
+    visual_share: float = field(default=0.5, metadata=SHARE)
+    metric: Any = field(default="dot", metadata=METRIC)
+
+    PAPER: ClassVar[str] = "two ridge regressions; the semantic autoencoder of Kodirov, Xiang, Gong (2017), untied"
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "encoder_penalty": (0.1, 1.0, 10.0),
+        "decoder_penalty": (1.0, 10.0, 100.0),
+        "visual_share": (0.25, 0.5, 0.75),
+    }
+    COMPARISON: ClassVar[tuple[str, ...]] = ("metric", "visual_share")
+    ARRAYS: ClassVar[dict[str, Shape]] = {"encoder": ("d", "m"), "decoder": ("d", "m")}
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return Moments(training)
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        encoder = prepared.visual.solve(prepared.cross, self.encoder_penalty)
+        decoder = prepared.semantic.solve(prepared.cross.T, self.decoder_penalty).T
+        return {"encoder": np.ascontiguousarray(encoder), "decoder": np.ascontiguousarray(decoder)}
+
+    def _embed(self, Z: FloatArray) -> FloatArray:
+        return self._side_by_side(Z @ self.arrays_["encoder"].T.astype(Z.dtype), Z)
+
+    def _prototypes(self, class_vectors: Float64Array) -> Float64Array:
+        return np.asarray(self._side_by_side(class_vectors, class_vectors @ self.arrays_["decoder"]), dtype=np.float64)
+
+    def _side_by_side(self, semantic: FloatArray, visual: FloatArray) -> FloatArray:
+        """Return rows whose inner products are the cosines of both spaces together."""
+        check_parameters(self, ("visual_share",))  # it may have been set since the fit
+        shares = float(np.sqrt(1 - self.visual_share)), float(np.sqrt(self.visual_share))
+        return np.hstack([shares[0] * unit_length(semantic), shares[1] * unit_length(visual)])

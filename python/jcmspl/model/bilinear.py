@@ -1,0 +1,360 @@
+"""Bilinear methods: two projections, A of samples and B of class vectors, compared in one of three spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.partitions import lazily, samples_dtype
+from jcmspl.data.training import TrainingData
+from jcmspl.model.adaptable import Adaptable
+from jcmspl.model.adaptation import GUESS_WEIGHT
+from jcmspl.model.cautions import warn_of_alignment
+from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import Explainer, Explanation, attribute_parts
+from jcmspl.model.moments import Moments
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import (
+    SHARE_OR_AUTO,
+    WEIGHT_OR_INFINITY,
+    check_parameters,
+    checked_by,
+    one_of_names,
+)
+from jcmspl.model.prototypes import (
+    LONE_SHARE,
+    NEW_SHARE,
+    SEEN_SHARE,
+    Prototypes,
+    combined,
+    directions,
+    ratio_of_spreads,
+    require_alignable,
+    share_of_cosine,
+    share_of_samples,
+    with_class_vectors,
+)
+from jcmspl.model.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
+from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.log import logger
+from jcmspl.support.state import reads
+
+
+def _check_metric(value: Any, name: str) -> None:
+    if not callable(value):
+        one_of(value, name, METRICS)
+
+
+# Parameters that say what else than the model's prediction counts in the visual space.
+_EVIDENCE = ("seen_samples", "prediction_weight", "aligned")
+#: The metadata of a parameter that names a metric, or is one.
+METRIC = checked_by(_check_metric)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
+    """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
+
+    Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
+    concept space, Ax with By. In the visual space more can be known of a class than the model predicts:
+    :mod:`jcmspl.model.prototypes`.
+    """
+
+    space: str = field(default="semantic", metadata=one_of_names(SPACES))
+    metric: Any = field(default="cosine", metadata=METRIC)
+    seen_samples: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
+    aligned: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+
+    LINEAR: ClassVar[bool] = True
+    SPACES: ClassVar[tuple[str, ...]] = SPACES
+    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *_EVIDENCE)
+    ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return Moments(training)
+
+    def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
+        """Return A, (n_concepts, n_features), and B, (n_concepts, n_attributes)."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        A, B = self._solve(prepared)
+        return {"visual_projection": np.ascontiguousarray(A), "semantic_projection": np.ascontiguousarray(B)}
+
+    @property
+    def visual_projection_(self) -> Float64Array:
+        """A, for normalised samples."""
+        return self._array("visual_projection")
+
+    @property
+    def semantic_projection_(self) -> Float64Array:
+        """B, for normalised class vectors."""
+        return self._array("semantic_projection")
+
+    @property
+    def alignment_(self) -> Alignment | None:
+        """How well class vectors and samples agree; None where they cannot be compared as they are."""
+        if not hasattr(self, "arrays_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no alignment_")
+        return self._alignment
+
+    @property
+    def cosine_share_(self) -> float:
+        """The share of the plain cosine of sample and class vector in the score of a class without samples."""
+        return self._cosine_share(self.alignment_)
+
+    def _cosine_share(self, alignment: Alignment | None) -> float:
+        if not isinstance(self.aligned, str):
+            return float(self.aligned) if self.space == "visual" else 0.0
+        if not self._compares_directions or alignment is None or not alignment.is_aligned:
+            return 0.0
+        return LONE_SHARE if self._lacks_scatter else NEW_SHARE
+
+    @property
+    def _lacks_scatter(self) -> bool:
+        """Whether samples were to be whitened, and could not be: those of a class do not differ."""
+        wanted = parse_feature_normalisation(self.feature_normalisation).whiten
+        return wanted and self.feature_normalisation_.whitening is None
+
+    @property
+    def _compares_directions(self) -> bool:
+        """Whether samples are compared by their cosines in the visual space, where a plain cosine can be added."""
+        return self.space == "visual" and not callable(self.metric) and self.metric == "cosine"
+
+    @property
+    def _finds_shares(self) -> bool:
+        """Whether encoders were found to be aligned, so that shares depend on the number of samples of a class."""
+        return isinstance(self.aligned, str) and self.cosine_share_ > 0
+
+    @reads
+    def transform(self, X: Any) -> FloatArray:
+        """Project samples into the concept space.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_concepts)
+            The paper's Ax, a row for each sample.
+        """
+        check_is_fitted(self)
+        codes, samples = affine_map(self.visual_projection_, self.feature_normalisation_), self._checked(X)
+        return cast(FloatArray, lazily(codes.scores, samples, samples_dtype(samples), len(codes.weights)))
+
+    @reads
+    def reconstruct_semantic(self, X: Any) -> FloatArray:
+        """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
+
+        Class vectors that are scaled to length one stay so, about.
+        """
+        check_is_fitted(self)
+        readout = affine_map(self._readout(), self.feature_normalisation_)
+        return self.class_normalisation_.undone(readout.scores(self._checked(X)))
+
+    @reads
+    def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
+        """Return the sample that the model expects of each class, A'By, in the units of the features.
+
+        Features that are scaled to length one stay so, about, and if their roots are taken, these are what is returned.
+
+        Parameters
+        ----------
+        class_vectors : ClassTable, dict, DataFrame or array_like, optional
+            By default all classes that the model knows.
+        """
+        check_is_fitted(self)
+        table = ClassTable.of(self.class_table_ if class_vectors is None else class_vectors)
+        table = table.aligned_with(self.class_table_)
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        return np.asarray(self.feature_normalisation_.undone(self._expected(vectors)), dtype=np.float64)
+
+    @reads
+    def explain(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = "runner-up",
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_bias: float | None = None,
+    ) -> list[Explanation]:
+        """Tell which attributes spoke for and against the chosen class of each sample.
+
+        The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
+        that sum, by default the difference to the parts of the second-best class. What comes from labelled samples of
+        the class, or from its vector itself (see seen_samples, prediction_weight and aligned), is one more part, the
+        last one.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_bias
+            As for predict.
+        label : label, optional
+            The class to explain, if not the chosen one.
+        against : "runner-up", label or None
+            The class to compare it with; None: none.
+
+        Returns
+        -------
+        list of Explanation, one for each sample
+        """
+        check_is_fitted(self)
+        if callable(self.metric):
+            raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
+        if self.class_normalisation_.kernel is not None:
+            raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
+        samples = self._checked(X)
+
+        def make() -> Explainer:
+            return self._explainer(*self._biased_candidates(class_vectors, candidates, seen_bias, self.space))
+
+        explainer = self._made_once("explainer", make, class_vectors, candidates, seen_bias)
+        return explainer(samples, label=label, against=against)
+
+    def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
+        """Return the explainer of samples among candidates."""
+        vectors = self.class_normalisation_.of_rows(table.vectors)
+        A, B = self.visual_projection_, self.semantic_projection_
+        factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
+        shares, rest = np.ones(table.n_classes), None
+        if self.space == "visual":
+            of_cosine, of_prediction = self._cosine_shares(table), self._prototypes_of(table).shares
+            shares = (1 - of_cosine) * of_prediction
+            witnesses = ["samples"] * bool(np.any(of_prediction != 1)) + ["vector"] * bool(of_cosine.any())
+            rest = f"(its {' and '.join(witnesses)})" if witnesses else None
+        if self.space == "visual" and self._adapted_scorer(table) is not None:
+            shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
+        recogniser = self._recogniser_of(table, bias, self.space)
+        readout = affine_map(self._readout(), self.feature_normalisation_)
+        return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
+
+    def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
+        if not isinstance(self.aligned, str) and self.aligned:
+            require_alignable(training.features, training.classes, self.metric)
+        return super()._solved(training)
+
+    def _become(self, arrays: NamedArrays, timings: dict[str, float], training: TrainingData) -> None:
+        super()._become(arrays, timings, training)
+        self._alignment = training.alignment
+
+    def _warn_of_training(self, raw: Statistics) -> None:
+        super()._warn_of_training(raw)
+        if self._table is None:  # its class vectors are ours
+            self._alignment = None
+        elif self._alignment is not None:
+            logger.info("%s: %s", type(self).__name__, self._alignment)
+            warn_of_alignment(self, self._alignment, raw)
+
+    def _facts(self) -> dict[str, object]:
+        facts = super()._facts()
+        alignment: Alignment | None = getattr(self, "_alignment", None)
+        if facts and alignment is not None and (alignment.is_aligned or self.cosine_share_):
+            share = f"{100 * self.cosine_share_:.0f} %"
+            facts["encoders"] = f"{alignment}; the cosine has a share of {share} in the score of new classes"
+        return facts
+
+    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+        if space != "visual":
+            return super()._scorer_of(table, space)
+        return self._adapted_scorer(table) or self._visual_scorer(table)
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
+        A, B = self.visual_projection_, self.semantic_projection_
+        layer = None if callable(self.metric) else fold(A, B, class_vectors, space=space, metric=self.metric)
+        if layer is not None and self.metric != "euclidean":
+            return LinearScorer(*layer)
+        projection = A if space == "concept" else self._readout()
+        place, norm = partial(_projected, projection), float(np.linalg.norm(projection))
+        prototypes = class_vectors @ B.T if space == "concept" else class_vectors
+        if layer is not None:
+            return NearestScorer(*layer, place, norm, prototypes)
+        return FunctionScorer(partial(minus_distances, self.metric, place, prototypes))
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        if callable(self.metric) or (space == "visual" and self.cosine_share_):
+            return None
+        return ClassMap.of_projections(self.visual_projection_, self.semantic_projection_, space, self.metric)
+
+    def _visual_scorer(self, table: ClassTable) -> Scorer:
+        features = self.feature_normalisation_
+        prototypes = self._prototypes_of(table).vectors
+        shares = self._cosine_shares(table)
+        if shares.any():
+            require_alignable(features, self.class_normalisation_, self.metric)
+        if callable(self.metric):
+            return FunctionScorer(partial(minus_distances, self.metric, np.asarray, prototypes))
+        if self.metric == "euclidean":
+            halves = (prototypes**2).sum(axis=1) / 2
+            return NearestScorer(prototypes, -halves, np.asarray, 1.0, prototypes)
+        scorer = LinearScorer(prototypes, np.zeros(len(prototypes)))
+        if not shares.any():
+            return scorer
+        of_training = self._predicted(self._trained_vectors)
+        ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
+        level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
+        return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
+
+    def _cosine_shares(self, table: ClassTable) -> Float64Array:
+        """Return the share of the plain cosine in the score of each candidate, in the visual space."""
+        check_parameters(self, ("aligned",))  # it may have been set since the fit
+        if self._finds_shares and not self._lacks_scatter:
+            return share_of_cosine(self._labelled(table))
+        return np.full(table.n_classes, self._cosine_share(self._alignment))
+
+    def _prototypes_of(self, table: ClassTable) -> Prototypes:
+        """Return where classes lie in the visual space."""
+        check_parameters(self, ("metric", *_EVIDENCE))  # they may have been set since the fit
+        predicted, evidence = self._predicted(table.vectors), self._evidence_for(table)
+        if evidence is None:
+            return Prototypes(predicted, np.ones(len(predicted)))
+        return combined(
+            predicted,
+            evidence,
+            self.feature_normalisation_,
+            seen_samples=self._sample_shares(evidence.counts),
+            prediction_weight=self.prediction_weight,
+            sample_length=self._sample_length if self.metric == "cosine" else None,
+        )
+
+    def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
+        """Return the share of their samples in the prototypes of training classes that have so many."""
+        if not isinstance(self.seen_samples, str):
+            return float(self.seen_samples)
+        return share_of_samples(counts) if self._finds_shares else SEEN_SHARE
+
+    def _predicted(self, vectors: Float64Array) -> Float64Array:
+        """Return where the model expects classes in the visual space: A'By, of length one where directions count."""
+        rows = np.ascontiguousarray(self.class_normalisation_.of_rows(vectors))
+        metric = "cosine" if self.metric == "cosine" else "dot"
+        return fold(self.visual_projection_, self.semantic_projection_, rows, space="visual", metric=metric)[0]
+
+    def _readout(self) -> Float64Array:
+        """B'A: what reads a class vector out of a sample."""
+        return np.asarray(self.semantic_projection_.T @ self.visual_projection_)
+
+    def _expected(self, class_vectors: Float64Array) -> Float64Array:
+        """A'By for each class."""
+        return np.asarray((class_vectors @ self.semantic_projection_.T) @ self.visual_projection_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.visual_projection_)
+
+
+def _projected(projection: Float64Array, Z: FloatArray) -> FloatArray:
+    return np.asarray(Z @ projection.T)

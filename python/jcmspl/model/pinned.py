@@ -1,0 +1,107 @@
+"""JCMSPL with its codes pinned to those of the classes: C = H, the limit of a large weight class_match.
+
+Then A and B are found at once, each in the eigenbasis of a Gram matrix, and nothing is of the size of classes times
+classes. With q concepts for a class of n samples, which have the sum s and the class vector y,
+
+    its rows of A are (1 + l3) s' (XX' + l3 n q I)^-1,       those of B are (l1 + l4) n y' (l1 YY' + l4 n q I)^-1
+
+and for infinite l3 and l4 they are the class's mean sample and its vector, divided by q. In the visual space that is
+ridge regression of the mean samples on class vectors, with the penalty l4 / l1.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from jcmspl.model.moments import GramBasis, Moments
+from jcmspl.support.arguments import Float64Array
+
+#: Classes that are solved for at once. There may be many, and what is found on the way takes as much memory as A.
+_BLOCK = 1024
+
+
+class _Projection(NamedTuple):
+    rows: Float64Array  # one for each class
+    match: float  # |AX - H|^2
+    reconstruction: float  # |X - A'H|^2
+
+
+class Pinned:
+    """Solutions for any weights. A is kept for the next one, which mostly has the same weights of samples."""
+
+    def __init__(self, moments: Moments, n_concepts: int | None = None) -> None:
+        self._moments, self._counts = moments, moments.counts
+        c = len(self._counts)
+        k = c if n_concepts is None else n_concepts
+        if k < c:
+            raise ValueError(f"n_concepts must be at least the number of classes, {c}, but is {k}")
+        self._sizes = k // c + (np.arange(c) < k % c)  # concepts of each class
+        self._visual: tuple[float, _Projection] | None = None
+        self._lock = threading.Lock()
+
+    def solve(self, l1: float, l3: float, l4: float) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Return A, B and the five terms of the objective; those whose weight is infinite are left out, as 0."""
+        with self._lock:
+            if self._visual is None or self._visual[0] != l3:
+                self._visual = l3, self._visual_projection(l3)
+            visual = self._visual[1]
+        semantic = self._semantic_projection(l1, l4)
+        terms = np.array(
+            [
+                visual.match,
+                l1 * semantic.match,
+                0.0,
+                l3 * visual.reconstruction if np.isfinite(l3) else 0.0,
+                l4 * semantic.reconstruction if np.isfinite(l4) else 0.0,
+            ]
+        )
+        A, B = (np.repeat(part.rows, self._sizes, axis=0) for part in (visual, semantic))
+        return A, B, terms / 2
+
+    def _visual_projection(self, l3: float) -> _Projection:
+        moments, gram = self._moments, self._moments.gram
+        if np.isinf(l3):
+            rows = moments.sums / self._shares(1.0)
+            quadratic = np.einsum("cm,cm->c", rows @ gram, rows)
+        else:
+            rows, quadratic = self._solved(moments.visual, moments.sums, 1.0, l3)
+        return self._with_terms(rows, quadratic, moments.sums, float(gram.trace()))
+
+    def _semantic_projection(self, l1: float, l4: float) -> _Projection:
+        moments = self._moments
+        sums = self._counts[:, None] * moments.vectors
+        if np.isinf(l4):
+            rows = sums / self._shares(1.0)
+            coordinates = rows @ moments.semantic.vectors
+            quadratic = coordinates**2 @ moments.semantic.values
+        else:
+            rows, quadratic = self._solved(moments.semantic, sums, l1, l4)
+        return self._with_terms(rows, quadratic, sums, float(moments.semantic.values.sum()))
+
+    def _solved(
+        self, basis: GramBasis, sums: Float64Array, match: float, reconstruction: float
+    ) -> tuple[Float64Array, Float64Array]:
+        """Return (l + l') s' (l G + l' n q I)^-1 for each class, l and l' the two weights, and what G makes of it."""
+        shares, rows, quadratic = self._shares(reconstruction), np.empty_like(sums), np.empty(len(sums))
+        for first in range(0, len(sums), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            divisor = match * basis.values + shares[block]
+            coordinates = (match + reconstruction) * (sums[block] @ basis.vectors) / np.where(divisor > 0, divisor, 1)
+            coordinates[divisor == 0] = 0
+            rows[block] = coordinates @ basis.vectors.T
+            quadratic[block] = coordinates**2 @ basis.values
+        return rows, quadratic
+
+    def _shares(self, weight: float) -> Float64Array:
+        return np.asarray(weight * self._counts * self._sizes)[:, None]
+
+    def _with_terms(self, rows: Float64Array, quadratic: Float64Array, sums: Float64Array, total: float) -> _Projection:
+        sizes, counts = self._sizes, self._counts
+        products = np.einsum("cm,cm->c", rows, sums)
+        match = float(np.sum(sizes * (quadratic - 2 * products + counts)))
+        lengths = np.einsum("cm,cm->c", rows, rows)
+        reconstruction = total + float(np.sum(-2 * sizes * products + counts * sizes**2 * lengths))
+        return _Projection(rows, max(match, 0.0), max(reconstruction, 0.0))

@@ -1,0 +1,242 @@
+"""Methods on posteriors: how likely a sample is of each training class, and what that says of other classes.
+
+The posterior is closed form on statistics (linear discriminant analysis), or a logistic regression that reads the
+samples. Both are the softmax of an affine function of the sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+from scipy.special import log_softmax
+from sklearn.exceptions import ConvergenceWarning
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label
+from jcmspl.data.training import TrainingData
+from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.logistic import fit_logistic
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, WEIGHT, check_parameters, one_of_names
+from jcmspl.model.weighted import WeightedBlocks
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.warn import warn_user
+
+POSTERIORS = ("lda", "logistic")
+# Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
+_NOISE = 64 * np.finfo(np.float64).eps
+
+
+class Affine(NamedTuple):
+    """``z @ weights[j] + offsets[j]`` for each j."""
+
+    weights: Float64Array
+    offsets: Float64Array
+
+    def of(self, Z: FloatArray) -> Float64Array:
+        """Return the values for samples, a row for each."""
+        return np.asarray(Z @ self.weights.T + self.offsets, dtype=np.float64)
+
+    def over(self, divisor: float) -> Affine:
+        """Return the same divided by a number."""
+        return Affine(self.weights / divisor, self.offsets / divisor)
+
+
+class Covariance:
+    """A covariance that is shrunk by any share towards a multiple of the identity.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    centres : ndarray of shape (n_centres, m)
+        What samples deviate from: the means of classes, or that of all of them.
+    counts : ndarray of shape (n_centres,)
+        How many samples each is the mean of.
+    rounding : float
+        Eigenvalues of the Gram matrix up to this may be rounding alone.
+    """
+
+    def __init__(
+        self, statistics: Statistics, centres: Float64Array, counts: Float64Array, rounding: float = 0.0
+    ) -> None:
+        matrix, n = statistics.gram, statistics.n_samples
+        level, self._rounding = float(matrix.trace()) / n, rounding / n
+        matrix -= (centres.T * counts) @ centres
+        matrix /= n
+        if matrix.trace() <= max(
+            _NOISE * level, 8 * self._rounding
+        ):  # there are no deviations: distances are all that is left
+            matrix = np.eye(len(matrix)) * (level / len(matrix) or 1.0)
+        self._matrix = matrix
+
+    def factor(self, shrinkage: float) -> Float64Array:
+        """Return L, lower triangular, with ``L L' = (1 - t) S + t tr(S) / m I``."""
+        shrunk = (1 - shrinkage) * self._matrix
+        m = len(shrunk)
+        # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
+        least = max(4 * m * np.finfo(np.float64).eps * float(self._matrix.diagonal().max()), self._rounding)
+        shrunk.flat[:: m + 1] += max(shrinkage * float(self._matrix.trace()) / m, least)
+        return np.asarray(cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False))
+
+    def solve(self, rows: Float64Array, shrinkage: float) -> Float64Array:
+        """Return ``rows @ inv((1 - t) S + t tr(S) / m I)``."""
+        return np.ascontiguousarray(cho_solve((self.factor(shrinkage), True), rows.T, check_finite=False).T)
+
+
+class ClassGaussians:
+    """Normal distributions of the training classes, with a covariance that they share."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self.means, self.counts = training.class_means, training.statistics.counts
+        self.within = Covariance(training.statistics, self.means, self.counts, training.rounding)
+
+    def log_posterior(self, shrinkage: float) -> Affine:
+        """Return the log posterior of each class, but for a term that all share."""
+        # without the term of the mean: far from the origin its size would cost the others their digits
+        mean = self.counts @ self.means / self.counts.sum()
+        weights = self.within.solve(self.means - mean, shrinkage)
+        return Affine(weights, np.log(self.counts) - np.einsum("ij,ij->i", weights, self.means + mean) / 2)
+
+
+class Prepared:
+    """What fits to the same data share, made when it is first needed."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self.training = training
+
+    @cached_property
+    def gaussians(self) -> ClassGaussians:
+        """Of the training classes."""
+        return ClassGaussians(self.training)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PosteriorMethod(ZeroShotClassifier):
+    """A method on affine log posteriors: by default of the training classes, by what a method makes of them."""
+
+    posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
+    shrinkage: float = field(default=0.5, metadata=SHARE)
+    posterior_temperature: float = field(default=10.0, metadata=POSITIVE)
+    penalty: float = field(default=0.1, metadata=WEIGHT)
+    max_iter: int = field(default=100, metadata=COUNT)
+    tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
+
+    READS_WEIGHTS: ClassVar[bool] = True
+    COMPARISON: ClassVar[tuple[str, ...]] = ("posterior_temperature",)
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        "weights": ("answers", "m"),
+        "offsets": ("answers",),
+        "closed_form": (),
+        "n_iter": (),
+        "converged": (),
+    }
+    #: How log posteriors become probabilities: "softmax" of classes, or "sigmoid" of independent answers.
+    LINK: ClassVar[str] = "softmax"
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations; 1 where the solution is in closed form."""
+        return int(self._array("n_iter"))
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the iterations came to an end; True where the solution is in closed form."""
+        return bool(self._array("converged"))
+
+    @property
+    def _needs(self) -> str:
+        return "samples" if self.posterior == "logistic" else "statistics"
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return Prepared(training)
+
+    def _targets(self, training: TrainingData) -> Float64Array:
+        """Return what samples of each training class are to be, a row for each."""
+        return np.eye(len(training.class_vectors))
+
+    def _closed_form(self, prepared: Any) -> Affine:
+        """Return log posteriors that follow from statistics."""
+        found: Affine = prepared.gaussians.log_posterior(self.shrinkage)
+        return found
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        if self.posterior == "lda":
+            found = self._closed_form(prepared)
+            n_iter, converged = 1, True
+        else:
+            weights, offsets, n_iter, converged = fit_logistic(
+                WeightedBlocks(prepared.training),
+                prepared.training.statistics,
+                self._targets(prepared.training),
+                link=self.LINK,
+                penalty=self.penalty,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                on_iteration=monitor.on_iteration,
+            )
+            found = Affine(weights, offsets)
+        facts = {"closed_form": self.posterior == "lda", "n_iter": n_iter, "converged": converged}
+        return {**found._asdict(), **{name: np.array(float(fact)) for name, fact in facts.items()}}
+
+    def _log_posterior(self) -> Affine:
+        """Return what the fit found, tempered."""
+        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
+        found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
+        # what was fitted counts: another posterior may have been set since, for the next fit
+        return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found
+
+    def _training_vectors(self) -> Float64Array:
+        """Return the normalised vectors of the training classes."""
+        return np.ascontiguousarray(self.class_normalisation_.of_rows(self._trained_vectors))
+
+    def _warn_of_result(self) -> None:
+        if not self.converged_ and self.tol > 0:
+            warn_not_converged(self.max_iter)
+
+
+def warn_not_converged(max_iter: int) -> None:
+    """Say that a logistic regression has not converged, and what to do."""
+    warn_user(
+        f"the logistic regression stopped after max_iter={max_iter} iterations, before it converged: raise max_iter, "
+        "tol or penalty, or take posterior='lda', which needs no iterations",
+        ConvergenceWarning,
+    )
+
+
+def log_probabilities(log_posterior: Affine, Z: FloatArray) -> Float64Array:
+    """Return the logarithms of the probabilities of the classes, a row for each sample."""
+    return np.asarray(log_softmax(log_posterior.of(Z), axis=1))
+
+
+def most_likely(log_posterior: Affine, n_classes: int, Z: FloatArray) -> Float64Array:
+    """Return the probabilities of the likeliest classes, which sum up to 1; those of the others are 0."""
+    shares = np.exp(log_probabilities(log_posterior, Z))
+    n_others = shares.shape[1] - n_classes
+    if n_others > 0:
+        others = np.argpartition(shares, n_others, axis=1)[:, :n_others]
+        np.put_along_axis(shares, others, 0.0, axis=1)
+        shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
+def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
+    """Return the number of each candidate among the training classes of a model, -1 for others.
+
+    A number may name another class than it did in training: only an equal vector tells.
+    """
+    trained: list[Label] = vars(model).get("classes_", np.array([])).tolist()  # a model of a fold has no labels
+    vectors = model._trained_vectors
+    number = {
+        label: i for i, label in enumerate(trained) if label in table and np.array_equal(table[label], vectors[i])
+    }
+    return np.array([number.get(label, -1) for label in table], dtype=np.int64)
+
+
+# Posteriors are all or nothing long before, and by less they would overflow.
+_LEAST_TEMPERATURE = 1e-100

@@ -1,0 +1,214 @@
+"""Prototypes: where a class lies among samples, from all that is known of it.
+
+A model predicts a direction u for a class from the class vector. Where there are labelled samples z of the class, too,
+the prototype is a combination of both; and where samples and class vectors come from one encoder, or from two that
+were trained to agree, the class vector itself is one more witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.labels import Label
+from jcmspl.data.normalisation import Normalisation
+from jcmspl.model.scorers import LinearScorer
+from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.scaling import unit_length
+
+#: The share of the plain cosine in the score of classes without samples, where encoders are aligned, and how many
+#: samples of a class the cosine, or the model's prediction, is worth. They are constants: the variance within classes
+#: over that of class means around predictions, measured on training classes, ranks data sets in the wrong order.
+NEW_SHARE, COSINE_COUNT = 0.7, 3.0
+#: The share of the plain cosine in the score of all classes where training classes have one sample each: nothing tells
+#: how samples of a class differ, and they are not whitened.
+LONE_SHARE = 0.9
+#: The share of samples in the prototype of a training class where encoders are not aligned.
+SEEN_SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Labelled samples of some of the candidate classes.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The candidates that have samples.
+    sums : ndarray of shape (len(rows), n_features)
+        The sums of their samples: scaled, not yet normalised.
+    counts : ndarray
+        The numbers of their samples.
+    is_trained : ndarray of bool
+        Whether the model was trained on them.
+    """
+
+    rows: IntArray
+    sums: Float64Array
+    counts: Float64Array
+    is_trained: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, table: ClassTable, samples: LabelledSums, known: ClassTable, trained: list[Label]) -> Evidence:
+        """Return what a model that knows some classes, and was trained on some of them, has of the candidates.
+
+        A number may name another class than it did before: only an equal vector tells that samples are of a candidate.
+        """
+        has_samples = [i for i, label in enumerate(table) if label in samples and label in known]
+        labels = list(table)
+        rows = [i for i in has_samples if np.array_equal(table.vectors[i], known[labels[i]])]
+        where = samples.positions([labels[i] for i in rows])
+        of_training = set(trained)
+        is_trained = np.array([labels[i] in of_training for i in rows], dtype=bool)
+        return cls(np.array(rows, dtype=np.int64), samples.sums[where], samples.counts[where], is_trained)
+
+    def only(self, wanted: npt.NDArray[np.bool_]) -> Evidence:
+        """Return a part of it."""
+        return Evidence(self.rows[wanted], self.sums[wanted], self.counts[wanted], self.is_trained[wanted])
+
+
+class Prototypes(NamedTuple):
+    """A row for each class, and the factor with which the model's prediction is part of it."""
+
+    vectors: Float64Array
+    shares: Float64Array
+
+
+def combined(
+    predicted: Float64Array,
+    evidence: Evidence,
+    normalisation: Normalisation,
+    *,
+    seen_samples: float | Float64Array,
+    prediction_weight: float,
+    sample_length: float | None,
+) -> Prototypes:
+    """Combine predicted prototypes with the samples that there are.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_candidates, n_features)
+    evidence : Evidence
+    normalisation : Normalisation
+        Of samples.
+    seen_samples : float or ndarray of shape (len(evidence.rows),)
+        The share of the samples where the model was trained on them: ``(1 - s) u + s unit(mean z)``.
+    prediction_weight : float
+        The number of samples that the prediction counts for elsewhere: ``kappa u + sum z``. Infinity: samples are not
+        looked at.
+    sample_length : float or None
+        Directions are combined, and the length of a usual sample is this; None: points are, ``(1 - s) p + s mean z``
+        and ``(kappa p + sum z) / (kappa + n)``.
+    """
+    shares = np.ones(len(predicted))
+    seen = np.broadcast_to(np.asarray(seen_samples, dtype=np.float64), evidence.counts.shape)
+    counted = np.where(evidence.is_trained, seen > 0, np.isfinite(prediction_weight))
+    part, seen = evidence.only(counted), seen[counted]
+    if not len(part.rows):
+        return Prototypes(predicted, shares)
+    sums = normalisation.of_sums(part.sums, part.counts)
+    kappa = prediction_weight if np.isfinite(prediction_weight) else 0.0
+    if sample_length is None:
+        total = kappa + part.counts
+        share = np.where(part.is_trained, 1 - seen, kappa / total)
+        factor = np.where(part.is_trained, seen / part.counts, 1 / total)
+    else:
+        largest = max(kappa, 1.0)  # so that a huge one does not overflow
+        share = np.where(part.is_trained, 1 - seen, kappa / largest)
+        factor = np.where(part.is_trained, seen / lengths_of(sums), 1 / (sample_length * largest))
+    mixed = share[:, None] * predicted[part.rows] + factor[:, None] * sums
+    if sample_length is not None:
+        lengths = lengths_of(mixed)
+        mixed, share = mixed / lengths[:, None], share / lengths
+    vectors = predicted.copy()
+    vectors[part.rows], shares[part.rows] = mixed, share
+    return Prototypes(vectors, shares)
+
+
+def require_alignable(features: Normalisation, classes: Normalisation, metric: Any = "cosine") -> None:
+    """Refuse to compare samples with class vectors where they cannot be compared."""
+    m, d = len(features.shift), len(classes.shift)
+    if metric != "cosine":
+        raise ValueError(
+            f"aligned takes metric='cosine', but the metric is {metric!r}: leave aligned at 0, or change it"
+        )
+    if m != d:
+        raise ValueError(
+            f"aligned compares samples with class vectors themselves, but samples have {m} features and class vectors "
+            f"{d} attributes: leave aligned at 0, or use samples and class vectors of one encoder"
+        )
+    if features.scaling.power:
+        raise ValueError(
+            "aligned compares samples with class vectors themselves, but the feature_normalisation takes roots of "
+            "samples: leave aligned at 0, or 'power' (or 'auto_power') out of feature_normalisation"
+        )
+
+
+def with_class_vectors(
+    scorer: LinearScorer,
+    vectors: Float64Array,
+    normalisation: Normalisation,
+    shares: Float64Array,
+    ratio: float,
+    level: Float64Array | None = None,
+) -> LinearScorer:
+    """Return a scorer in whose scores the cosine of sample and class vector, times the ratio, has a share by class.
+
+    Image and text vectors have much in common that tells no class from another. It adds the same to all scores unless
+    shares differ: then classes with the larger share would always win. ``level``, the mean direction of class vectors,
+    is what is subtracted there.
+    """
+    own = directions(vectors)
+    if level is not None:
+        own[own.any(axis=1)] -= level  # a class of which nothing is known stays neutral
+    weights, offsets = normalisation.unfolded(own)
+    of_cosine = shares * ratio
+    return LinearScorer(
+        (1 - shares)[:, None] * scorer.weights + of_cosine[:, None] * weights,
+        (1 - shares) * scorer.offsets + of_cosine * offsets,
+    )
+
+
+def share_of_cosine(counts: Float64Array) -> Float64Array:
+    """Return the share of the plain cosine in the score of classes of aligned encoders with so many samples."""
+    return NEW_SHARE * COSINE_COUNT / (COSINE_COUNT + counts)
+
+
+def share_of_samples(counts: Float64Array) -> Float64Array:
+    """Return the share of the mean of so many samples in the prototype of a training class of aligned encoders."""
+    return counts / (COSINE_COUNT + counts)
+
+
+def ratio_of_spreads(
+    predicted: Float64Array, vectors: Float64Array, class_means: Float64Array, normalisation: Normalisation
+) -> float:
+    """Return how much more a model's scores differ between classes than the cosines of samples and class vectors do.
+
+    Measured on the mean samples of the training classes, given the prediction and the vector of each.
+    """
+    model = _spread(normalisation.of_sums(class_means, np.ones(len(class_means))) @ predicted.T)
+    cosine = _spread(class_means @ directions(vectors).T)
+    return model / cosine if model > 0 and cosine > 0 else 1.0
+
+
+def directions(rows: Float64Array) -> Float64Array:
+    """Return rows of length one; zero stays zero."""
+    return unit_length(rows)
+
+
+def lengths_of(rows: Float64Array) -> Float64Array:
+    """Return the lengths of rows, to divide by: 1 for a row of zeros."""
+    # the largest value first: squares of huge or tiny values would overflow or vanish
+    largest = np.abs(rows).max(axis=1, initial=0)
+    scale = np.where(largest > 0, largest, 1.0)
+    lengths = scale * np.linalg.norm(rows / scale[:, None], axis=1)
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _spread(scores: Float64Array) -> float:
+    return float((scores - scores.mean(axis=1, keepdims=True)).std())

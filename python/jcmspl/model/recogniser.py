@@ -1,0 +1,276 @@
+"""Recognisers: a fitted model and its candidate classes, folded into something that names samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from jcmspl.core.search import AffineScorer
+from jcmspl.data.labels import LabelArray
+from jcmspl.data.on_dask import computed, is_dask
+from jcmspl.data.partitions import Part, Parts
+from jcmspl.io.onnx import LinearLayer, write_onnx
+from jcmspl.report.notebook import ELLIPSIS, card, elided
+from jcmspl.report.text import Table
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
+from jcmspl.support.scaling import Scaling, signed_root
+
+_MOST_ROWS = 10  # in a notebook
+# Samples that are handed to a function at a time.
+_BLOCK = 1024
+
+
+class Recogniser:
+    """What names samples: scores for candidate classes, the higher the better."""
+
+    #: The labels of the candidates.
+    labels: LabelArray
+    #: Candidates are compared by their scores less this: a large bias that favours training classes (a negative
+    #: seen_bias) would leave no digits for the differences between them, in float32 above all.
+    lead: float = 0.0
+
+    def scores(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the scores of all candidates, (n, n_candidates)."""
+        raise NotImplementedError
+
+    def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the same less the lead, which is as good for whatever looks at differences alone."""
+        return self.scores(X)
+
+    def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores of the k best candidates, best first."""
+        raise NotImplementedError
+
+    def best(self, X: Any, k: int = 1, *, progress: bool = False) -> tuple[IntArray, FloatArray]:
+        """Return the same of samples that may be those of dask: these are recognised where they are."""
+        if not is_dask(X):
+            return self.top_k(X, k)
+        found = computed(Parts.of(X).tasks(_top_k, self, k), what="naming", progress=progress)
+        indices, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+        return indices, scores
+
+    def predict(self, X: Any) -> LabelArray:
+        """Return the label of the best candidate of each sample."""
+        return np.asarray(self.labels[self.top_k(X, 1)[0][:, 0]])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRecogniser(Recogniser):
+    """A plain linear layer that recognises: the score of a candidate c is ``x @ weights[c] + bias[c]``.
+
+    All of a model is in it: normalisation, projections, metric, candidates and calibration.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_candidates, n_features)
+    bias : ndarray of shape (n_candidates,)
+    labels : ndarray of shape (n_candidates,)
+    scaling : Scaling
+        What must be done to samples first: signed roots of their values, a division by their length.
+    lead : float
+        See :class:`Recogniser`.
+    bias_less_lead : ndarray of shape (n_candidates,) or None
+        Where there is a lead: ``bias`` without it, to the last digit.
+    """
+
+    weights: Float64Array
+    bias: Float64Array
+    labels: LabelArray
+    scaling: Scaling
+    lead: float = field(default=0.0, kw_only=True)
+    bias_less_lead: Float64Array | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        n, m = self.weights.shape
+        scaled = "".join(f", {name}" for name, wanted in self.scaling._asdict().items() if wanted)
+        return f"<{type(self).__name__}: {n} candidates, {m} features{scaled}>"
+
+    def _repr_html_(self) -> str:
+        n, m = self.weights.shape
+        steps = {"signed roots": self.scaling.power, "divided by its length": self.scaling.unit_rows}
+        facts = {
+            "score": "x @ weights[c] + bias[c]",
+            "x": ", ".join([f"{m:,} features", *(step for step, wanted in steps.items() if wanted)]),
+            "candidates": f"{n:,}",
+        }
+        lengths = np.linalg.norm(self.weights, axis=1)
+        rows = [
+            [ELLIPSIS] * 3 if i is None else [str(self.labels[i]), f"{self.bias[i]:.4g}", f"{lengths[i]:.4g}"]
+            for i in elided(range(n), _MOST_ROWS, None)
+        ]
+        content = Table("", ["candidate", "bias", "length of weights"], rows)
+        return card(type(self).__name__, facts=facts, tables=[content])
+
+    @cached_property
+    def _scorer(self) -> AffineScorer:
+        return AffineScorer(self.weights, self._compared_bias, **self.scaling._asdict())
+
+    @property
+    def _compared_bias(self) -> Float64Array:
+        return self.bias if self.bias_less_lead is None else self.bias_less_lead
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether samples must be divided by their length first."""
+        return self.scaling.unit_rows
+
+    def scores(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the scores of all candidates, (n, n_candidates)."""
+        return with_lead(self.scores_less_lead(X), self.lead)
+
+    def scores_less_lead(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the same less the lead."""
+        return self._scorer.scores(X)
+
+    def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores, each (n, k), of the best candidates, best first."""
+        indices, scores = self._scorer.top_k(X, k)
+        return indices, with_lead(scores, self.lead)
+
+    def to_onnx(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the layer as an ONNX model; needs ``pip install 'jcmspl[onnx]'``.
+
+        Its input is ``features`` (n, n_features) in float32, its outputs ``scores`` (n, n_candidates) and ``index``
+        (n,), the number of the best candidate. The labels are in the model's metadata, as a JSON list.
+        """
+        layer = LinearLayer(self.weights, self._compared_bias, self.labels.tolist(), self.scaling, self.lead)
+        write_onnx(layer, Path(path), overwrite=overwrite)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceRecogniser(LinearRecogniser):
+    """A linear layer whose scores are minus half of squared distances, but for a term that all candidates share.
+
+    Such scores lose digits where candidates, or differences between them, are of very different sizes. Samples for
+    which that could change who is best are decided by the distances themselves, from differences of coordinates.
+
+    Attributes
+    ----------
+    place : function
+        Maps raw samples into the space of the prototypes.
+    stretch, shift : float
+        A raw sample of length r lies at most ``stretch * r + shift`` from the origin of that space.
+    prototypes : ndarray of shape (n_candidates, n_dimensions)
+    calibration : ndarray of shape (n_candidates,)
+        What is added to the scores, and is part of ``bias``; less the lead.
+    """
+
+    place: Callable[[npt.NDArray[Any]], FloatArray]
+    stretch: float
+    shift: float
+    prototypes: Float64Array
+    calibration: Float64Array
+
+    def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores, each (n, k), of the best candidates, best first."""
+        samples = as_real_array(X, "X")
+        k = as_count(k, "k", maximum=len(self.labels))
+        try:
+            parts = [self._top_k_of_block(samples[rows], k) for rows in _blocks(len(samples))]
+        except ValueError:
+            super().top_k(samples, k)  # which says the number of a bad sample among all, not in its block
+            raise
+        indices, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return indices, scores.astype(as_samples(samples[:0]).dtype)
+
+    def _top_k_of_block(self, X: npt.NDArray[Any], k: int) -> tuple[IntArray, FloatArray]:
+        # in float64: of float32 too many samples would be unsure
+        samples = as_samples(np.asarray(X, dtype=np.float64))
+        indices, scores = self._scorer.top_k(samples, min(k + 1, len(self.labels)))
+        unsure = (scores[:, :-1] - scores[:, 1:] <= 2 * self._rounding(samples)[:, None]).any(axis=1)
+        indices, scores = indices[:, :k], scores[:, :k]
+        if unsure.any():
+            distances = cdist(self.place(samples[unsure]), self.prototypes, "sqeuclidean")
+            indices[unsure] = np.argsort(distances / 2 - self.calibration, axis=1, kind="stable")[:, :k]
+            of_these = np.take_along_axis(self.scores_less_lead(samples[unsure]), indices[unsure], axis=1)
+            scores[unsure] = np.minimum.accumulate(of_these, axis=1)
+        return indices, with_lead(scores, self.lead)
+
+    def _rounding(self, samples: Float64Array) -> Float64Array:
+        """Return a bound on the rounding errors of the scores of each sample: of its products and of the weights."""
+        n_terms = sum(self.prototypes.shape) + samples.shape[1] + 8
+        roots = signed_root(samples) if self.scaling.power else samples
+        lengths = np.ones(len(samples)) if self.scaling.unit_rows else np.linalg.norm(roots, axis=1)
+        largest = np.linalg.norm(self.prototypes, axis=1).max()
+        placed = self.stretch * lengths + self.shift
+        sizes = placed * largest + largest**2 + np.abs(self.calibration).max()
+        return np.asarray(n_terms * np.finfo(np.float64).eps * sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRecogniser(Recogniser):
+    """Recognition by any function of samples, called with a block of them at a time.
+
+    Attributes
+    ----------
+    score_block : function
+        Of raw samples; returns scores, (len(X), n_candidates).
+    bias : ndarray of shape (n_candidates,)
+        What is added to them.
+    labels : ndarray of shape (n_candidates,)
+    lead : float
+        See :class:`Recogniser`.
+    """
+
+    score_block: Callable[[npt.NDArray[Any]], FloatArray]
+    bias: Float64Array
+    labels: LabelArray
+    lead: float = 0.0
+
+    def scores(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the scores of all candidates, (n, n_candidates)."""
+        return with_lead(self.scores_less_lead(X), self.lead)
+
+    def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
+        """Return the same less the lead."""
+        return np.concatenate(list(self._blocks(X)))
+
+    def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores of the k best candidates, best first."""
+        k = as_count(k, "k", maximum=len(self.labels))
+        indices, values = [], []
+        for scores in self._blocks(X):
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            indices.append(best)
+            values.append(np.take_along_axis(scores, best, axis=1))
+        return np.concatenate(indices).astype(np.int64), with_lead(np.concatenate(values), self.lead)
+
+    def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
+        for rows in _blocks(len(X)):
+            yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
+
+
+def lead_of(bias: Float64Array) -> float:
+    """Return the lead of the candidates that a bias favours most; 0 where it only puts candidates back."""
+    return max(float(bias.max()), 0.0)
+
+
+def with_lead(scores: FloatArray, lead: float) -> FloatArray:
+    """Return scores of which the lead was left out."""
+    if not lead:
+        return scores
+    with np.errstate(over="ignore"):
+        total = scores + scores.dtype.type(lead)
+    if not np.isfinite(total).all():
+        raise ValueError("the scores overflow, with a seen_bias this low: use one nearer to 0, or float64")
+    return np.asarray(total)
+
+
+def _blocks(n_samples: int) -> Iterator[slice]:
+    for first in range(0, max(n_samples, 1), _BLOCK):
+        yield slice(first, first + _BLOCK)
+
+
+def _top_k(part: Part, recogniser: Recogniser, k: int) -> tuple[IntArray, FloatArray]:
+    """Recognise the samples of a partition, on the worker that has it."""
+    found = [recogniser.top_k(block.X, k) for block in part.blocks()]
+    nothing = np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32)
+    indices, scores = (np.concatenate(arrays) for arrays in zip(*(found or [nothing]), strict=True))
+    return indices, scores

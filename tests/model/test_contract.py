@@ -94,8 +94,8 @@ class TestRegistry:
         assert len(method.PAPER) > 10
         assert method.NEEDS in ("statistics", "samples")
         assert issubclass(method, ZeroShotClassifier)
-        assert getattr(jcmspl, method.__name__) is method
-        assert method.__name__ in jcmspl.__all__
+        assert getattr(jcmspl.methods, method.__name__) is method
+        assert method.__name__ in jcmspl.methods.__all__
         assert set(method.GRID) <= set(model.get_params())
         assert set(weight_names(model)) <= set(model.get_params())
 

@@ -39,7 +39,7 @@ def test_json_is_printed_and_written(data, capsys, tmp_path):
 
 def test_another_method_judges(data, capsys):
     path, row = data
-    assert cli.main(["check", str(path), "--quiet", "--json", "--model", "RPL", "--set", "penalty=10"]) == 0
+    assert cli.main(["check", str(path), "--quiet", "--json", "--model", "RPL", "--set", "alpha=10"]) == 0
     assert row in [one["index"] for one in json.loads(capsys.readouterr().out)["labels"]]
 
 

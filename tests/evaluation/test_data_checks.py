@@ -11,7 +11,7 @@ from jcmspl.checks import check_data
 from jcmspl.datasets import make_zsl
 from jcmspl.evaluation.data_checks import near_duplicates
 
-DATA = make_zsl(400, 32, 12, 16, 4, noise=0.3, random_state=1)
+DATA = make_zsl(600, 32, 12, 24, 4, noise=0.3, random_state=1)
 
 
 def with_vectors(change):

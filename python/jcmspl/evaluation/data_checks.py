@@ -145,6 +145,7 @@ class DataChecks:
     def to_text(self, most: int = _LISTED) -> str:
         """Return the findings as text, with at most so many lines a table."""
         n, issues = self.labels.n_samples, len(self.labels)
+        leaked = sum(len(leak.indices) for leak in self.leaks)
         blocks = [
             _block(
                 f"Labels: {issues:,} of {n:,} are probably wrong ({percent(issues / n)})",
@@ -171,7 +172,7 @@ class DataChecks:
                 len(self.duplicates),
             ),
             _block(
-                f"Leakage: {_count(sum(len(leak.indices) for leak in self.leaks), 'test sample')} equal to a training sample",
+                f"Leakage: {_count(leaked, 'test sample')} equal to a training sample",
                 ["part", "samples", "leaked", "rows"],
                 [
                     [leak.part, f"{leak.n_samples:,}", f"{len(leak.indices):,}", some(leak.indices, 5)]

@@ -16,10 +16,10 @@ from sklearn.utils.validation import validate_data
 from jcmspl.data.collect import gives_chunks
 from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks
 from jcmspl.data.labels import Label, as_label_list
-from jcmspl.data.parts import Part, row_blocks
+from jcmspl.data.parts import ROWS, Part, row_blocks
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
 from jcmspl.data.weights import weights_of
-from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_real_array, readable_in_place
 from jcmspl.support.lazy_rows import LazyRows
 
 
@@ -212,15 +212,44 @@ def samples_dtype(X: Any) -> npt.DTypeLike:
     return np.float32 if X.dtype.kind == "f" and X.dtype.itemsize == 4 else np.float64
 
 
+def floats(rows: npt.NDArray[Any]) -> FloatArray:
+    """Return rows as the core reads them, copied only if they must be: float32 stays so, float16 becomes float32."""
+    if readable_in_place(rows):
+        return np.asarray(rows)
+    small = rows.dtype.kind == "f" and rows.dtype.itemsize <= 4
+    return np.array(rows, dtype=np.float32 if small else np.float64)
+
+
+def read_rows(X: Any, rows: IntArray) -> FloatArray:
+    """Return some rows, given in ascending order, as an array; of a dask array as a dask array."""
+    if is_dask(X):
+        return X[rows]  # type: ignore[no-any-return]
+    if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
+        return floats(X[int(rows[0]) : int(rows[-1]) + 1])
+    return floats(X[rows])
+
+
+def in_chunks(
+    X: Any, rows: IntArray, size: int, read: Callable[[Any, IntArray], Any] = read_rows
+) -> Iterator[tuple[IntArray, Any]]:
+    """Give some rows of samples, so many at a time, with their numbers; those of a dask array at once."""
+    if is_dask(X):
+        if len(rows):
+            yield rows, X[rows]
+        return
+    for block in row_blocks(len(rows), size):
+        yield rows[block], read(X, rows[block])
+
+
 def in_memory(X: Any) -> Any:
     """Return samples in the memory of this process: those of dask are fetched."""
     return X.compute() if is_dask(X) else X
 
 
-def selected(
-    X: Any, lists_of_rows: Sequence[IntArray], read: Callable[[Any, IntArray], Any], size: int
-) -> Iterator[Any] | Any:
-    """Return the samples of some lists of rows, for a model to adapt to: one dask array, or chunks of others."""
+def unlabelled_rows(
+    X: Any, lists_of_rows: Sequence[IntArray], size: int = ROWS, read: Callable[[Any, IntArray], Any] = read_rows
+) -> Any:
+    """Return the samples of some lists of rows, for a model to adapt to: a dask array, or chunks of others."""
     if is_dask(X):
         return X[np.sort(np.concatenate(lists_of_rows))]
-    return (read(X, rows[block]) for rows in lists_of_rows for block in row_blocks(len(rows), size))
+    return (chunk for rows in lists_of_rows for _, chunk in in_chunks(X, rows, size, read))

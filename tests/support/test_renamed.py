@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from tests.support.animals import make_zoo
 
-from jcmspl import GDA, JCMSPL, JCMSPLCV, RPL, ClassKFold, ClassSearchCV, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, load
+from jcmspl.methods import GDA, RPL, RidgeVS
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.plots import ClassAccuracyDisplay
 from jcmspl.support.renamed import KEYWORDS, PARAMETERS, RenamedKeys, accepts_old_keywords, current_names

@@ -227,7 +227,7 @@ def _why_not_linear(model: Any) -> str:
     name = type(model).__name__
     if callable(getattr(model, "metric", None)):
         return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
-    linear = ", ".join(other for other in registry.names() if registry.get(other).LINEAR)
+    linear = ", ".join(name for name, method in registry.methods().items() if method.LINEAR)
     return f"those of {name} are not: explore a model of {linear}"
 
 

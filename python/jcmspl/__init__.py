@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registr
     from jcmspl import embed as embed
     from jcmspl import metrics as metrics
     from jcmspl import plots as plots
-    from jcmspl.core.search import AffineScorer, nearest
+    from jcmspl.core.scoring import AffineScorer, nearest
     from jcmspl.core.solver import Solution, Spectrum, solve
     from jcmspl.core.statistics import StartStatistics, Statistics
     from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
@@ -101,7 +101,7 @@ else:  # hidden from type checkers, which would take any name to be there
     from _thread import RLock as _RLock  # that of threading
 
     _HOMES = {
-        "core.search": ("AffineScorer", "nearest"),
+        "core.scoring": ("AffineScorer", "nearest"),
         "core.solver": ("Solution", "Spectrum", "solve"),
         "core.statistics": ("StartStatistics", "Statistics"),
         "core.sylvester": ("solve_sylvester", "sylvester_residual"),

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from jcmspl import ESZSL, JCMSPL, SAE, RidgeVS
-from jcmspl.core.search import fold
+from jcmspl.core.scoring import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
 from jcmspl.model.scorers import NearestScorer
 from jcmspl.support.scaling import Scaling

@@ -1,1 +1,1 @@
-"""The kernels, with checked arguments and errors that are sentences."""
+"""The kernels of the compiled core, with checked arguments and readable errors."""

@@ -17,6 +17,7 @@ from jcmspl.support.version import __version__
 COMMANDS = {
     "demo": "recognise handwritten digits that were not in the training data",
     "embed": "compute features of pictures, or class vectors of texts, with an ONNX model",
+    "check": "find wrong labels, poor class vectors, duplicates and leaks in a data set",
     "fit": "train a model on a data set",
     "predict": "predict the classes of samples",
     "evaluate": "test a model on a data set",

@@ -70,7 +70,7 @@ class TestLazyImport:
         assert loaded[0] == jcmspl.__version__
         assert {name.partition(".")[0] for name in loaded} & {"numpy", "scipy", "sklearn", "tqdm", "shtab"} == set()
         ours = {name for name in loaded if name.partition(".")[0] == "jcmspl"}
-        assert ours == {"jcmspl", "jcmspl.support", "jcmspl.support.version"}
+        assert ours == {"jcmspl", "jcmspl.support", "jcmspl.support.hooks", "jcmspl.support.version"}
 
     def test_the_interpreter_finds_what_type_checkers_read(self):
         """Both lists in __init__.py name the same objects."""

@@ -55,15 +55,15 @@ def kernels(X: npt.NDArray[np.float64]) -> None:
 
 data = load_dataset("cub")
 samples, labels = data.part("trainval")
-reveal_type(JCMSPL)  # def \(.*\) -> jcmspl\.models\.\w+\.JCMSPL
-reveal_type(JCMSPL().fit(samples, labels, class_vectors=data.classes))  # jcmspl\.models\.\w+\.JCMSPL
-reveal_type(RidgeVS().partial_fit(samples, labels))  # jcmspl\.models\.\w+\.RidgeVS
+reveal_type(JCMSPL)  # def \(.*\) -> jcmspl\.methods\.\w+\.JCMSPL
+reveal_type(JCMSPL().fit(samples, labels, class_vectors=data.classes))  # jcmspl\.methods\.\w+\.JCMSPL
+reveal_type(RidgeVS().partial_fit(samples, labels))  # jcmspl\.methods\.\w+\.RidgeVS
 reveal_type(JCMSPLCV(cv=ClassKFold(3)).fit(samples, labels))  # jcmspl\.model_selection\.\w+\.JCMSPLCV
 reveal_type(ClassSearchCV(RidgeVS()).fit(samples, labels))  # jcmspl\.model_selection\.\w+\.ClassSearchCV
 reveal_type(JCMSPLCV().fit(samples, labels).predict(samples, candidates="unseen"))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPLCV().fit(samples, labels).calibrate(samples, labels))  # jcmspl\.model_selection\.\w+\.JCMSPLCV
 reveal_type(ClassSearchCV(RidgeVS()).score(samples, labels))  # (builtins\.)?float
-reveal_type(JCMSPL.load("model"))  # jcmspl\.models\.\w+\.JCMSPL
+reveal_type(JCMSPL.load("model"))  # jcmspl\.methods\.\w+\.JCMSPL
 reveal_type(load("model").predict(samples))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPL().fit(samples, labels).predict(samples))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPL().fit(samples, labels).score(samples, labels))  # (builtins\.)?float

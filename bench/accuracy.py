@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, RidgeVS, TextPrototypes, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.datasets import load_dataset
+from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS, TextPrototypes
 from jcmspl.model_selection.evidence import SHARES
 from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
 

@@ -39,11 +39,12 @@ X, y, X_new, y_new = images[seen], labels[seen], images[~seen], labels[~seen]
 # %%
 # Four ways
 # ---------
-# :class:`~jcmspl.TextPrototypes` takes the class whose text is nearest, with no training.
+# :class:`~jcmspl.methods.TextPrototypes` takes the class whose text is nearest, with no training.
 # :class:`~jcmspl.JCMSPL` learns a map from texts to images on the 100 seen classes, and forgets that the encoders were
-# aligned. ``aligned=0.5`` gives half of the score to each. :class:`~jcmspl.IdentityRidge` learns how the map *differs*
+# aligned. ``aligned=0.5`` gives half of the score to each. :class:`~jcmspl.methods.IdentityRidge` learns how the map *differs*
 # from none.
-from jcmspl import JCMSPL, IdentityRidge, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import IdentityRidge, TextPrototypes
 
 models = {
     "TextPrototypes()": TextPrototypes(),

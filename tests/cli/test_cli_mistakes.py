@@ -323,7 +323,7 @@ def test_predict_names_the_bad_row(tmp_path, capsys):
     assert not output.exists()
 
 
-@pytest.mark.filterwarnings("always::jcmspl.UncalibratedWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.UncalibratedWarning")
 def test_a_bias_that_is_named_is_meant(tmp_path, capsys):
     model = str(tmp_path / "model")
     assert main(["fit", "digits", "-o", model, "--quiet"]) == 0

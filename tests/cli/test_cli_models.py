@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, JCMSPLCV, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, load
 from jcmspl.cli import _models
 from jcmspl.datasets import load_digits
 from jcmspl.evaluation.compare import tunable_methods
+from jcmspl.methods import RidgeVS
 from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS
 from support.command import jcmspl

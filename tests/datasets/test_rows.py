@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, ClassSearchCV, ClassTable, RidgeVS, Statistics
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable
+from jcmspl.core import Statistics
 from jcmspl.datasets import DatasetError, load_arrays, load_dataset, open_rows, read_labels
 from jcmspl.datasets.arrays import load_features
+from jcmspl.methods import RidgeVS
 from jcmspl.model.registry import get
 from support.shards import KINDS, write_metadata, write_shard, write_shards, write_zarr
 

@@ -6,9 +6,10 @@ from functools import cache
 import numpy as np
 from numpy.testing import assert_allclose
 
-from jcmspl import ESZSL, GDA, JCMSPL, ClassTable, RidgeVS, SynC, TextPrototypes, explore
+from jcmspl import JCMSPL, ClassTable, explore
 from jcmspl.datasets import Dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
+from jcmspl.methods import ESZSL, GDA, RidgeVS, SynC, TextPrototypes
 from support.animals import make_zoo
 from support.browser import browse, needs_chromium
 from support.pen import DIGITS, DRAW

@@ -13,7 +13,8 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 
-from jcmspl import GDA, JCMSPL, RidgeVS
+from jcmspl import JCMSPL
+from jcmspl.methods import GDA, RidgeVS
 from jcmspl.metrics import few_shot_accuracies
 from jcmspl.plots import FewShotDisplay
 from support.animals import make_zoo

@@ -10,7 +10,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import ClassKFold, ClassSearchCV, RidgeVS, UncalibratedWarning
+from jcmspl import ClassKFold, ClassSearchCV
+from jcmspl.exceptions import UncalibratedWarning
+from jcmspl.methods import RidgeVS
 from jcmspl.metrics import HarmonicMeanScorer, ZeroShotScorer, harmonic_mean
 from support.animals import make_zoo
 

@@ -8,7 +8,8 @@ import warnings
 
 import numpy as np
 
-from jcmspl import NearlySingularWarning, Statistics, nearest, solve_sylvester
+from jcmspl.core import Statistics, nearest, solve_sylvester
+from jcmspl.exceptions import NearlySingularWarning
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 

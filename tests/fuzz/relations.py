@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from fuzz.settings import ALIGNED
 from fuzz.tolerance import Wrong, best, conditioning, last_digits_changed, rounding, same
-from jcmspl import ClassTable, Statistics, load
+from jcmspl import ClassTable, load
+from jcmspl.core import Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation
 
 _FEW = 5  # iterations

@@ -21,7 +21,8 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 import jcmspl
-from jcmspl import JCMSPL, ClassTable, ModelFileError, load
+from jcmspl import JCMSPL, ClassTable, load
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io import archive, atomic
 from jcmspl.model.model_layout import decoded
 from support.animals import make_zoo

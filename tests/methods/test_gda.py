@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from jcmspl import EXEM, GDA
+from jcmspl.methods import EXEM, GDA
 from support.linear import ZOO, ZOOS, assert_same_but_for_a_shared_term, class_means, explicit_data, fit, refuses
 
 PLAIN = {"feature_normalisation": "none", "class_normalisation": "none", "class_kernel": "linear"}

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, nnls
 
-from jcmspl import SSE
+from jcmspl.methods import SSE
 from jcmspl.methods.sse import _Margins, missing
 from support.animals import make_zoo
 from support.linear import refuses

@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad, minimize
 from scipy.spatial.distance import cdist
 
-from jcmspl import RidgeVS, SSVoc, load
+from jcmspl import load
+from jcmspl.methods import RidgeVS, SSVoc
 from jcmspl.methods.ssvoc import VocabularyObjective
 from jcmspl.model.descent import Block
 from support.animals import make_zoo

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import TextPrototypes
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, n_attributes=12, n_features=12, aligned=True)

@@ -15,10 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
-from jcmspl import JCMSPL, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable, evaluate, load
 from jcmspl.datasets import load_dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import Archive, read_archive, write_archive
+from jcmspl.methods import RidgeVS
 from jcmspl.model import directions as directions_module
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adaptation_check import neighbour_agreement

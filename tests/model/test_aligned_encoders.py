@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, RPL, AlignmentWarning, ClassTable, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassTable, load
+from jcmspl.core import Statistics
+from jcmspl.exceptions import AlignmentWarning
+from jcmspl.methods import RPL, TextPrototypes
 from jcmspl.model.prototypes import COSINE_COUNT, LONE_SHARE, NEW_SHARE
 
 N_SEEN, N_CLASSES, M = 12, 18, 24

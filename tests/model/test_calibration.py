@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import recall_score
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
+from jcmspl import JCMSPL, ClassSearchCV
+from jcmspl.methods import RidgeVS
 from jcmspl.model.calibration import SeenUnseenCurve, best_bias, generalized_curve
 from support.animals import make_zoo
 

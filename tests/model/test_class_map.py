@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ESZSL, GDA, JCMSPL, RidgeVS, SynC, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import ESZSL, GDA, RidgeVS, SynC, TextPrototypes
 from jcmspl.model import registry
 from support.animals import make_zoo
 
@@ -66,7 +67,7 @@ def test_normalisations(model):
     assert_maps(model.set_params(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table), ZOO)
 
 
-@pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+@pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
 def test_models_that_have_none():
     assert SynC().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)._class_map("own") is None
     model = JCMSPL(progress=False, space="visual", aligned=0.0).fit(ALIGNED.X, ALIGNED.y, class_vectors=ALIGNED.table)

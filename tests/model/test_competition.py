@@ -7,11 +7,13 @@ import warnings
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS, UncalibratedWarning, evaluate, load
+from jcmspl import JCMSPL, ClassSearchCV, evaluate, load
 from jcmspl.datasets import load_digits
+from jcmspl.exceptions import UncalibratedWarning
+from jcmspl.methods import RidgeVS
 from support.animals import make_zoo
 
-pytestmark = pytest.mark.filterwarnings("error::jcmspl.UncalibratedWarning")
+pytestmark = pytest.mark.filterwarnings("error::jcmspl.exceptions.UncalibratedWarning")
 
 ZOO = make_zoo(n_seen=6, noise=0.5)
 

@@ -16,7 +16,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
-from jcmspl import JCMSPL, SSE, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
+from jcmspl.core import Statistics
+from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import weight_names
@@ -70,10 +72,10 @@ def test_has_an_oracle(model):
 
 def test_a_method_without_an_oracle_is_noticed(tmp_path):
     (tmp_path / "test_sae.py").write_text("def test_that_it_runs(): ...")
-    assert not has_oracle(jcmspl.SAE, tmp_path)
-    assert not has_oracle(jcmspl.RPL, tmp_path)
+    assert not has_oracle(jcmspl.methods.SAE, tmp_path)
+    assert not has_oracle(jcmspl.methods.RPL, tmp_path)
     (tmp_path / "test_sae.py").write_text("def test_oracle_scipy(): ...")
-    assert has_oracle(jcmspl.SAE, tmp_path)
+    assert has_oracle(jcmspl.methods.SAE, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:after normalisation all samples are the same:RuntimeWarning")
@@ -92,8 +94,8 @@ class TestRegistry:
         assert len(method.PAPER) > 10
         assert method.NEEDS in ("statistics", "samples")
         assert issubclass(method, ZeroShotClassifier)
-        assert getattr(jcmspl, method.__name__) is method
-        assert method.__name__ in jcmspl.__all__
+        assert getattr(jcmspl.methods, method.__name__) is method
+        assert method.__name__ in jcmspl.methods.__all__
         assert set(method.GRID) <= set(model.get_params())
         assert set(weight_names(model)) <= set(model.get_params())
 

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from jcmspl import JCMSPL, ClassTable, DivergenceError
+from jcmspl import JCMSPL, ClassTable
+from jcmspl.exceptions import DivergenceError
 from support.animals import make_zoo
 from support.fits import ZOO, assert_same_model, fitted
 

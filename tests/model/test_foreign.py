@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 from sklearn.preprocessing import StandardScaler, normalize
 
-from jcmspl import DAP, ESZSL, RPL, SAE, ConSE
+from jcmspl.methods import DAP, ESZSL, RPL, SAE, ConSE
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

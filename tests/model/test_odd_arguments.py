@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JCMSPL, JLSE, RidgeVS
+from jcmspl import JCMSPL
+from jcmspl.methods import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JLSE, RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=6)

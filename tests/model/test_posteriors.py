@@ -7,7 +7,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ClassTable, ConSE, load
+from jcmspl import ClassSearchCV, ClassTable, load
+from jcmspl.methods import AMP, COSMO, DAP, ConSE
 from jcmspl.model import weighted
 from jcmspl.model.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses

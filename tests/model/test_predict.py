@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from jcmspl import ESZSL, JCMSPL, SAE, RidgeVS
+from jcmspl import JCMSPL
 from jcmspl.core.search import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
+from jcmspl.methods import ESZSL, SAE, RidgeVS
 from jcmspl.model.scorers import NearestScorer
 from jcmspl.support.scaling import Scaling
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted

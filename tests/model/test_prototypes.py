@@ -10,8 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file, save_file
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassKFold, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, load
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import read_archive
+from jcmspl.methods import RPL, RidgeVS
 from support.animals import make_zoo
 from support.threads import in_threads
 
@@ -319,7 +321,7 @@ class TestAligned:
         options = {"space": "visual", "progress": False, **WHITENED, **parameters}
         return JCMSPL(**options).fit(self.X[seen], self.Y[seen], class_vectors=ClassTable(range(12), self.VECTORS))
 
-    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+    @pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
     def test_share_of_the_cosine(self):
         model, plain = self.fitted(aligned=0.3), self.fitted(aligned=0.0)
         X, names = self.X[80:], [8, 9, 10, 11]

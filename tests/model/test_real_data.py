@@ -9,19 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
-from jcmspl import (
-    ESZSL,
-    GFZSL,
-    JCMSPL,
-    JCMSPLCV,
-    RPL,
-    SAE,
-    ClassKFold,
-    ClassSearchCV,
-    ClassTable,
-    RidgeVS,
-    TextPrototypes,
-)
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable
+from jcmspl.methods import ESZSL, GFZSL, RPL, SAE, RidgeVS, TextPrototypes
 from jcmspl.methods.jcmspl import WEIGHTS
 from support.normalised import explicit
 from support.reference import class_codes, jcmspl_iterations

@@ -7,7 +7,8 @@ from typing import ClassVar
 import pytest
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, RPL, SAE, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import RPL, SAE, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.recogniser import LinearRecogniser

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import BZSL, GFZSL, JCMSPL, RPL
+from jcmspl import JCMSPL
+from jcmspl.methods import BZSL, GFZSL, RPL
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, noise=1.0)

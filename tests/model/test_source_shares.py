@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, ClassTable, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, load
 from jcmspl.io.archive import ModelFileError
+from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, noise=0.8)

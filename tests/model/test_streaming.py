@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from jcmspl import JCMSPL, Statistics
+from jcmspl import JCMSPL
+from jcmspl.core import Statistics
 from support.fits import ZOO, assert_same_model, fitted
 
 
@@ -139,7 +140,7 @@ class TestStatistics:
     def test_bad_input(self):
         codes = np.unique(ZOO.y, return_inverse=True)[1]
         statistics = Statistics.from_samples(ZOO.X, codes, unit_rows=True)
-        with pytest.raises(TypeError, match=r"jcmspl.Statistics, but is ndarray"):
+        with pytest.raises(TypeError, match=r"jcmspl.core.Statistics, but is ndarray"):
             JCMSPL().fit_from_statistics(ZOO.X)
         with pytest.raises(ValueError, match="6 different labels"):
             JCMSPL().fit_from_statistics(statistics, ["a", "b"])

@@ -12,7 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
+from jcmspl import JCMSPL, ClassSearchCV
+from jcmspl.methods import RidgeVS
 from jcmspl.support.state import changes, lock_of
 from support.animals import make_zoo
 from support.threads import in_threads

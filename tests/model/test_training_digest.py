@@ -12,10 +12,13 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.base import clone
 
-from jcmspl import COSMO, JCMSPL, JCMSPLCV, RPL, ClassSearchCV, ModelFileError, Statistics, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, load
+from jcmspl.core import Statistics
 from jcmspl.data import sample_digest
 from jcmspl.data.sample_digest import MOST, SampleDigest
 from jcmspl.datasets.splits import HeldOut
+from jcmspl.exceptions import ModelFileError
+from jcmspl.methods import COSMO, RPL
 from support.animals import make_zoo
 
 ZOO = make_zoo()

@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import ESZSL, FPL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, RidgeVS, Statistics, cli, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, cli, load
+from jcmspl.core import Statistics
+from jcmspl.methods import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.model import registry
 from support.animals import make_zoo
 

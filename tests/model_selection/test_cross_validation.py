@@ -11,19 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jcmspl import (
-    ESZSL,
-    FPL,
-    JCMSPL,
-    JCMSPLCV,
-    RPL,
-    SAE,
-    ClassKFold,
-    ClassSearchCV,
-    DivergenceError,
-    RidgeVS,
-    load,
-)
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, load
+from jcmspl.exceptions import DivergenceError
+from jcmspl.methods import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model.parameters import weight_names
 from support.animals import make_zoo

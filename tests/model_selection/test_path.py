@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable, TextPrototypes
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable
+from jcmspl.methods import TextPrototypes
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection import path
 from jcmspl.model_selection.evidence import PREDICTION_WEIGHTS, SHARES
@@ -187,7 +188,7 @@ class TestEvidence:
         X = vectors[y] + 1.3 * rng.standard_normal((len(y), 30))
         return X, y, vectors, y < 8
 
-    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+    @pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
     def test_a_share_of_the_cosine(self, aligned):
         X, y, vectors, seen = aligned
         model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)

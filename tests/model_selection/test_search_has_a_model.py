@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, ClassTable, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate, load
 from jcmspl.datasets import Dataset
+from jcmspl.methods import RPL, RidgeVS
 from jcmspl.model.classifier import ZeroShotClassifier
 from support.animals import make_zoo
 

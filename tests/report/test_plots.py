@@ -13,7 +13,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 
 import jcmspl.plots
-from jcmspl import JCMSPL, JCMSPLCV, RidgeVS
+from jcmspl import JCMSPL, JCMSPLCV
+from jcmspl.methods import RidgeVS
 from jcmspl.plots import (
     AblationDisplay,
     ClassAccuracyDisplay,

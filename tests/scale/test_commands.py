@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ClassSearchCV, RidgeVS, evaluate, load
+from jcmspl import ClassSearchCV, evaluate, load
 from jcmspl.datasets import load_digits
+from jcmspl.methods import RidgeVS
 from support.command import jcmspl_process as jcmspl
 from support.processes import interruptible
 

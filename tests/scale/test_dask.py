@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, TrainedOnWarning, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.datasets.on_dask import rows_on_dask
+from jcmspl.exceptions import TrainedOnWarning
+from jcmspl.methods import RidgeVS
 from jcmspl.methods.conse import ConSE
 from jcmspl.model.labelling import Namer
 from support.animals import make_zoo
@@ -449,7 +451,7 @@ import os, subprocess, sys, threading, time
 from pathlib import Path
 import dask, dask.array as da, numpy as np
 from distributed import Client
-from jcmspl import RidgeVS
+from jcmspl.methods import RidgeVS
 
 file, begun = Path("scheduler.json").absolute(), Path("begun").absolute()
 start = lambda *command: subprocess.Popen([sys.executable, "-m", *command, "--scheduler-file", str(file)], stderr=-3)

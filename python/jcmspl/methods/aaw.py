@@ -90,7 +90,7 @@ class AAW(Embedding, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import AAW
+    >>> from jcmspl.methods import AAW
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = AAW(sparsity=0.2).fit(*data.part("train"), class_vectors=data.classes)

@@ -43,7 +43,7 @@ class ALE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import ALE
+    >>> from jcmspl.methods import ALE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ALE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

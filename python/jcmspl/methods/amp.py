@@ -58,7 +58,7 @@ class AMP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import AMP
+    >>> from jcmspl.methods import AMP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = AMP(n_neighbours=5).fit(*data.part("train"), class_vectors=data.classes)

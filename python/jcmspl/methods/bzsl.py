@@ -72,7 +72,7 @@ class BZSL(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import BZSL
+    >>> from jcmspl.methods import BZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = BZSL(n_bits=256).fit(*data.part("train"), class_vectors=data.classes)

@@ -59,7 +59,7 @@ class CAPD(ZeroShotClassifier):
 
     Examples
     --------
-    >>> from jcmspl import CAPD
+    >>> from jcmspl.methods import CAPD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = CAPD(1e-3).fit(*data.part("train"), class_vectors=data.classes)

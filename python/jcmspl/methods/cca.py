@@ -49,7 +49,7 @@ class CCA(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import CCA
+    >>> from jcmspl.methods import CCA
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = CCA(n_components=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -49,7 +49,7 @@ class ClassMeanRidge(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import ClassMeanRidge
+    >>> from jcmspl.methods import ClassMeanRidge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ClassMeanRidge(1.0).fit(*data.part("train"), class_vectors=data.classes)

@@ -52,7 +52,7 @@ class ConSE(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import ConSE
+    >>> from jcmspl.methods import ConSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ConSE(n_likely=5).fit(*data.part("train"), class_vectors=data.classes)

@@ -102,7 +102,7 @@ class COSMO(ZeroShotClassifier):
 
     Examples
     --------
-    >>> from jcmspl import COSMO
+    >>> from jcmspl.methods import COSMO
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = COSMO(expert="RPL").fit(*data.part("train"), class_vectors=data.classes)

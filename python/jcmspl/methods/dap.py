@@ -53,7 +53,7 @@ class DAP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import DAP
+    >>> from jcmspl.methods import DAP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = DAP(use_prior=False).fit(*data.part("train"), class_vectors=data.classes)

@@ -56,7 +56,7 @@ class DeViSE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import DeViSE
+    >>> from jcmspl.methods import DeViSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = DeViSE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -50,7 +50,7 @@ class ESZSL(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import ESZSL
+    >>> from jcmspl.methods import ESZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ESZSL(visual_penalty=10).fit(*data.part("train"), class_vectors=data.classes)

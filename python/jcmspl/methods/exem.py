@@ -46,7 +46,7 @@ class EXEM(PredictedMeans):
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import EXEM
+    >>> from jcmspl.methods import EXEM
     >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
     >>> y = np.repeat(["zebra", "horse", "lion"], 5)
     >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))

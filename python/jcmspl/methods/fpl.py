@@ -27,7 +27,7 @@ class FPL(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import FPL
+    >>> from jcmspl.methods import FPL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = FPL().fit(*data.part("train"), class_vectors=data.classes)

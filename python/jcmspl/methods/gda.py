@@ -47,7 +47,7 @@ class GDA(PredictedMeans):
 
     Examples
     --------
-    >>> from jcmspl import GDA
+    >>> from jcmspl.methods import GDA
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = GDA(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)

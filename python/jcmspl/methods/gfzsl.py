@@ -49,7 +49,7 @@ class GFZSL(PredictedMeans):
 
     Examples
     --------
-    >>> from jcmspl import GFZSL
+    >>> from jcmspl.methods import GFZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = GFZSL(alpha=0.1).fit(*data.part("train"), class_vectors=data.classes)

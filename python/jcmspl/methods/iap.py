@@ -41,7 +41,7 @@ class IAP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import IAP
+    >>> from jcmspl.methods import IAP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = IAP(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)

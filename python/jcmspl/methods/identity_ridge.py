@@ -44,7 +44,7 @@ class IdentityRidge(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import IdentityRidge
+    >>> from jcmspl.methods import IdentityRidge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_features=16, n_attributes=16, n_seen=30, n_unseen=5)
     >>> model = IdentityRidge(10.0).fit(*data.part("train"), class_vectors=data.classes)

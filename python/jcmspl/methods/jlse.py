@@ -73,7 +73,7 @@ class JLSE(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import JLSE
+    >>> from jcmspl.methods import JLSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = JLSE().fit(*data.part("train"), class_vectors=data.classes)

@@ -73,7 +73,7 @@ class LAD(Embedding, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import LAD
+    >>> from jcmspl.methods import LAD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LAD(compare="attribute").fit(*data.part("train"), class_vectors=data.classes)

@@ -57,7 +57,7 @@ class LATEM(Ranker):
 
     Examples
     --------
-    >>> from jcmspl import LATEM
+    >>> from jcmspl.methods import LATEM
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LATEM(n_maps=3, max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -56,7 +56,7 @@ class LESAE(Bilinear, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import LESAE
+    >>> from jcmspl.methods import LESAE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LESAE(rank=8).fit(*data.part("train"), class_vectors=data.classes)

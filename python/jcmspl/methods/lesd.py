@@ -53,7 +53,7 @@ class LESD(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import LESD
+    >>> from jcmspl.methods import LESD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LESD(n_members=5).fit(*data.part("train"), class_vectors=data.classes)

@@ -39,7 +39,7 @@ class Procrustes(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import Procrustes
+    >>> from jcmspl.methods import Procrustes
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = Procrustes().fit(*data.part("train"), class_vectors=data.classes)

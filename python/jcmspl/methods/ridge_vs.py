@@ -35,7 +35,7 @@ class RidgeVS(Bilinear):
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import RidgeVS
+    >>> from jcmspl.methods import RidgeVS
     >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
     >>> y = np.repeat(["zebra", "horse", "lion"], 5)
     >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))

@@ -37,7 +37,7 @@ class RPL(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import RPL
+    >>> from jcmspl.methods import RPL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = RPL(0.1).fit(*data.part("train"), class_vectors=data.classes)

@@ -40,7 +40,7 @@ class SAE(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SAE
+    >>> from jcmspl.methods import SAE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SAE(0.2, space="visual").fit(*data.part("train"), class_vectors=data.classes)

@@ -59,7 +59,7 @@ class SemanticSoftmax(Descent, Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SemanticSoftmax
+    >>> from jcmspl.methods import SemanticSoftmax
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SemanticSoftmax(penalty=1e-4).fit(*data.part("train"), class_vectors=data.classes)
@@ -129,7 +129,7 @@ class SCoRe(SemanticSoftmax):
 
     Examples
     --------
-    >>> from jcmspl import SCoRe
+    >>> from jcmspl.methods import SCoRe
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SCoRe(codeword_match=0.1).fit(*data.part("train"), class_vectors=data.classes)

@@ -52,7 +52,7 @@ class SJE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import SJE
+    >>> from jcmspl.methods import SJE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SJE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

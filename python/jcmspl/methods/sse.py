@@ -70,7 +70,7 @@ class SSE(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import SSE
+    >>> from jcmspl.methods import SSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SSE().fit(*data.part("train"), class_vectors=data.classes)

@@ -75,7 +75,7 @@ class SSVoc(Descent, Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SSVoc
+    >>> from jcmspl.methods import SSVoc
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SSVoc(n_neighbours=3).fit(*data.part("train"), class_vectors=data.classes)

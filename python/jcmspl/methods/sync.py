@@ -35,7 +35,7 @@ class SynC(Synthesised):
 
     Examples
     --------
-    >>> from jcmspl import SynC
+    >>> from jcmspl.methods import SynC
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SynC(tau=1.0).fit(*data.part("train"), class_vectors=data.classes)

@@ -65,7 +65,7 @@ class SynCHinge(Synthesised, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import SynCHinge
+    >>> from jcmspl.methods import SynCHinge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SynCHinge(loss="crammer_singer", penalty=1e-3).fit(*data.part("train"), class_vectors=data.classes)

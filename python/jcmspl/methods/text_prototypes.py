@@ -37,7 +37,7 @@ class TextPrototypes(ZeroShotClassifier):
 
     Examples
     --------
-    >>> from jcmspl import TextPrototypes
+    >>> from jcmspl.methods import TextPrototypes
     >>> vectors = {"cat": [1.0, 0.2, 0], "dog": [0, 1.0, 0.2], "owl": [0.2, 0, 1.0]}
     >>> model = TextPrototypes().fit([[0.9, 0.1, 0], [0.1, 0.8, 0]], ["cat", "dog"], class_vectors=vectors)
     >>> model.predict([[0.3, 0.1, 0.9]], seen_bias=0.0)

@@ -41,7 +41,7 @@ class UntiedAutoencoder(Embedding):
 
     Examples
     --------
-    >>> from jcmspl import UntiedAutoencoder
+    >>> from jcmspl.methods import UntiedAutoencoder
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = UntiedAutoencoder(visual_share=0.7).fit(*data.part("train"), class_vectors=data.classes)

@@ -35,7 +35,8 @@ class ClassSearchCV(BaseClassSearch):
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import ClassSearchCV, RidgeVS
+    >>> from jcmspl import ClassSearchCV
+    >>> from jcmspl.methods import RidgeVS
     >>> rng = np.random.default_rng(0)
     >>> attributes, mixing = rng.random((9, 5)), rng.standard_normal((5, 12))
     >>> y = np.repeat(np.arange(9), 10)

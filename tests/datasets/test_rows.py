@@ -579,7 +579,7 @@ class TestUse:
         assert_array_equal(one.predict(X), two.predict(rows))
         assert one.statistics_.allclose(two.statistics_)
         assert_array_equal(one.adapt(X).predict(X), two.adapt(rows).predict(rows))
-        assert_array_equal(one.calibrate(X, Y).seen_bias_, two.calibrate(rows, Y).seen_bias_)
+        assert_array_equal(one.calibrate(X, Y).seen_penalty_, two.calibrate(rows, Y).seen_penalty_)
 
     def test_methods_that_read_samples(self, rows):
         for name in ("SAE", "ESZSL"):

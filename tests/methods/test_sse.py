@@ -101,7 +101,7 @@ def test_a_seen_class_is_itself_without_a_ridge():
 def test_where_thresholds_do_not_matter_all_classes_tie():
     model = fit(SSE())
     model.arrays_ = model.arrays_ | {"thresholds": np.full((5, 14), 1e3)}
-    scores = model.decision_function(ZOO.X_new, candidates="all", seen_bias=0)
+    scores = model.decision_function(ZOO.X_new, candidates="all", seen_penalty=0)
     assert_allclose(scores, np.repeat(scores[:, :1], scores.shape[1], axis=1), atol=1e-12)
     assert_allclose(scores[:, 0], unit(ZOO.X_new) @ model.weights_, atol=1e-12)
 

@@ -112,7 +112,7 @@ def test_margins_keep_samples_from_other_words():
     words = dict(enumerate(WORDS)) | zoo.attributes
     for regression in (1.0, 0.1):
         model = fit(SSVoc(regression=regression, vocabulary=np.array(list(words.values())), n_neighbours=20), zoo)
-        labels = model.predict(zoo.X, class_vectors=words, seen_bias=0.0)
+        labels = model.predict(zoo.X, class_vectors=words, seen_penalty=0.0)
         right.append(np.mean([label == own for label, own in zip(labels.tolist(), zoo.y, strict=True)]))
     assert right[0] < right[1]
 

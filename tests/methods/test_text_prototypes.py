@@ -32,7 +32,7 @@ def order(one, two):
 
 def test_it_is_all_that_aligned_can_be():
     model = TextPrototypes().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    learnt = JCMSPL(space="visual", aligned=1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    learnt = JCMSPL(space="visual", cosine_share=1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     for candidates in ("seen", "unseen"):
         expected = model.predict(ZOO.X_new, candidates=candidates)
         assert_array_equal(learnt.predict(ZOO.X_new, candidates=candidates), expected)

@@ -178,14 +178,14 @@ class TestRecognition:
     def test_generalized_with_calibration(self, model):
         zoo = zoo_of(model)
         fitted = fit(model).calibrate(zoo.X, zoo.y)
-        assert np.isfinite(fitted.seen_bias_)
+        assert np.isfinite(fitted.seen_penalty_)
         assert {space for space, _ in fitted.calibration_} == set(model.SPACES)
         X, y = np.vstack([zoo.X, zoo.X_new]), np.concatenate([zoo.y, zoo.y_new])
         assert 0 < fitted.generalized_curve(X, y).area() <= 1
 
     def test_open_sets(self, model):
         zoo = zoo_of(model)
-        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, lost=0.2, n_splits=2)
+        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, max_false_rejection=0.2, n_splits=2)
         assert {(space, group) for space, _, group in fitted.rejection_} == {
             (space, group) for space in model.SPACES for group in ("seen", "unseen", "all")
         }
@@ -245,7 +245,7 @@ class TestFiles:
             assert type(again) is type(model)
             assert repr(again.get_params()) == repr(fitted.get_params())
             assert_array_equal(scores_of(again), scores_of(fitted))
-            assert again.seen_bias_ == fitted.seen_bias_
+            assert again.seen_penalty_ == fitted.seen_penalty_
         if model.NEEDS == "statistics":
             load(tmp_path / "model").partial_fit(zoo.X, zoo.y)
         if type(model) is not JCMSPL:

@@ -191,7 +191,7 @@ def test_it_has_all_that_models_have(toy, tmp_path):
     model.save(tmp_path / "toy")
     again = load(tmp_path / "toy")
     assert type(again) is toy
-    assert (again.alpha, again.seen_bias_) == (0.5, model.seen_bias_)
+    assert (again.alpha, again.seen_penalty_) == (0.5, model.seen_penalty_)
     assert_array_equal(again.decision_function(ZOO.X_new), model.decision_function(ZOO.X_new))
     with pytest.raises(ValueError, match="the array 'W' has the wrong type or shape"):
         fit(type("Wrong", (toy,), {"_fit": lambda self, prepared, monitor: {"W": np.zeros((2, 2))}})())

@@ -70,9 +70,9 @@ def test_what_cannot_be_a_label(model, value):
 
 
 def test_numbers_that_no_float_holds(model):
-    for name in ("seen_bias", "reject"):
+    for name in ("seen_penalty", "reject"):
         with pytest.raises(ValueError, match=f"{name} must be a finite number, but has 401 digits"):
-            model.predict(ZOO.X, candidates="all", **{"seen_bias": 0.0, name: 10**400})
+            model.predict(ZOO.X, candidates="all", **{"seen_penalty": 0.0, name: 10**400})
 
 
 @pytest.mark.parametrize("value", [np.array([]), np.array([1.0, 2.0]), None, 3])

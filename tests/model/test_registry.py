@@ -36,7 +36,7 @@ class Costly(ZeroShotClassifier):
     """A method that is not registered, for it has no paper."""
 
     NEEDS: ClassVar = "samples"
-    GRID: ClassVar = {"seen_bias": (0.0, 1.0), "temperature": (1.0, 2.0, 3.0)}
+    GRID: ClassVar = {"seen_penalty": (0.0, 1.0), "temperature": (1.0, 2.0, 3.0)}
 
 
 def test_cost():

@@ -69,7 +69,7 @@ class TestPartialFit:
         model = JCMSPL()
         for i in range(0, len(ZOO.X), 9):
             last = i + 9 >= len(ZOO.X)
-            model.partial_fit(ZOO.X[i : i + 9], ZOO.y[i : i + 9], class_vectors=ZOO.table, solve=last)
+            model.partial_fit(ZOO.X[i : i + 9], ZOO.y[i : i + 9], class_vectors=ZOO.table, refit=last)
             if not last:
                 with pytest.raises(NotFittedError):
                     model.predict(ZOO.X)

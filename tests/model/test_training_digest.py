@@ -97,7 +97,7 @@ class TestLearningOn:
     def test_partial_fit_adds_to_it(self, solve):
         model = JCMSPL()
         for rows in np.array_split(np.arange(len(ZOO.X)), 4):
-            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table, solve=solve)
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table, refit=solve)
         assert_holds(model)
 
     def test_a_model_from_a_file_adds_to_it(self, tmp_path):

@@ -202,14 +202,14 @@ def test_whole_counts_are_stored_as_they_always_were(tmp_path):
 
 def test_calibration_weighs_classes_as_the_model_does():
     even = fit(JCMSPL(class_match=np.inf, class_weight=dict.fromkeys(ZOO.seen, 1.0))).calibrate(ZOO.X, ZOO.y)
-    assert even.seen_bias_ == pytest.approx(fit(JCMSPL(class_match=np.inf)).calibrate(ZOO.X, ZOO.y).seen_bias_)
+    assert even.seen_penalty_ == pytest.approx(fit(JCMSPL(class_match=np.inf)).calibrate(ZOO.X, ZOO.y).seen_penalty_)
     uneven = {name: 100.0 if i % 2 else 0.01 for i, name in enumerate(ZOO.seen)}
     biases = [
-        fit(JCMSPL(class_match=np.inf, class_weight=how)).calibrate(ZOO.X, ZOO.y).seen_bias_
+        fit(JCMSPL(class_match=np.inf, class_weight=how)).calibrate(ZOO.X, ZOO.y).seen_penalty_
         for how in (uneven, "balanced")
     ]
-    assert biases[0] != pytest.approx(even.seen_bias_)
-    assert biases[1] == pytest.approx(even.seen_bias_)  # there are as many samples of each class
+    assert biases[0] != pytest.approx(even.seen_penalty_)
+    assert biases[1] == pytest.approx(even.seen_penalty_)  # there are as many samples of each class
 
 
 def test_metadata_is_routed():

@@ -98,7 +98,7 @@ class TestWhatItIsThen:
             assert (ours == theirs).all() if ours.dtype.kind == "U" else np.allclose(ours, theirs)
         assert model.score(ZOO.X_new, ZOO.y_new) == plain.score(ZOO.X_new, ZOO.y_new)
         assert str(model.explain(ZOO.X_new[:1])[0]) == str(plain.explain(ZOO.X_new[:1])[0])
-        assert model.calibrate(ZOO.X, ZOO.y).seen_bias_ == pytest.approx(plain.calibrate(ZOO.X, ZOO.y).seen_bias_)
+        assert model.calibrate(ZOO.X, ZOO.y).seen_penalty_ == pytest.approx(plain.calibrate(ZOO.X, ZOO.y).seen_penalty_)
 
     def test_attributes(self):
         model = tuned()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.parameters import estimator
 from jcmspl.model.synthesis import Synthesised, learnt
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SynC(Synthesised):
     """Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with the squared loss.
 
@@ -30,7 +30,7 @@ class SynC(Synthesised):
         How sharply classes differ: with 0 all candidates are the same, and a large one makes a class its nearest seen
         one. It may be changed after a fit.
     feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples

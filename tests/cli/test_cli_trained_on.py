@@ -11,7 +11,7 @@ from jcmspl.datasets import load_arrays, make_zsl
 
 OWN = ["X.npy", "--labels", "y.txt", "--classes", "c.csv"]
 HELD_OUT = ["--unseen", "0.25", "--hold-out", "0.2", "--seed", "3"]
-NOTE = "note: nothing says what to test with, so it is what the model was not trained on"
+NOTE = "so the test uses the samples that the model was not trained on"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def run(capsys, *arguments, code=0):
     return printed.out, printed.err
 
 
-@pytest.mark.filterwarnings("always::jcmspl.TrainedOnWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.TrainedOnWarning")
 def test_training_samples_are_refused(own, capsys):
     """A fit to all samples of seen classes is not tested with a fifth of them."""
     run(capsys, "fit", *OWN, "--unseen", "0.25", "--calibrate", "-o", "m.safetensors")
@@ -76,7 +76,7 @@ def test_the_split_of_the_fit_is_used_again(own, capsys, command):
     assert one["dataset"]["samples"] == {part: len(held_out.rows(part)) for part in parts}
 
 
-@pytest.mark.filterwarnings("always::jcmspl.TrainedOnWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.TrainedOnWarning")
 def test_repeated_samples_are_held_out_again(own, tmp_path, capsys):
     """Those that were held out are known by their numbers, though each is also in the training data."""
     X = np.repeat(np.load("X.npy")[:4], 120, axis=0)
@@ -124,7 +124,7 @@ def test_a_fit_to_all_classes_cannot_be_tested(own, capsys):
     run(capsys, "fit", *OWN, "-o", "m.safetensors")
     _, err = run(capsys, "evaluate", "m.safetensors", *OWN, code=1)
     assert "X.npy has no samples of unseen classes to test with" in err
-    assert "hold some out of the fit, with --unseen SHARE or --split FILE" in err
+    assert "hold some classes out of the fit with --unseen SHARE or --split FILE" in err
 
 
 def test_info_tells_how_many_samples_are_known(own, capsys):

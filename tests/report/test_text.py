@@ -11,8 +11,9 @@ import pytest
 from jcmspl import JCMSPL, ClassTable, evaluate
 from jcmspl.cli import main
 from jcmspl.datasets import Dataset, DatasetError, load_dataset
-from jcmspl.report.text import aligned, markdown_table, percent_with_error, without_formula
+from jcmspl.report.text import markdown_table, without_formula
 from jcmspl.support.shown import listed, printable, quoted, shown
+from jcmspl.support.tables import aligned, percent_with_error
 from support.animals import make_zoo
 
 RED, TURNED = "\x1b[31mred", "evil\u202etxt.exe"
@@ -67,7 +68,7 @@ def nasty():
 def test_reports(nasty):
     dataset, model = nasty
     report = evaluate(model, dataset, progress=False)
-    explained = str(model.explain(dataset.X[:1], seen_bias=0.0)[0])
+    explained = str(model.explain(dataset.X[:1], seen_penalty=0.0)[0])
     for text in (report.to_text(), report.to_markdown(), dataset.describe(), repr(dataset), repr(report), explained):
         assert all(line.isprintable() for line in text.splitlines())
     page = report.to_html()

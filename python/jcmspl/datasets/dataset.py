@@ -12,23 +12,23 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_chunks, unlabelled_rows
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.imputation import Imputation, imputed
 from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.datasets.splits import draw_per_class
-from jcmspl.report.notebook import card
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import PARTS as PARTS
 from jcmspl.support.shown import quoted, shown
+from jcmspl.support.tables import Table
 
 _ALL_PARTS = (*PARTS, "trainval")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(ShownAsCard):
     """Samples, their labels, the vectors of all classes, and which samples are for training and for testing.
 
     Parameters
@@ -149,10 +149,14 @@ class Dataset:
         The samples of a dask array are given as one.
         """
         rows, size = self.rows(name), as_count(size, "size")
-        if is_dask(self.X):
-            size = max(len(rows), 1)  # its partitions are the chunks
-        blocks = (rows[first : first + size] for first in range(0, len(rows), size))
-        return ((read_rows(self.X, block), self.y[block]) for block in blocks)
+        return ((X, self.y[block]) for block, X in in_chunks(self.X, rows, size))
+
+    def unlabelled(self, *names: str) -> Any:
+        """Return the samples of some parts without labels, as ``JCMSPL.adapt`` takes them.
+
+        These are chunks, or a dask array where the data set has one.
+        """
+        return unlabelled_rows(self.X, [self.rows(name) for name in names])
 
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".
@@ -248,7 +252,7 @@ class Dataset:
             f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
         )
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         facts = {
             "samples": f"{self.n_samples:,} x {self.n_features:,} features ({self.X.dtype})",
             "classes": f"{self.classes.n_classes:,} x {self.classes.n_attributes:,} attributes",
@@ -259,7 +263,7 @@ class Dataset:
         rows = [[part, f"{n:,}", f"{n_classes:,}"] for part, (n, n_classes) in counts.items() if n]
         if rest := self.n_samples - sum(n for n, _ in counts.values()):
             rows.append(["in no part", f"{rest:,}", ""])
-        return card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
+        return Card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
 
     def _labels_in(self, part: str) -> list[Label]:
         labels = list(self.classes)

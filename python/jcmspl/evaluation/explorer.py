@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.datasets.row_source import read_rows
 from jcmspl.io.atomic import write_atomically
@@ -142,7 +141,7 @@ def explore(
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()
     table = plain.class_table_.updated(dataset.classes).select(labels)
-    layers = [_layer_content(layer, plain.seen_bias_)]
+    layers = [_layer_content(layer, plain.seen_penalty_)]
     size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
     if adapted is not None:
         layers.append(_layer_content(adapted, 0.0))
@@ -175,7 +174,7 @@ def explore(
 def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRecogniser]:
     """Return a model without any adaptation, and its linear layer of all candidates, without a bias on any."""
     plain = copy(model).reset_adaptation() if hasattr(model, "adapted_") else model
-    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     if not isinstance(layer, LinearRecogniser):
         raise ValueError(f"a page can hold a model whose scores are linear in the sample, but {_why_not_linear(model)}")
     n, m = layer.weights.shape
@@ -202,13 +201,13 @@ def _adapted_layer(
         or any(one not in adapted.classes for one in layer.labels.tolist())
     ):
         return None
-    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     assert isinstance(found, LinearRecogniser)  # by cosine
     return found
 
 
-def _layer_content(layer: LinearRecogniser, seen_bias: float) -> dict[str, Any]:
-    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_bias}
+def _layer_content(layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
+    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_penalty}
 
 
 def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
@@ -216,12 +215,11 @@ def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
     if not hasattr(model, "adapt"):
         raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave adapt=True (--adapt) out")
     parts = [part for part in ("test_seen", "test_unseen") if candidates in ("all", part.removeprefix("test_"))]
-    rows = np.sort(np.concatenate([dataset.rows(part) for part in parts]))
-    if not len(rows):
+    if not any(len(dataset.rows(part)) for part in parts):
         raise ValueError(f"{shown(dataset.name)} has no test samples to adapt to: leave adapt=True (--adapt) out")
-    samples: Any = dataset.X[rows] if is_dask(dataset.X) else (X for part in parts for X, _ in dataset.chunks(part))
     twin = copy(model).set_params(space="visual")
-    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    samples = dataset.unlabelled(*parts)
+    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
     return twin
 
 
@@ -229,7 +227,7 @@ def _why_not_linear(model: Any) -> str:
     name = type(model).__name__
     if callable(getattr(model, "metric", None)):
         return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
-    linear = ", ".join(other for other in registry.names() if registry.get(other).LINEAR)
+    linear = ", ".join(name for name, method in registry.methods().items() if method.LINEAR)
     return f"those of {name} are not: explore a model of {linear}"
 
 

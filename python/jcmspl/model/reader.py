@@ -19,8 +19,8 @@ from jcmspl.data.weights import BALANCED, check_class_weight, weights_of
 from jcmspl.model.checking import checked_samples
 from jcmspl.model.fitted import Fitted
 from jcmspl.model.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
-from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.names import KERNELS
 
 
@@ -120,7 +120,7 @@ class Reader(Fitted, FactsInNotebooks, BaseEstimator):
             power,
             progress=bool(self.progress),
             declared=declared,
-            spares_aligned=isinstance(getattr(self, "aligned", 0), str),
+            spares_aligned=isinstance(getattr(self, "cosine_share", 0), str),
         )
         return collector if so_far is None else collector.going_on_from(so_far)
 

@@ -50,6 +50,10 @@ class SSVoc(Descent, Bilinear):
         Vectors of words, in the units of the class vectors: those of all classes, say, or a language's. By default
         there are none but those of the training classes ("closed"). A word that is a class's own vector is not among
         its neighbours.
+    max_iter
+        The largest number of iterations of L-BFGS.
+    tol
+        Stop when no entry of the gradient is larger than this part of the largest one at the start.
     space
         Compare Wx with s (as does "concept"), or x with W's.
     metric : {"euclidean", "cosine", "dot"} or callable

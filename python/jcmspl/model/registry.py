@@ -52,7 +52,7 @@ MODULES = {
     "RPL": "rpl",
     "SAE": "sae",
     "SCoRe": "score",
-    "SemanticSoftmax": "score",
+    "SemanticSoftmax": "semantic_softmax",
     "SJE": "sje",
     "SSE": "sse",
     "SSVoc": "ssvoc",

@@ -12,6 +12,10 @@ EXACT = {"max_iter": 5000, "tol": 1e-9}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
 def test_oracle_logistic_regression_of_scikit_learn():
     """Where each class has a dimension to itself."""
     zoo, penalty = make_zoo(noise=2.0), 0.01

@@ -39,7 +39,7 @@ def test_layouts_can_be_named(tmp_path):
 def test_unknown_layouts(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing does not exist"):
         load_dataset(tmp_path / "nothing")
-    with pytest.raises(DatasetError, match=r"it holds nothing, but wanted is a folder with att_splits.mat"):
+    with pytest.raises(DatasetError, match=r"it holds nothing, expected is a folder with att_splits.mat"):
         load_dataset(tmp_path)
     for name in "abcdefghijkl":
         (tmp_path / name).touch()

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from jcmspl.datasets import DatasetError, load_arrays, load_features
-from jcmspl.datasets import _text_lines as text_lines
+from jcmspl.datasets import DatasetError, csv_cells, load_arrays, load_features
 from jcmspl.datasets.arrays import load_classes
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0]}
@@ -180,7 +179,7 @@ class TestColumns:
             load_features(path, ignore="caption")
 
     def test_labels_that_are_elsewhere(self, path):
-        with pytest.warns(UserWarning, match="named like labels or ids, which are no features: 'label'"):
+        with pytest.warns(UserWarning, match="named like labels or ids, which are not used as features: 'label'"):
             data = load_arrays(path, ["horse"] * 3, class_vectors=VECTORS, ignore_text=True)
         assert data.X.shape == (3, 2)
         assert data.y.tolist() == ["horse"] * 3
@@ -283,7 +282,7 @@ class TestHostile:
         assert len(str(caught.value)) < 500
 
     def test_lines_without_end(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(text_lines, "_LONGEST_LINE", 1000)
+        monkeypatch.setattr(csv_cells, "_LONGEST_LINE", 1000)
         with pytest.raises(
             DatasetError, match="line 2 has more than 1,000 characters: a table has a line for each row"
         ):

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from jcmspl.datasets import load_arrays, load_dataset
-from jcmspl.embed import ImageEmbeddings, ImageEncoder, images, of_images
+from jcmspl.embed import ImageEmbeddings, ImageEncoder, embed_images, images
 from jcmspl.embed.resumable import KeptInFile
 from support.encoders import (
     kernels,
@@ -270,8 +270,8 @@ class Counted:
     """Counts the pictures that are read."""
 
     def __init__(self, monkeypatch):
-        self.paths, self._read = [], of_images.read_picture
-        monkeypatch.setattr(of_images, "read_picture", self)
+        self.paths, self._read = [], embed_images.read_picture
+        monkeypatch.setattr(embed_images, "read_picture", self)
 
     def __call__(self, path):
         self.paths.append(path.name)
@@ -407,7 +407,7 @@ class TestGoingOn:
         def stop(path):
             raise MemoryError("too large")
 
-        monkeypatch.setattr(of_images, "read_picture", stop)
+        monkeypatch.setattr(embed_images, "read_picture", stop)
         with pytest.raises(MemoryError):
             images(birds, birds.parent / "m.onnx", keep=birds.parent / "kept")
         assert not (birds.parent / "kept").exists()

@@ -43,9 +43,9 @@ def test_unknown_layouts(tmp_path):
         load_dataset(tmp_path)
     for name in "abcdefghijkl":
         (tmp_path / name).touch()
-    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\), but wanted"):
+    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\), expected"):
         load_dataset(tmp_path)
-    with pytest.raises(DatasetError, match="/a has no known layout: wanted is"):
+    with pytest.raises(DatasetError, match="/a has no known layout: expected is"):
         load_dataset(tmp_path / "a")
     savemat(tmp_path / "x.mat", {"x": 1, "features": np.eye(2)})
     with pytest.raises(DatasetError, match="it holds the variables features, x, but wanted is"):

@@ -96,7 +96,7 @@ class TextEncoder:
         cut = [text for text, encoding in zip(texts, encodings, strict=True) if encoding.overflowing]
         if cut:
             warn_user(
-                f"{len(cut)} texts have more than {self.max_length} tokens, and their ends are ignored: {shown(cut[0])}",
+                f"{len(cut)} texts have more than {self.max_length} tokens: their ends are ignored: {shown(cut[0])}",
                 UserWarning,
             )
         empty = [text for text, encoding in zip(texts, encodings, strict=True) if not encoding.ids]

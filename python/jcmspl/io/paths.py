@@ -153,10 +153,10 @@ def require_file(path: Place) -> None:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, but a file is wanted")
+        raise IsADirectoryError(f"{path} is a folder, but a file is expected")
     if not path.is_file():
         kind = other_kind(path) if isinstance(path, Path) else "a device"
-        raise OSError(f"{path} is {kind}, but a regular file is wanted: copy its content to one")
+        raise OSError(f"{path} is {kind}, but a regular file is expected: copy its content to one")
 
 
 def other_kind(path: Path) -> str | None:

@@ -47,6 +47,7 @@ from jcmspl.report.text import percent_with_error
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
+from jcmspl.support.renamed import RenamedKeys, accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import shown
 from jcmspl.support.state import changes
 from jcmspl.support.warn import warn_user
@@ -62,7 +63,7 @@ _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
 # Rows that are read at a time.
 _ROWS = 8192
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
-_AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
+_AFTER_THE_FIT = ("seen_penalty", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 # What a search knows of the samples itself.
 _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
@@ -155,7 +156,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                if "aligned" in self.best_params_:
+                if "cosine_share" in self.best_params_:
                     warnings.simplefilter("ignore", AlignmentWarning)
                 best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
             line.text = f"{type(best).__name__} with {self.best_params_}, {self.best_score_:.4f} on held-out classes"
@@ -168,6 +169,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return self
 
     @changes
+    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -176,7 +178,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         *,
         class_vectors: Any = None,
         sample_weight: Any = None,
-        solve: bool = True,
+        refit: bool = True,
     ) -> Self:
         """Learn from further samples with the parameters that fit chose.
 
@@ -184,7 +186,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
         Parameters
         ----------
-        X, y, classes, class_vectors, sample_weight, solve
+        X, y, classes, class_vectors, sample_weight, refit
             As for :class:`jcmspl.JCMSPL`.
 
         Returns
@@ -196,7 +198,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 self.best_estimator_.partial_fit(
-                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, solve=solve
+                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, refit=refit
                 )
             return self
         if classes is not None:
@@ -238,10 +240,11 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
-        After a fit, what says how samples and classes are compared (space, metric, aligned, seen_samples,
-        prediction_weight, seen_bias, temperature) or adapted, given as a single value, holds for the chosen model at
+        After a fit, what says how samples and classes are compared (space, metric, cosine_share, seen_mean_share,
+        prediction_count, seen_penalty, temperature) or adapted, given as a single value, holds for the chosen model at
         once; anything else holds for the next fit.
         """
+        params = current_names(params, self.get_params())
         if "best_estimator_" not in vars(self):
             super().set_params(**params)
             return self
@@ -281,7 +284,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def __dir__(self) -> Iterable[str]:
         model = vars(self).get("best_estimator_")
         fitted = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")] if model else []
-        return sorted({*super().__dir__(), *fitted})
+        return sorted({*attributes_of(self), *fitted})
 
     def __copy__(self) -> Self:
         twin: Self = object.__new__(type(self))
@@ -379,7 +382,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         prudently = self.choose == "prudent" or (self.choose == "auto" and self._is_prudent(len(classes)))
         best = search.prudent() if prudently else search.best()
         scores = search.scores_of(best)
-        self.best_params_: dict[str, Any] = search.parameters(best)
+        self.best_params_: dict[str, Any] = RenamedKeys(search.parameters(best))
         interrupted = search.interrupted
         if not interrupted:
             try:
@@ -388,7 +391,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 interrupted = True
                 warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
         self.best_index_: int = search.choices().index(best)
-        self.cv_results_: dict[str, Any] = search.results()
+        self.cv_results_: dict[str, Any] = RenamedKeys(search.results())
         self.best_score_: float = float(scores.mean())
         self.best_score_stderr_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)
@@ -460,7 +463,7 @@ def _digest_of(X: Any, weights: Float64Array | None) -> SampleDigest:
 
 def _is_of_model(name: str, value: Any) -> bool:
     """Whether a value is one that a model can have: "auto" tells a search to choose, but for what it does not try."""
-    return name in ("temperature", "seen_samples") or not isinstance(value, str) or value != "auto"
+    return name in ("temperature", "seen_mean_share") or not isinstance(value, str) or value != "auto"
 
 
 def _nearest(values: list[Any], own: Any) -> Any:

@@ -241,7 +241,7 @@ class TestMissing:
         assert load_features(path, imputed_values=[8, 9]).X[:].tolist() == [[8, 9], [1, 2]]
 
     def test_infinity_is_no_value_that_is_missing(self, tmp_path):
-        with pytest.raises(DatasetError, match="line 2 holds 'inf' .*, which is not a finite number"):
+        with pytest.raises(DatasetError, match=r"line 2 holds 'inf' .*, which is not a finite number"):
             load_features(written(tmp_path, "1,2\ninf,4\n"))
 
     def test_nulls_of_parquet(self, tmp_path):

@@ -213,7 +213,7 @@ class TestMistakes:
         with pytest.raises(ValueError, match=r"the size of its pictures is unknown.*--size"):
             ImageEncoder(model, normalise="none")
         write_config(tmp_path, do_center_crop=False)  # pictures would be of different sizes
-        with pytest.raises(ValueError, match=r"nothing says how large"):
+        with pytest.raises(ValueError, match=r"size of its pictures is unknown"):
             ImageEncoder(model)
 
     @pytest.mark.parametrize(("text", "sentence"), [("{", "not a JSON file"), ("[]", "must hold a JSON object")])

@@ -97,7 +97,7 @@ def _layout_of(place: Path) -> str:
             return "arrays"
         refuse_pictures(place)
         found = listed(sorted(item.name for item in place.iterdir()))
-        raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}, expected is {_ACCEPTED}")
+        raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}; expected is {_ACCEPTED}")
     if place.suffix == ".npz":
         return "npz"
     if place.suffix != ".mat":
@@ -109,7 +109,7 @@ def _layout_of(place: Path) -> str:
     if place.name == SPLITS or ("features" in variables and (place.parent / SPLITS).exists()):
         return "xlsa17"
     found = listed(sorted(variables)) or "nothing"
-    raise DatasetError(f"{place} has no known layout: it holds the variables {found}, expected is {_ACCEPTED}")
+    raise DatasetError(f"{place} has no known layout: it holds the variables {found}; expected is {_ACCEPTED}")
 
 
 def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:

@@ -284,7 +284,10 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     if path.suffix == ".npz":
         reader = NpzReader(path)
         there = reader.names()
-        X = reader.mapped(_feature_key(path, there))
+        keys = [key for key in ("features", "X") if key in there] or (there if len(there) == 1 else [])
+        if not keys:
+            raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
+        X = reader.mapped(keys[0])
         found = Features(X, *reader.ids(len(X), None if form.id_column is None else str(form.id_column)))
         if apart:
             return found, _read_labels(labels)
@@ -299,13 +302,6 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
             labels if apart else None, f"{path} has no labels: name the file that has them"
         )
     raise DatasetError(f"{path} is of an unknown kind: features are read from {', '.join(SUFFIXES['features'])} files")
-
-
-def _feature_key(path: Path, there: list[str]) -> str:
-    key = next((key for key in ("features", "X") if key in there), there[0] if len(there) == 1 else None)
-    if key is None:
-        raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
-    return key
 
 
 def _read_labels(labels: Any, otherwise: str = "") -> Any:

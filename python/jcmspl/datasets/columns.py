@@ -208,16 +208,11 @@ def _usual(names: Sequence[str], label: int | None, ignored: set[int]) -> list[i
 
 
 def _unexpected_texts(path: Place, names: Sequence[str] | None, texts: Sequence[int]) -> str:
-    if names is None:
-        found, options = ", ".join(f"number {i + 1}" for i in texts[:3]), f"--ignore {texts[0] + 1}"
-    else:
-        found, options = some([names[i] for i in texts]), f"--ignore {names[texts[0]]}"
-    if len(texts) == 1:
-        return (
-            f"{path}: the column {found} does not hold numbers: if it holds ids of samples, name it with id_column "
-            f"(--id), else leave it out with ignore ({options}) or ignore_text=True (--ignore-text)"
-        )
+    found = ", ".join(column_name(names, i) for i in texts[:3]) + (", ..." if len(texts) > 3 else "")
+    several = len(texts) > 1
+    example = texts[0] + 1 if names is None else names[texts[0]]
     return (
-        f"{path}: the columns {found} do not hold numbers: name the one that holds ids of samples with id_column "
-        f"(--id), and leave others out with ignore ({options}), or all with ignore_text=True (--ignore-text)"
+        f"{path}: the column{'s' * several} {found} {'do' if several else 'does'} not hold numbers: name the one that "
+        f"holds ids of samples with id_column (--id), leave others out with ignore (--ignore {example}), or all with "
+        "ignore_text=True (--ignore-text)"
     )

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -29,22 +29,8 @@ _MOST_HEADER = 2**16  # bytes
 Rows = npt.NDArray[np.float32]
 
 
-class Kept(Protocol):
-    """Rows of features by keys, which identify their pictures."""
-
-    def __contains__(self, key: bytes) -> bool: ...
-
-    def add(self, keys: Sequence[bytes], rows: Rows) -> None:
-        """Keep some rows."""
-        ...
-
-    def rows(self, keys: Sequence[bytes]) -> Rows:
-        """Return kept rows."""
-        ...
-
-
 class KeptInMemory:
-    """Rows in memory."""
+    """Rows of features in memory, under keys that identify their pictures."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, Rows] = {}
@@ -188,6 +174,9 @@ class KeptInFile:
         if not count:
             return np.zeros(0, self._record)
         return np.memmap(self.path, self._record, "r", self._start, (count,))
+
+
+Kept = KeptInMemory | KeptInFile
 
 
 def _record(width: int) -> np.dtype[Any]:

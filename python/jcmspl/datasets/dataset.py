@@ -12,22 +12,22 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_chunks, read_rows, unlabelled_rows
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.imputation import Imputation, imputed
-from jcmspl.datasets.row_source import LazyIds, RowSource, read_rows
+from jcmspl.datasets.row_source import LazyIds, RowSource
 from jcmspl.datasets.splits import draw_per_class
-from jcmspl.report.notebook import card
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import PARTS as PARTS
 from jcmspl.support.shown import quoted, shown
+from jcmspl.support.tables import Table
 
 _ALL_PARTS = (*PARTS, "trainval")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(ShownAsCard):
     """Samples, labels, the vectors of all classes, and the parts for training, validation and testing.
 
     Parameters
@@ -148,10 +148,14 @@ class Dataset:
         A dask array is one chunk.
         """
         rows, size = self.rows(name), as_count(size, "size")
-        if is_dask(self.X):
-            size = max(len(rows), 1)  # its partitions are the chunks
-        blocks = (rows[first : first + size] for first in range(0, len(rows), size))
-        return ((read_rows(self.X, block), self.y[block]) for block in blocks)
+        return ((X, self.y[block]) for block, X in in_chunks(self.X, rows, size))
+
+    def unlabelled(self, *names: str) -> Any:
+        """Return the samples of some parts without labels, as ``JCMSPL.adapt`` takes them.
+
+        These are chunks, or a dask array where the data set has one.
+        """
+        return unlabelled_rows(self.X, [self.rows(name) for name in names])
 
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".
@@ -247,7 +251,7 @@ class Dataset:
             f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
         )
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         facts = {
             "samples": f"{self.n_samples:,} x {self.n_features:,} features ({self.X.dtype})",
             "classes": f"{self.classes.n_classes:,} x {self.classes.n_attributes:,} attributes",
@@ -258,7 +262,7 @@ class Dataset:
         rows = [[part, f"{n:,}", f"{n_classes:,}"] for part, (n, n_classes) in counts.items() if n]
         if rest := self.n_samples - sum(n for n, _ in counts.values()):
             rows.append(["in no part", f"{rest:,}", ""])
-        return card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
+        return Card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
 
     def _labels_in(self, part: str) -> list[Label]:
         labels = list(self.classes)

@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
+from jcmspl.data.reading import floats
 from jcmspl.datasets.columns import ID_COLUMNS
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import (
@@ -28,7 +29,7 @@ from jcmspl.datasets.errors import (
     require_stored,
 )
 from jcmspl.datasets.npy import CHUNK_BYTES, Header, read_header, require_characters
-from jcmspl.datasets.row_source import LazyIds, as_ids, floats
+from jcmspl.datasets.row_source import LazyIds, as_ids
 from jcmspl.io.atomic import open_atomically
 from jcmspl.io.paths import require_file
 from jcmspl.support.shown import listed, quoted

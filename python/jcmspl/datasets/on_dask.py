@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.on_dask import Literal
+from jcmspl.data.reading import floats
+from jcmspl.data.tasks import Literal
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.imputation import ImputedRows, filled
-from jcmspl.datasets.row_source import RowSource, floats
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.support.lazy_rows import LazyRows
 
 # The most bytes and the fewest rows of a partition.

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol, overload
 
-import numpy as np
-import numpy.typing as npt
-
-from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.support.arguments import FloatArray, IntArray, readable_in_place
 
 
 class RowSource(Protocol):
@@ -30,23 +25,6 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, rows: Any, /) -> Any: ...
-
-
-def floats(rows: npt.NDArray[Any]) -> FloatArray:
-    """Return rows as float32 or float64 for the core, copied only if needed; float16 becomes float32."""
-    if readable_in_place(rows):
-        return np.asarray(rows)
-    small = rows.dtype.kind == "f" and rows.dtype.itemsize <= 4
-    return np.array(rows, dtype=np.float32 if small else np.float64)
-
-
-def read_rows(source: RowSource, rows: IntArray) -> FloatArray:
-    """Return some rows, given in ascending order, as an array; rows of a dask array as a dask array."""
-    if is_dask(source):
-        return source[rows]  # type: ignore[no-any-return]
-    if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
-        return floats(source[int(rows[0]) : int(rows[-1]) + 1])
-    return floats(source[rows])
 
 
 class LazyIds(Sequence[str]):

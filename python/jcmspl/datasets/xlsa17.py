@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.reading import floats
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
 from jcmspl.datasets.matlab import MatFile, integers, length_of, open_mat
-from jcmspl.datasets.row_source import LazyIds, floats
+from jcmspl.datasets.row_source import LazyIds
 from jcmspl.io.atomic import cleaning_up, open_atomically
 from jcmspl.io.paths import require_file
 from jcmspl.support.arguments import IntArray, one_of

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.scoring import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
-from jcmspl.data.partitions import lazily, samples_dtype
+from jcmspl.data.reading import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model.adaptable import Adaptable
 from jcmspl.model.adaptation import GUESS_WEIGHT

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jcmspl.core.ranking import BilinearRanking
+from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
@@ -55,7 +55,7 @@ class Ranker(ZeroShotClassifier):
     NEEDS: ClassVar[str] = "samples"
     READS_WEIGHTS: ClassVar[bool] = True
     HEAVY_IS_SIMPLE: ClassVar[bool] = False
-    #: What a step learns from (:class:`jcmspl.core.ranking.BilinearRanking`).
+    #: What a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
     VIOLATORS: ClassVar[str]
 
     @property

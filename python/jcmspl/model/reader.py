@@ -19,8 +19,8 @@ from jcmspl.data.weights import BALANCED, check_class_weight, weights_of
 from jcmspl.model.checking import checked_samples
 from jcmspl.model.fitted import Fitted
 from jcmspl.model.parameters import FLAG, POSITIVE, check_parameters, checked_by, one_of_names
-from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.names import KERNELS
 
 

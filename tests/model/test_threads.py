@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
-from jcmspl.support.state import changes, lock_of
+from jcmspl.support.calls import changes, lock_of
 from support.animals import make_zoo
 from support.threads import in_threads
 
@@ -119,7 +119,7 @@ def test_locks_are_not_part_of_the_model():
 
 
 def test_a_lock_goes_with_its_object():
-    from jcmspl.support.state import _locks
+    from jcmspl.support.calls import _locks
 
     before = set(_locks)
     model = RidgeVS()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.bilinear_ranker import Ranker
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DeViSE(BilinearRanker):
+class DeViSE(Ranker, Bilinear):
     r"""Deep visual-semantic embedding (Frome et al., 2013), on given features.
 
     ``min over W of the sum over samples x and other classes j of max(0, margin - s_y'Wx + s_j'Wx)``, y the class of x.

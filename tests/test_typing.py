@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 import jcmspl
-from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, evaluate, load
+from jcmspl.methods import RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits
 from jcmspl.metrics import harmonic_mean
 
@@ -48,22 +49,22 @@ def further(X: npt.NDArray[np.float64]) -> RidgeVS:
 
 
 def kernels(X: npt.NDArray[np.float64]) -> None:
-    indices, scores = jcmspl.nearest(X, X, 3)
-    solution = jcmspl.solve_sylvester(X, X, X)
+    indices, scores = jcmspl.core.nearest(X, X, 3)
+    solution = jcmspl.core.solve_sylvester(X, X, X)
     print(indices.shape, scores.dtype, solution.shape, jcmspl.__version__)
 
 
 data = load_dataset("cub")
 samples, labels = data.part("trainval")
-reveal_type(JCMSPL)  # def \(.*\) -> jcmspl\.models\.\w+\.JCMSPL
-reveal_type(JCMSPL().fit(samples, labels, class_vectors=data.classes))  # jcmspl\.models\.\w+\.JCMSPL
-reveal_type(RidgeVS().partial_fit(samples, labels))  # jcmspl\.models\.\w+\.RidgeVS
+reveal_type(JCMSPL)  # def \(.*\) -> jcmspl\.methods\.\w+\.JCMSPL
+reveal_type(JCMSPL().fit(samples, labels, class_vectors=data.classes))  # jcmspl\.methods\.\w+\.JCMSPL
+reveal_type(RidgeVS().partial_fit(samples, labels))  # jcmspl\.methods\.\w+\.RidgeVS
 reveal_type(JCMSPLCV(cv=ClassKFold(3)).fit(samples, labels))  # jcmspl\.model_selection\.\w+\.JCMSPLCV
 reveal_type(ClassSearchCV(RidgeVS()).fit(samples, labels))  # jcmspl\.model_selection\.\w+\.ClassSearchCV
 reveal_type(JCMSPLCV().fit(samples, labels).predict(samples, candidates="unseen"))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPLCV().fit(samples, labels).calibrate(samples, labels))  # jcmspl\.model_selection\.\w+\.JCMSPLCV
 reveal_type(ClassSearchCV(RidgeVS()).score(samples, labels))  # (builtins\.)?float
-reveal_type(JCMSPL.load("model"))  # jcmspl\.models\.\w+\.JCMSPL
+reveal_type(JCMSPL.load("model"))  # jcmspl\.methods\.\w+\.JCMSPL
 reveal_type(load("model").predict(samples))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPL().fit(samples, labels).predict(samples))  # numpy\.ndarray\[.*\]
 reveal_type(JCMSPL().fit(samples, labels).score(samples, labels))  # (builtins\.)?float
@@ -75,8 +76,11 @@ reveal_type(jcmspl.metrics.harmonic_mean(0.5, 0.5))  # (builtins\.)?float
 NO_SUCH_NAME = """
 import jcmspl
 from jcmspl import JCMSLP
+from jcmspl.core import nearst
+from jcmspl.methods import ESZLS
 
 jcmspl.load_model
+jcmspl.methods.RidgeSV
 """
 
 
@@ -113,5 +117,5 @@ def test_a_users_code(mypy):
 def test_names_that_are_not_there(mypy):
     code, lines = mypy(NO_SUCH_NAME)
     assert code == 1
-    assert any('has no attribute "JCMSLP"' in line for line in lines)
-    assert any('has no attribute "load_model"' in line for line in lines)
+    for name in ("JCMSLP", "nearst", "ESZLS", "load_model", "RidgeSV"):
+        assert any(f'has no attribute "{name}"' in line for line in lines), name

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
-from jcmspl import AMP
+from jcmspl.methods import AMP
 from jcmspl.methods.amp import _scores, absorption
 from support.linear import ZOO, fit, refuses
 from support.posteriors import SHRINKAGE, TEMPERATURE, lda_posterior, normalised, of_logits, scores_of

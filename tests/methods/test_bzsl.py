@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import BZSL
+from jcmspl.methods import BZSL
 from jcmspl.methods.bzsl import orthogonal_factor
 from support.animals import make_zoo
 from support.linear import explicit_data, refuses

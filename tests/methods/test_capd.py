@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from jcmspl import CAPD
+from jcmspl.methods import CAPD
 from jcmspl.methods.capd import mixtures
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit, refuses

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.cross_decomposition import CCA as CCAOfScikitLearn
 
-from jcmspl import CCA
+from jcmspl.methods import CCA
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, ClassMeanRidge
+from jcmspl.methods import RPL, ClassMeanRidge
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, assert_map, class_means, explicit_data, fit, refuses
 

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import COSMO, RPL, ClassKFold, load
+from jcmspl import ClassKFold, load
+from jcmspl.methods import COSMO, RPL
 from jcmspl.methods.cosmo import Mixture, _gate, _scores, _spread
 from jcmspl.model.cross_fitted import BOTH, halves
 from jcmspl.model.posteriors import Affine

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import ALE, LATEM, SJE, ClassKFold, ClassSearchCV, ClassTable, DeViSE
+from jcmspl import ClassKFold, ClassSearchCV, ClassTable
+from jcmspl.methods import ALE, LATEM, SJE, DeViSE
 from jcmspl.support.exceptions import DivergenceError
 from support.animals import make_zoo
 from support.linear import ZOO, assert_map, explicit_data, fit, refuses

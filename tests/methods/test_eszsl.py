@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import ESZSL
+from jcmspl.methods import ESZSL
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit, refuses
 
 

@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import KernelCenterer
 
-from jcmspl import EXEM, ClassMeanRidge
+from jcmspl.methods import EXEM, ClassMeanRidge
 from support.linear import (
     ZOO,
     ZOOS,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import FPL, RidgeVS
+from jcmspl.methods import FPL, RidgeVS
 from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
 
 

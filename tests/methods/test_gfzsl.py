@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import KernelCenterer
 
-from jcmspl import EXEM, GFZSL
+from jcmspl.methods import EXEM, GFZSL
 from support.linear import ZOO, ZOOS, class_means, explicit_data, fit, new_classes, new_samples, refuses
 
 

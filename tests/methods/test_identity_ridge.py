@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, IdentityRidge, TextPrototypes
+from jcmspl.methods import RPL, IdentityRidge, TextPrototypes
 from support.animals import make_zoo
 from support.linear import assert_map, explicit_data, fit, refuses
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
 from sklearn.svm import LinearSVC
 
-from jcmspl import ESZSL, JLSE
+from jcmspl.methods import ESZSL, JLSE
 from support.animals import make_zoo
 from support.linear import explicit_data, refuses
 from support.normalised import explicit

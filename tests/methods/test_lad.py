@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 
-from jcmspl import LAD
+from jcmspl.methods import LAD
 from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

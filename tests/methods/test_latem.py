@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import LATEM, DeViSE, SSVoc
+from jcmspl.methods import LATEM, DeViSE, SSVoc
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit, refuses
 from support.normalised import explicit

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import solve_sylvester
 
-from jcmspl import LESAE, RPL, SAE, RidgeVS
+from jcmspl.methods import LESAE, RPL, SAE, RidgeVS
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit, refuses
 

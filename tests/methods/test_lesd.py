@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import LESD, RPL
+from jcmspl.methods import LESD, RPL
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
 

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from jcmspl import FPL, ClassTable, RidgeVS
+from jcmspl import ClassTable
+from jcmspl.methods import FPL, RidgeVS
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit, refuses
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL
+from jcmspl.methods import RPL
 from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
 
 

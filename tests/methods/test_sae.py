@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import solve_sylvester
 
-from jcmspl import SAE
+from jcmspl.methods import SAE
 from support.animals import make_zoo
 from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
 

@@ -5,8 +5,8 @@ from scipy.optimize import check_grad
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import SCoRe, SemanticSoftmax
 from jcmspl.data.training import TrainingData
+from jcmspl.methods import SCoRe, SemanticSoftmax
 from jcmspl.methods.score import SoftmaxObjective, _binary_cross_entropy, _cross_entropy
 from jcmspl.model.descent import Block
 from support.animals import make_zoo

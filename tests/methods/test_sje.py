@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import SJE, ClassSearchCV, ClassTable
+from jcmspl import ClassSearchCV, ClassTable
+from jcmspl.methods import SJE
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit
 from support.ranking import textbook_fit
 

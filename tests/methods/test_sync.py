@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 from sklearn.linear_model import Ridge
 
-from jcmspl import SynC
+from jcmspl.methods import SynC
 from support.linear import WIDE, ZOO, ZOOS, fit, refuses
 from support.normalised import explicit
 

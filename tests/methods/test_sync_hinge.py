@@ -6,9 +6,8 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from jcmspl import SynC, SynCHinge
 from jcmspl.data.training import TrainingData
-from jcmspl.methods import sync_hinge
+from jcmspl.methods import SynC, SynCHinge, sync_hinge
 from jcmspl.model import weighted
 from support.linear import ZOO, fit, refuses
 from support.normalised import explicit

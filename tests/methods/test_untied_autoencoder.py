@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, RidgeVS, UntiedAutoencoder
+from jcmspl.methods import RPL, RidgeVS, UntiedAutoencoder
 from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
 
 

@@ -16,7 +16,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
-from jcmspl import JCMSPL, SSE, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
+from jcmspl.core import Statistics
+from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import weight_names
@@ -70,10 +72,10 @@ def test_has_an_oracle(model):
 
 def test_a_method_without_an_oracle_is_noticed(tmp_path):
     (tmp_path / "test_sae.py").write_text("def test_that_it_runs(): ...")
-    assert not has_oracle(jcmspl.SAE, tmp_path)
-    assert not has_oracle(jcmspl.RPL, tmp_path)
+    assert not has_oracle(jcmspl.methods.SAE, tmp_path)
+    assert not has_oracle(jcmspl.methods.RPL, tmp_path)
     (tmp_path / "test_sae.py").write_text("def test_oracle_scipy(): ...")
-    assert has_oracle(jcmspl.SAE, tmp_path)
+    assert has_oracle(jcmspl.methods.SAE, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:after normalisation all samples are the same:RuntimeWarning")
@@ -92,8 +94,8 @@ class TestRegistry:
         assert len(method.PAPER) > 10
         assert method.NEEDS in ("statistics", "samples")
         assert issubclass(method, ZeroShotClassifier)
-        assert getattr(jcmspl, method.__name__) is method
-        assert method.__name__ in jcmspl.__all__
+        assert getattr(jcmspl.methods, method.__name__) is method
+        assert method.__name__ in jcmspl.methods.__all__
         assert set(method.GRID) <= set(model.get_params())
         assert set(weight_names(model)) <= set(model.get_params())
 
@@ -176,14 +178,14 @@ class TestRecognition:
     def test_generalized_with_calibration(self, model):
         zoo = zoo_of(model)
         fitted = fit(model).calibrate(zoo.X, zoo.y)
-        assert np.isfinite(fitted.seen_bias_)
+        assert np.isfinite(fitted.seen_penalty_)
         assert {space for space, _ in fitted.calibration_} == set(model.SPACES)
         X, y = np.vstack([zoo.X, zoo.X_new]), np.concatenate([zoo.y, zoo.y_new])
         assert 0 < fitted.generalized_curve(X, y).area() <= 1
 
     def test_open_sets(self, model):
         zoo = zoo_of(model)
-        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, lost=0.2, n_splits=2)
+        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, max_false_rejection=0.2, n_splits=2)
         assert {(space, group) for space, _, group in fitted.rejection_} == {
             (space, group) for space in model.SPACES for group in ("seen", "unseen", "all")
         }
@@ -243,7 +245,7 @@ class TestFiles:
             assert type(again) is type(model)
             assert repr(again.get_params()) == repr(fitted.get_params())
             assert_array_equal(scores_of(again), scores_of(fitted))
-            assert again.seen_bias_ == fitted.seen_bias_
+            assert again.seen_penalty_ == fitted.seen_penalty_
         if model.NEEDS == "statistics":
             load(tmp_path / "model").partial_fit(zoo.X, zoo.y)
         if type(model) is not JCMSPL:

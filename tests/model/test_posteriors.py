@@ -7,7 +7,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import AMP, COSMO, DAP, ClassSearchCV, ClassTable, ConSE, load
+from jcmspl import ClassSearchCV, ClassTable, load
+from jcmspl.methods import AMP, COSMO, DAP, ConSE
 from jcmspl.model import weighted
 from jcmspl.model.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
@@ -75,7 +76,9 @@ class TestLogisticRegression:
         weighted = ConSE(**EXACT).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table, sample_weight=counts)
         rows = np.repeat(np.arange(len(ZOO.X)), counts)
         repeated = ConSE(**EXACT).fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table)
-        assert_allclose(*(model.decision_function(ZOO.X_new, seen_bias=0) for model in (weighted, repeated)), atol=1e-5)
+        assert_allclose(
+            *(model.decision_function(ZOO.X_new, seen_penalty=0) for model in (weighted, repeated)), atol=1e-5
+        )
 
     def test_samples_that_are_not_kept_are_read_again(self, monkeypatch, tmp_path):
         np.save(tmp_path / "X.npy", ZOO.X)

@@ -103,7 +103,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that no spreadsheet runs them",
     )
     parser.add_argument(
-        "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
+        "--seen-penalty",
+        "--seen-bias",
+        metavar="X",
+        type=float,
+        action=Shortcut,
+        help="taken off the scores of training classes",
     )
     add_dask(parser)
     parser.add_argument(
@@ -145,11 +150,11 @@ def run(arguments: argparse.Namespace) -> None:
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
-    is_named = any(name == "seen_bias" for name, _ in arguments.settings)
+    is_named = any(name == "seen_penalty" for name, _ in arguments.settings)
     options = {
         "class_vectors": given,
         "candidates": _candidates(arguments.candidates, by_text),
-        "seen_bias": model.seen_bias if is_named else None,
+        "seen_penalty": model.seen_penalty if is_named else None,
     }
     with workers_of(arguments) as n_workers:
         if n_workers and samples is not None:

@@ -192,8 +192,8 @@ class _Halves:
             base=acc_base,
             new=acc_new,
             harmonic_mean=harmonic_mean(acc_base, acc_new),
-            seen_bias=best.seen_bias_,
-            generalized=_generalized(curve, best.seen_bias_),
+            seen_bias=best.seen_penalty_,
+            generalized=_generalized(curve, best.seen_penalty_),
             uncalibrated=_generalized(curve, 0.0),
             ausuc=curve.area(),
         )

@@ -14,6 +14,7 @@ from jcmspl.evaluation.metrics import confusion_matrix
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray, one_of
+from jcmspl.support.renamed import accepts_old_keywords
 
 # More bars than this are a wall: dots are drawn, closer together.
 _MOST_BARS = 60
@@ -59,6 +60,7 @@ class ClassAccuracyDisplay(Display):
                 raise ValueError(f"there are {len(self.labels)} labels but {length} values of {name!r}")
 
     @classmethod
+    @accepts_old_keywords
     def from_estimator(
         cls,
         estimator: Any,
@@ -67,12 +69,12 @@ class ClassAccuracyDisplay(Display):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         ax: Any = None,
         **options: Any,
     ) -> ClassAccuracyDisplay:
         """Draw how a fitted model, or the best one of a search, recognises samples; arguments as for predict."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, ax=ax, **options)
 
     @classmethod
@@ -224,6 +226,7 @@ class ConfusionDisplay(Display):
             raise ValueError("counts must be numbers of samples, but some are negative or no numbers")
 
     @classmethod
+    @accepts_old_keywords
     def from_estimator(
         cls,
         estimator: Any,
@@ -232,13 +235,13 @@ class ConfusionDisplay(Display):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         labels: Any = None,
         ax: Any = None,
         **options: Any,
     ) -> ConfusionDisplay:
         """Draw the mistakes of a fitted model, or of the best one of a search; arguments as for predict."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, labels=labels, ax=ax, **options)
 
     @classmethod

@@ -301,7 +301,7 @@ def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> 
     if is_dask(dataset.X):
         samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
     twin = copy(model).set_params(space="visual")
-    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
     bias = default_bias(twin, dataset.classes, candidates)
     return partial(twin.recogniser, class_vectors=dataset.classes), bias
 
@@ -339,7 +339,7 @@ def _generalized(
     bias: float,
     chunks: Callable[[str], _Chunks],
 ) -> tuple[findings.Generalized, Tally]:
-    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_bias=bias), Tally(1)
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_penalty=bias), Tally(1)
 
     def counted() -> _Chunks:
         for part in ("test_seen", "test_unseen"):

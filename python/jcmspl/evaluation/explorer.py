@@ -143,7 +143,7 @@ def explore(
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()
     table = plain.class_table_.updated(dataset.classes).select(labels)
-    layers = [_layer_content(layer, plain.seen_bias_)]
+    layers = [_layer_content(layer, plain.seen_penalty_)]
     size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
     if adapted is not None:
         layers.append(_layer_content(adapted, 0.0))
@@ -176,7 +176,7 @@ def explore(
 def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRecogniser]:
     """Return a model without any adaptation, and its linear layer of all candidates, without a bias on any."""
     plain = copy(model).reset_adaptation() if hasattr(model, "adapted_") else model
-    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     if not isinstance(layer, LinearRecogniser):
         raise ValueError(f"a page can hold a model whose scores are linear in the sample, but {_why_not_linear(model)}")
     n, m = layer.weights.shape
@@ -203,13 +203,13 @@ def _adapted_layer(
         or any(one not in adapted.classes for one in layer.labels.tolist())
     ):
         return None
-    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     assert isinstance(found, LinearRecogniser)  # by cosine
     return found
 
 
-def _layer_content(layer: LinearRecogniser, seen_bias: float) -> dict[str, Any]:
-    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_bias}
+def _layer_content(layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
+    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_penalty}
 
 
 def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
@@ -222,7 +222,7 @@ def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
         raise ValueError(f"{shown(dataset.name)} has no test samples to adapt to: leave adapt=True (--adapt) out")
     samples: Any = dataset.X[rows] if is_dask(dataset.X) else (X for part in parts for X, _ in dataset.chunks(part))
     twin = copy(model).set_params(space="visual")
-    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
     return twin
 
 
@@ -230,7 +230,7 @@ def _why_not_linear(model: Any) -> str:
     name = type(model).__name__
     if callable(getattr(model, "metric", None)):
         return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
-    linear = ", ".join(other for other in registry.names() if registry.get(other).LINEAR)
+    linear = ", ".join(name for name, method in registry.methods().items() if method.LINEAR)
     return f"those of {name} are not: explore a model of {linear}"
 
 

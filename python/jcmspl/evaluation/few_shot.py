@@ -25,7 +25,7 @@ __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 #: The curves: by what new classes are recognised, and the parameters that the model has for it.
 CURVES: dict[str, dict[str, float]] = {
     "prediction and samples": {},
-    "samples alone": {"prediction_weight": 0.0, "aligned": 0.0},
+    "samples alone": {"prediction_count": 0.0, "cosine_share": 0.0},
 }
 # Up to so many samples of each class the axis is even; beyond, it is logarithmic.
 _EVEN = 20
@@ -177,7 +177,7 @@ def few_shot_accuracies(
     -------
     dict of str to ndarray of shape (n_draws, n_shots)
         Mean per-class accuracies: "prediction and samples", with the model as it is, and "samples alone", with
-        ``prediction_weight=0`` and ``aligned=0``, NaN where there are no samples.
+        ``prediction_count=0`` and ``cosine_share=0``, NaN where there are no samples.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def _checked_shots(shots: Iterable[int]) -> list[int]:
 
 def _require_few_shot_model(model: Any) -> None:
     """Refuse a model to which samples of new classes make no difference."""
-    if "prediction_weight" not in model.get_params(deep=False):
+    if "prediction_count" not in model.get_params(deep=False):
         raise ValueError(
             f"a {type(model).__name__} does not recognise classes by labelled samples of them without another fit: use "
             "a bilinear model with space='visual', such as JCMSPL()"

@@ -67,7 +67,7 @@ class HarmonicMeanScorer:
     """Generalized recognition: the harmonic mean of the accuracies on seen and on unseen classes.
 
     Candidates are the classes that the model was trained on and the unseen classes in y; the bias on the former is that
-    of the model (``seen_bias``, or as calibrated). y must hold samples of both kinds: ``ClassKFold(test_seen=0.2)``
+    of the model (``seen_penalty``, or as calibrated). y must hold samples of both kinds: ``ClassKFold(test_seen=0.2)``
     sees to that. For ``scoring=`` of scikit-learn's functions, as :class:`ZeroShotScorer`.
 
     Parameters
@@ -84,7 +84,7 @@ class HarmonicMeanScorer:
     >>> digits = load_digits()
     >>> X, y = digits.part("trainval")
     >>> how = {"cv": ClassKFold(2, test_seen=0.2), "params": {"class_vectors": digits.classes}}
-    >>> cross_val_score(JCMSPL(seen_bias=0.1), X, y, scoring=HarmonicMeanScorer(), **how).shape
+    >>> cross_val_score(JCMSPL(seen_penalty=0.1), X, y, scoring=HarmonicMeanScorer(), **how).shape
     (2,)
     """
 

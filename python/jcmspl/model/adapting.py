@@ -38,7 +38,7 @@ def adapted(
     *,
     class_vectors: Any,
     candidates: Any,
-    seen_bias: float | None,
+    seen_penalty: float | None,
     class_shares: Any,
     check: bool,
 ) -> FittedModel:
@@ -46,7 +46,7 @@ def adapted(
     require_adaptable(model)
     start = replace(model._fitted, adaptation=None)  # an adaptation starts from the model, not from the last one
     model = model._settled(start)
-    table, bias = biased_candidates(model, class_vectors, candidates, seen_bias, model.own_space)
+    table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
     normalisation, columns = start.feature_normalisation, start.columns
     with (

@@ -53,6 +53,7 @@ from jcmspl.model.scorers import FunctionScorer, LinearScorer, NearestScorer, Sc
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.log import logger
+from jcmspl.support.renamed import accepts_old_keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -64,7 +65,7 @@ def _check_metric(value: Any, name: str) -> None:
 
 
 # Parameters that say what else than the model's prediction counts in the visual space.
-_EVIDENCE = ("seen_samples", "prediction_weight", "aligned")
+_EVIDENCE = ("seen_mean_share", "prediction_count", "cosine_share")
 #: The metadata of a parameter that names a metric, or is one.
 METRIC = checked_by(_check_metric)
 
@@ -80,9 +81,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     space: str = field(default="semantic", metadata=one_of_names(SPACES))
     metric: Any = field(default="cosine", metadata=METRIC)
-    seen_samples: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
-    prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
-    aligned: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    seen_mean_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    prediction_count: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
+    cosine_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
     adaptation_pull: float = field(default=0.3, metadata=POSITIVE)
     adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
@@ -123,8 +124,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return self._cosine_share(self.alignment_)
 
     def _cosine_share(self, alignment: Alignment | None) -> float:
-        if not isinstance(self.aligned, str):
-            return float(self.aligned) if self.space == "visual" else 0.0
+        if not isinstance(self.cosine_share, str):
+            return float(self.cosine_share) if self.space == "visual" else 0.0
         if not self._compares_directions or alignment is None or not alignment.is_aligned:
             return 0.0
         return LONE_SHARE if self._lacks_scatter else NEW_SHARE
@@ -143,7 +144,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     @property
     def _finds_shares(self) -> bool:
         """Whether encoders were found to be aligned, so that shares depend on the number of samples of a class."""
-        return isinstance(self.aligned, str) and self.cosine_share_ > 0
+        return isinstance(self.cosine_share, str) and self.cosine_share_ > 0
 
     @by_name
     def transform(self, X: Any) -> FloatArray:
@@ -191,6 +192,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return np.asarray(model.feature_normalisation_.undone(model._expected(vectors)), dtype=np.float64)
 
     @by_name
+    @accepts_old_keywords
     def explain(
         self,
         X: Any,
@@ -199,18 +201,18 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         against: Any = "runner-up",
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> list[Explanation]:
         """Tell which attributes spoke for and against the chosen class of each sample.
 
         The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
         that sum, by default the difference to the parts of the second-best class. What comes from labelled samples of
-        the class, or from its vector itself (see seen_samples, prediction_weight and aligned), is one more part, the
-        last one.
+        the class, or from its vector itself (see seen_mean_share, prediction_count and cosine_share), is one more part,
+        the last one.
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         label : label, optional
             The class to explain, if not the chosen one.
@@ -227,17 +229,18 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         if model.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
         samples = model.reader.checked(X, model._fitted.columns)
-        table, bias = biased_candidates(model, class_vectors, candidates, seen_bias, model.space)
+        table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.space)
         return model._explainer(table, bias)(samples, label=label, against=against)
 
     @changes
+    @accepts_old_keywords
     def adapt(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         class_shares: Any = None,
         check: bool = True,
     ) -> Self:
@@ -264,7 +267,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
             read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
             a temporary file; those of arrays and DataFrames of dask stay on its workers.
-        class_vectors, candidates, seen_bias
+        class_vectors, candidates, seen_penalty
             As for predict. The bias is taken off the scores of seen classes while prototypes move.
         class_shares : "even", dict of label -> number or array_like of shape (n_candidates,), optional
             The share of each candidate in the samples, where it is known: shares, percentages or numbers of samples, in
@@ -281,7 +284,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             X,
             class_vectors=class_vectors,
             candidates=candidates,
-            seen_bias=seen_bias,
+            seen_penalty=seen_penalty,
             class_shares=class_shares,
             check=check,
         )
@@ -315,7 +318,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
 
     def _check_training(self, training: TrainingData) -> None:
-        if not isinstance(self.aligned, str) and self.aligned:
+        if not isinstance(self.cosine_share, str) and self.cosine_share:
             require_alignable(training.features, training.classes, self.metric)
 
     def _warn_of_training(self, raw: Statistics) -> None:
@@ -390,7 +393,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
-        check_parameters(self, ("aligned",))  # it may have been set since the fit
+        check_parameters(self, ("cosine_share",))  # it may have been set since the fit
         if self._finds_shares and not self._lacks_scatter:
             return share_of_cosine(self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self.alignment_))
@@ -405,15 +408,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             predicted,
             evidence,
             self.feature_normalisation_,
-            seen_samples=self._sample_shares(evidence.counts),
-            prediction_weight=self.prediction_weight,
+            seen_mean_share=self._sample_shares(evidence.counts),
+            prediction_count=self.prediction_count,
             sample_length=self._fitted.sample_length if self.metric == "cosine" else None,
         )
 
     def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
         """Return the share of their samples in the prototypes of training classes that have so many."""
-        if not isinstance(self.seen_samples, str):
-            return float(self.seen_samples)
+        if not isinstance(self.seen_mean_share, str):
+            return float(self.seen_mean_share)
         return share_of_samples(counts) if self._finds_shares else SEEN_SHARE
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:

@@ -42,10 +42,11 @@ from jcmspl.model.reading import SampleReader
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.scorers import Scorer
 from jcmspl.model.topk import lazy_topk, named_or_none, scores_dtype, shares_of
-from jcmspl.report.notebook import FactsInNotebooks
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
 from jcmspl.support.calls import by_name, changes
+from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.names import KERNELS, SPACES
+from jcmspl.support.renamed import accepts_old_keywords, alias, attributes_of, current_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +75,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
     source_shares: Any = field(default=None, metadata=checked_by(check_source_shares))
     class_weight: Any = field(default=None, metadata=checked_by(check_class_weight))
     progress: bool = field(default=True, metadata=FLAG)
-    seen_bias: float = field(default=0.0, metadata=NUMBER)
+    seen_penalty: float = field(default=0.0, metadata=NUMBER)
     temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
     # Facts that a method states about itself.
@@ -183,9 +184,11 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return self._fitted_twin()._fitted.unseen_classes
 
     @property
-    def seen_bias_(self) -> float:
+    def seen_penalty_(self) -> float:
         """The number that is subtracted from scores of training classes, as calibrated or as given."""
         return self.bias_in(self.own_space)
+
+    seen_bias_ = alias("seen_penalty_")
 
     @property
     def own_space(self) -> str:
@@ -226,6 +229,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return self
 
     @changes
+    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -234,7 +238,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         *,
         class_vectors: Any = None,
         sample_weight: Any = None,
-        solve: bool = True,
+        refit: bool = True,
     ) -> Self:
         """Learn from further samples; the result is that of one fit to all samples so far.
 
@@ -248,7 +252,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             As for fit; only classes without a vector so far need one.
         sample_weight : optional
             As for fit.
-        solve : bool, default True
+        refit : bool, default True
             False: only take the samples in; what the model has learnt stays as it was until a later call. Saves time
             when there are many chunks. There is nothing to solve before two classes have samples. A model that is
             fitted already knows new classes at once, by their vectors and their samples
@@ -259,7 +263,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         self
         """
         model = self._settled()
-        self._fitted = learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=solve)
+        self._fitted = learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=refit)
         return self
 
     @changes
@@ -287,15 +291,16 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one.
 
-        ``seen_bias`` replaces a calibrated bias, in all spaces; thresholds for rejection among seen and unseen classes
-        are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` replace calibrated constants.
+        ``seen_penalty`` replaces a calibrated one, in all spaces; thresholds for rejection among seen and unseen
+        classes are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` replace calibrated constants.
         """
+        params = current_names(params, self._get_param_names())
         twin = self._settled()
         BaseEstimator.set_params(twin, **params)  # all is refused before anything is changed
         fitted = twin._fitted
         if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
             fitted = replace(fitted, adaptation_constants=None)
-        if "seen_bias" in params and fitted.is_solved:
+        if "seen_penalty" in params and fitted.is_solved:
             fitted = fitted.recalibrated({})
         self.__dict__.update({name: vars(twin)[name] for name in params}, _fitted=fitted)
         return self
@@ -305,7 +310,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
 
         What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
-        where a class lies, together with the model's prediction (prediction_weight says how much that counts).
+        where a class lies, together with the model's prediction (prediction_count says how much that counts).
 
         Parameters
         ----------
@@ -398,19 +403,20 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return self
 
     @by_name
+    @accepts_old_keywords
     def recogniser(
         self,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         space: str | None = None,
     ) -> Recogniser:
         """Fold the model and its candidate classes into one recogniser, for use in a loop or elsewhere.
 
         Parameters
         ----------
-        class_vectors, candidates, seen_bias
+        class_vectors, candidates, seen_penalty
             As for predict.
         space : str, optional
             Where to compare, if not in the space of the model; one of its SPACES.
@@ -421,16 +427,17 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             A plain linear layer, with ``to_onnx``, where the scores are linear in the sample; otherwise, as for a
             metric that is a function, a recogniser that calls the method with blocks of samples.
         """
-        return prediction.recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_bias, space)
+        return prediction.recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_penalty, space)
 
     @by_name
+    @accepts_old_keywords
     def predict(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         reject: Any = None,
         reject_label: Any = None,
     ) -> LabelArray:
@@ -448,9 +455,9 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             Choose among the classes of the training data, among those known (or given) but not trained on, among both
             (generalized), or among the classes named. By default: the classes in class_vectors if given, else all that
             the model knows.
-        seen_bias : float, optional
+        seen_penalty : float, optional
             What to take off the scores of classes of the training data where both kinds are candidates, in place of
-            the model's own seen_bias_ (calibrated stacking), or of 0 where the model was adapted to samples.
+            the model's own seen_penalty_ (calibrated stacking), or of 0 where the model was adapted to samples.
         reject : float or "auto", optional
             Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
             the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
@@ -462,7 +469,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         if reject is None:
             return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
         threshold = prediction.threshold_for(model, reject, class_vectors, candidates)
@@ -471,6 +478,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return cast(LabelArray, lazily(partial(named_or_none, namer, labels), samples, labels.dtype))
 
     @by_name
+    @accepts_old_keywords
     def predict_topk(
         self,
         X: Any,
@@ -478,14 +486,14 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         return_scores: bool = False,
     ) -> Any:
         """Return the labels of the k best candidate classes of each sample, best first.
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         k : int, optional
             How many; by default 5, or all candidates if there are fewer.
@@ -497,7 +505,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k), if asked for
         """
-        _, samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        _, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         n_candidates = len(recogniser.labels)
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
@@ -510,13 +518,14 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return (labels, scores) if return_scores else labels
 
     @by_name
+    @accepts_old_keywords
     def decision_function(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> FloatArray:
         """Return the score of every candidate class for each sample: the higher the better.
 
@@ -526,7 +535,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
 
         Returns
@@ -538,22 +547,23 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             the second class minus that of the first.
         """
         check_is_fitted(self)
-        if seen_bias is None:
-            seen_bias = prediction.default_bias(self._settled(), class_vectors, candidates)  # scores choose no class
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        if seen_penalty is None:
+            seen_penalty = prediction.default_bias(self._settled(), class_vectors, candidates)  # scores choose no class
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         scores = lazily(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and model.class_table_.n_classes == 2:
             return cast(FloatArray, scores[:, 1] - scores[:, 0])
         return cast(FloatArray, scores)
 
     @by_name
+    @accepts_old_keywords
     def predict_proba(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         temperature: float | None = None,
     ) -> FloatArray:
         """Return the softmax of the scores divided by a temperature.
@@ -562,7 +572,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         temperature : float, optional
             In place of the model's own: the lower, the surer. "auto" in the model means the share of the spread of the
@@ -574,11 +584,12 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature))
         return cast(FloatArray, lazily(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
 
     @by_name
+    @accepts_old_keywords
     def score(
         self,
         X: Any,
@@ -587,7 +598,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         average: str = "class",
     ) -> float:
         """Return the share recognised among the classes in y if all are unseen, else among all that the model knows.
@@ -598,7 +609,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
             given, the candidates are the classes in y, which must be two at least.
         y : array_like of shape (n_samples,)
@@ -612,7 +623,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         accuracy : float
         """
         model = self._fitted_twin()
-        return scoring.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_bias, average)
+        return scoring.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
 
     @changes
     def calibrate(
@@ -629,8 +640,8 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
-        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
-        for the metric of the model.
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_penalty_; one is chosen for each
+        space, for the metric of the model.
 
         Parameters
         ----------
@@ -659,12 +670,13 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return self
 
     @changes
+    @accepts_old_keywords
     def calibrate_rejection(
         self,
         X: Any,
         y: Any,
         *,
-        lost: float = 0.05,
+        max_false_rejection: float = 0.05,
         n_splits: int | None = None,
         held_out: float = 0.2,
         random_state: Any = 0,
@@ -681,7 +693,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         ----------
         X, y
             Samples of training classes, usually the training data; of four classes at least.
-        lost : float, default 0.05
+        max_false_rejection : float, default 0.05
             The share of samples of candidates that may be rejected.
         n_splits, held_out, random_state
             As for :meth:`calibrate`; each fold holds out two classes at least.
@@ -692,7 +704,13 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         """
         model = self._fitted_twin()
         self._fitted = rejection.with_thresholds(
-            model, X, y, lost=lost, n_splits=n_splits, held_out=held_out, random_state=random_state
+            model,
+            X,
+            y,
+            max_false_rejection=max_false_rejection,
+            n_splits=n_splits,
+            held_out=held_out,
+            random_state=random_state,
         )
         return self
 
@@ -782,7 +800,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
     def _is_biased_in(self, space: str) -> bool:
         """Whether a bias was calibrated, or given, so that predictions need no warning."""
-        return (space, self.own_metric) in self._fitted.calibration or self.seen_bias != 0
+        return (space, self.own_metric) in self._fitted.calibration or self.seen_penalty != 0
 
     def _adaptation_trials(self) -> AdaptationTrials:
         """Return the search for the constants of an adaptation, for a model that can be adapted."""
@@ -830,10 +848,10 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return self._fitted
 
     def bias_in(self, space: str) -> float:
-        """Return the bias on seen classes in a space: the calibrated one, or else ``seen_bias``."""
+        """Return the bias on seen classes in a space: the calibrated one, or else ``seen_penalty``."""
         if self._fitted.calibration is None:
             raise AttributeError("the model is not fitted yet")
-        return self._fitted.bias(space, self.own_metric, self.seen_bias)
+        return self._fitted.bias(space, self.own_metric, self.seen_penalty)
 
     def _settled(self, fitted: FittedModel | None = None) -> Self:
         """Return a copy with the present parameters and state, or another state, which other threads do not change."""
@@ -850,12 +868,12 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return twin
 
     def _ready(
-        self, X: Any, class_vectors: Any, candidates: Any, seen_bias: float | None
+        self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None
     ) -> tuple[Self, npt.NDArray[Any], Recogniser]:
         """Return a settled copy, validated samples and the recogniser of a call."""
         model = self._fitted_twin()
         samples = model.reader.checked(X, model._fitted.columns)
-        return model, samples, prediction.cached_recogniser(model, class_vectors, candidates, seen_bias)
+        return model, samples, prediction.cached_recogniser(model, class_vectors, candidates, seen_penalty)
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return an array of the solution, for properties: a model that is not fitted does not have them."""
@@ -871,6 +889,12 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         return Evidence.of(table, fitted.samples, fitted.class_table, fitted.classes.tolist())
 
     # scikit-learn, and notebooks.
+    def __dir__(self) -> list[str]:
+        return attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(current_names(state, self._get_param_names(), warn=False))  # of an old pickle
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted.is_solved
 
@@ -897,7 +921,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
             facts["compares in"] = f"the {self.own_space} space"
         if unseen:
             known = self._is_biased_in(self.own_space)
-            facts["bias on seen classes"] = f"{self.seen_bias_:.3g}" if known else "none: not calibrated"
+            facts["bias on seen classes"] = f"{self.seen_penalty_:.3g}" if known else "none: not calibrated"
         if fitted.timings:
             facts["fitted in"] = f"{sum(fitted.timings.values()):.2f} s"
         return facts

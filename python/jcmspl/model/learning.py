@@ -314,7 +314,7 @@ def collector_for(
         power,
         progress=bool(model.progress),
         declared=declared,
-        spares_aligned=isinstance(getattr(model, "aligned", 0), str),
+        spares_aligned=isinstance(getattr(model, "cosine_share", 0), str),
     )
     return collector if so_far is None else collector.going_on_from(so_far)
 

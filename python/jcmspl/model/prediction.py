@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
     "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
-    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call (--seen-bias 0) says that it is meant so"
+    "alone (candidates='unseen'; --candidates unseen); seen_penalty=0 in the call (--seen-penalty 0) says that it is "
+    "meant so"
 )
 
 
@@ -45,21 +46,21 @@ def candidates_of(fitted: FittedModel, class_vectors: Any, candidates: Any) -> t
 
 
 def biased_candidates(
-    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str
+    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_penalty: float | None, space: str
 ) -> tuple[ClassTable, Float64Array]:
     """Return the candidate classes of a call, and the number that is added to the scores of each."""
     table, is_seen = candidates_of(model._fitted, class_vectors, candidates)
     if class_vectors is not None:
         warn_of_zero_vectors(table)
     if not is_seen.any() or is_seen.all():
-        as_number(0.0 if seen_bias is None else seen_bias, "seen_bias")
+        as_number(0.0 if seen_penalty is None else seen_penalty, "seen_penalty")
         return table, np.zeros(table.n_classes)
-    if seen_bias is None:
+    if seen_penalty is None:
         is_adapted = model._makes_up_for_seen(table, space)
-        seen_bias = 0.0 if is_adapted else model.bias_in(space)
+        seen_penalty = 0.0 if is_adapted else model.bias_in(space)
         if not (is_adapted or model._is_biased_in(space)):
             _warn_once(model._fitted.warned, _COMPETITION)
-    return table, np.where(is_seen, -as_number(seen_bias, "seen_bias"), 0.0)
+    return table, np.where(is_seen, -as_number(seen_penalty, "seen_penalty"), 0.0)
 
 
 def _warn_once(warned: set[str], message: str) -> None:
@@ -91,23 +92,23 @@ def recogniser_for(
     model: ZeroShotClassifier,
     class_vectors: Any = None,
     candidates: Any = None,
-    seen_bias: float | None = None,
+    seen_penalty: float | None = None,
     space: str | None = None,
 ) -> Recogniser:
     """Return the recogniser of a call of ``predict`` with these arguments."""
     space = one_of(model.own_space if space is None else space, "space", model.SPACES)
-    table, bias = biased_candidates(model, class_vectors, candidates, seen_bias, space)
+    table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, space)
     return recogniser_of(model, table, bias, space)
 
 
 def recogniser_for_labels(
-    model: ZeroShotClassifier, labels: Iterable[Label], class_vectors: Any, candidates: Any, seen_bias: float | None
+    model: ZeroShotClassifier, labels: Iterable[Label], class_vectors: Any, candidates: Any, seen_penalty: float | None
 ) -> Recogniser:
     """Return the recogniser that ``score`` evaluates for these true labels."""
     fitted, present = model._fitted, dict.fromkeys(labels)
     if class_vectors is None and candidates is None and not present.keys() & set(fitted.classes.tolist()):
         candidates = unseen_in(present, fitted.class_table, fitted.classes.tolist())
-    recogniser = recogniser_for(model, class_vectors, candidates, seen_bias)
+    recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
     possible = set(recogniser.labels.tolist())
     strangers = [label for label in present if label not in possible]
     if strangers and fitted.given_table is not None:
@@ -116,13 +117,13 @@ def recogniser_for_labels(
 
 
 def cached_recogniser(
-    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_bias: float | None
+    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_penalty: float | None
 ) -> Recogniser:
     """Return the same as :func:`recogniser_for`, from the cache where the arguments are plain."""
-    make = partial(recogniser_for, model, class_vectors, candidates, seen_bias)
+    make = partial(recogniser_for, model, class_vectors, candidates, seen_penalty)
     if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
         return make()
-    return model._fitted.cache.get("recogniser", (candidates, seen_bias), parameters_of(model), make)
+    return model._fitted.cache.get("recogniser", (candidates, seen_penalty), parameters_of(model), make)
 
 
 def parameters_of(model: ZeroShotClassifier) -> dict[str, Any]:
@@ -138,10 +139,10 @@ def namer_for(
     reject: Any,
     class_vectors: Any = None,
     candidates: Any = None,
-    seen_bias: float | None = None,
+    seen_penalty: float | None = None,
 ) -> Namer:
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
-    recogniser = recogniser_for(model, class_vectors, candidates, seen_bias)
+    recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
     temperature = temperature_of(model, None) if proba else None
     threshold = None if reject is None else threshold_for(model, reject, class_vectors, candidates)
     return Namer(recogniser, k, temperature, threshold)

@@ -33,7 +33,7 @@ class Recogniser:
     #: The labels of the candidates.
     labels: LabelArray
     #: Candidates are compared by their scores less this: a large bias that favours training classes (a negative
-    #: seen_bias) would leave no digits for the differences between them, in float32 above all.
+    #: seen_penalty) would leave no digits for the differences between them, in float32 above all.
     lead: float = 0.0
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
@@ -259,7 +259,7 @@ def with_lead(scores: FloatArray, lead: float) -> FloatArray:
     with np.errstate(over="ignore"):
         total = scores + scores.dtype.type(lead)
     if not np.isfinite(total).all():
-        raise ValueError("the scores overflow, with a seen_bias this low: use one nearer to 0, or float64")
+        raise ValueError("the scores overflow, with a seen_penalty this low: use one nearer to 0, or float64")
     return np.asarray(total)
 
 

@@ -27,7 +27,7 @@ def accuracy_of(
     sample_weight: Any = None,
     class_vectors: Any = None,
     candidates: Any = None,
-    seen_bias: float | None = None,
+    seen_penalty: float | None = None,
     average: str = "class",
 ) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
@@ -38,7 +38,7 @@ def accuracy_of(
         totals = parts.label_counts()
         if not any(totals.values()):
             raise ValueError(_NOTHING)
-        recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_bias)
+        recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
         # only sums of weights travel
         right = parts.reduced(right_in, recogniser, what="recognising", progress=reader.progress)
         return mean_share(right, totals, average)
@@ -47,7 +47,7 @@ def accuracy_of(
     weights = np.ones(len(samples)) if sample_weight is None else as_sample_weights(sample_weight, len(samples))
     if not weights.any():
         raise ValueError(_NOTHING)
-    recogniser = recogniser_for_labels(model, labels, class_vectors, candidates, seen_bias)
+    recogniser = recogniser_for_labels(model, labels, class_vectors, candidates, seen_penalty)
     return accuracy(labels, recogniser.predict(samples), weights, average)
 
 

@@ -42,13 +42,14 @@ from jcmspl.model_selection.folded_parts import FoldedParts
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
-from jcmspl.report.notebook import FactsInNotebooks
-from jcmspl.report.text import percent_with_error
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
 from jcmspl.support.calls import changes
+from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
+from jcmspl.support.renamed import RenamedKeys, accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import percent_with_error
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
 # Rows that are read at a time.
 _ROWS = 8192
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
-_AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
+_AFTER_THE_FIT = ("seen_penalty", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -164,7 +165,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                if "aligned" in chosen:
+                if "cosine_share" in chosen:
                     warnings.simplefilter("ignore", AlignmentWarning)
                 timings = {"search": time.perf_counter() - started}
                 fit_chosen(best, collected, table, columns, timings, rows)
@@ -174,6 +175,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         self.__dict__.update(found, best_estimator_=best)
 
     @changes
+    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -182,7 +184,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         *,
         class_vectors: Any = None,
         sample_weight: Any = None,
-        solve: bool = True,
+        refit: bool = True,
     ) -> Self:
         """Learn from further samples with the parameters that fit chose.
 
@@ -190,7 +192,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
         Parameters
         ----------
-        X, y, classes, class_vectors, sample_weight, solve
+        X, y, classes, class_vectors, sample_weight, refit
             As for :class:`jcmspl.JCMSPL`.
 
         Returns
@@ -202,7 +204,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 self.best_estimator_.partial_fit(
-                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, solve=solve
+                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, refit=refit
                 )
             return self
         if classes is not None:
@@ -244,10 +246,11 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
-        After a fit, what says how samples and classes are compared (space, metric, aligned, seen_samples,
-        prediction_weight, seen_bias, temperature) or adapted, given as a single value, holds for the chosen model at
+        After a fit, what says how samples and classes are compared (space, metric, cosine_share, seen_mean_share,
+        prediction_count, seen_penalty, temperature) or adapted, given as a single value, holds for the chosen model at
         once; anything else holds for the next fit.
         """
+        params = current_names(params, self.get_params())
         BaseEstimator.set_params(clone(self), **params)  # all is refused before anything is changed
         if "best_estimator_" not in vars(self):
             super().set_params(**params)
@@ -287,7 +290,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def __dir__(self) -> Iterable[str]:
         model = vars(self).get("best_estimator_")
         fitted = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")] if model else []
-        return sorted({*super().__dir__(), *fitted})
+        return sorted({*attributes_of(self), *fitted})
 
     def __copy__(self) -> Self:
         twin: Self = object.__new__(type(self))
@@ -394,9 +397,9 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 interrupted = True
                 warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
         found = {
-            "best_params_": parameters,
+            "best_params_": RenamedKeys(parameters),
             "best_index_": search.choices().index(best),
-            "cv_results_": search.results(),
+            "cv_results_": RenamedKeys(search.results()),
             "best_score_": float(scores.mean()),
             "best_score_stderr_": float(scores.std(ddof=1) / np.sqrt(len(scores))),
             "n_splits_": len(folds),
@@ -473,7 +476,7 @@ def _digest_of(X: Any, weights: Float64Array | None) -> SampleDigest:
 
 def _is_of_model(name: str, value: Any) -> bool:
     """Whether a value is one that a model can have: "auto" tells a search to choose, but for what it does not try."""
-    return name in ("temperature", "seen_samples") or not isinstance(value, str) or value != "auto"
+    return name in ("temperature", "seen_mean_share") or not isinstance(value, str) or value != "auto"
 
 
 def _nearest(values: list[Any], own: Any) -> Any:

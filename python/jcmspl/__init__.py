@@ -14,6 +14,7 @@
 :mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
 :mod:`jcmspl.embed`        features of pictures and vectors of descriptions, by encoders that you have
 :mod:`jcmspl.metrics`      accuracies per class and per sample, seen and unseen
+:mod:`jcmspl.checks`       wrong labels, class vectors that do not fit, duplicates and leaks in data
 :mod:`jcmspl.plots`        charts in the manner of scikit-learn
 :mod:`jcmspl.core`         the kernels of the compiled core: statistics, solver, search
 :mod:`jcmspl.exceptions`   errors and warnings
@@ -26,6 +27,7 @@ from jcmspl.support.version import __version__
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:  # for type checkers and editors; the other branch is for the interpreter, and a test compares them
+    from jcmspl import checks as checks
     from jcmspl import core as core
     from jcmspl import datasets as datasets
     from jcmspl import embed as embed
@@ -56,7 +58,7 @@ else:  # hidden from type checkers, which would take any name to be there
         "explore": "evaluation.explorer",
         "load": "model.persistence",
     }
-    _MODULES = ("core", "datasets", "embed", "exceptions", "methods", "metrics", "plots")
+    _MODULES = ("checks", "core", "datasets", "embed", "exceptions", "methods", "metrics", "plots")
     # Names that version 0.2 had here; they work until version 0.4.
     _MOVED = {
         "core": "AffineScorer Solution Spectrum StartStatistics Statistics nearest solve solve_sylvester "

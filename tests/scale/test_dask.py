@@ -237,7 +237,9 @@ class TestBadData:
         X[123, 4] = np.nan
         samples = predict.Samples(cut(X), np.arange(100, 150))
         with pytest.raises(ValueError, match=r"x\.npy, rows 100 to 149: partition 0: sample 23 holds NaN"):
-            list(predict._named(Namer(model.recogniser()), samples, samples.rows, asked, None))
+            list(
+                predict._named(Namer(model.recogniser()), predict.chunks_of(samples, samples.rows, asked), asked, None)
+            )
 
     def test_an_error_stops_the_rest(self, client, tmp_path):
         go_on = tmp_path / "go on"

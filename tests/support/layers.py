@@ -23,7 +23,7 @@ LAYERS = (
     "cli",
 )
 #: What users import; nothing inside the package does. The compiled core is before all layers.
-FACADES = ("__init__", "__main__", "exceptions", "metrics", "plots")
+FACADES = ("__init__", "__main__", "checks", "exceptions", "metrics", "plots")
 #: Layers whose own names are for users, too: they are imported when they are first used.
 LAZY_NAMES = ("core", "methods")
 COMPILED = "_core"

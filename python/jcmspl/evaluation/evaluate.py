@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
-from jcmspl.data.on_dask import is_dask
 from jcmspl.evaluation import bootstrap, findings
 from jcmspl.evaluation.base_to_new import base_to_new
 from jcmspl.evaluation.base_to_new_report import BaseToNew
@@ -297,10 +296,8 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
 
 def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:
     """Adapt a copy of the model to the samples of some parts; return what makes recognisers, and its bias."""
-    samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
-    if is_dask(dataset.X):
-        samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
     twin = copy(model).set_params(space="visual")
+    samples = dataset.unlabelled(*parts)
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
     bias = default_bias(twin, dataset.classes, candidates)
     return partial(twin.recogniser, class_vectors=dataset.classes), bias

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.on_dask import is_dask
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.datasets.row_source import read_rows
 from jcmspl.io.atomic import write_atomically
@@ -217,11 +216,10 @@ def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
     if not hasattr(model, "adapt"):
         raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave adapt=True (--adapt) out")
     parts = [part for part in ("test_seen", "test_unseen") if candidates in ("all", part.removeprefix("test_"))]
-    rows = np.sort(np.concatenate([dataset.rows(part) for part in parts]))
-    if not len(rows):
+    if not any(len(dataset.rows(part)) for part in parts):
         raise ValueError(f"{shown(dataset.name)} has no test samples to adapt to: leave adapt=True (--adapt) out")
-    samples: Any = dataset.X[rows] if is_dask(dataset.X) else (X for part in parts for X, _ in dataset.chunks(part))
     twin = copy(model).set_params(space="visual")
+    samples = dataset.unlabelled(*parts)
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
     return twin
 

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import as_label_list, numbered, some, sorted_labels
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_memory
 from jcmspl.report.figures import Display, in_legend, model_of, numbers
 from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray, as_count
@@ -196,7 +196,7 @@ def few_shot_accuracies(
     _require_few_shot_model(model)
     if hasattr(model, "adapted_"):
         model = copy(model).reset_adaptation()  # as new samples would
-    X = X.compute() if is_dask(X) else X
+    X = in_memory(X)
     checked, labels = model.reader.checked(X, model.state.columns), as_label_list(y)
     samples = X if hasattr(X, "iloc") else checked  # a DataFrame keeps the names of its columns
     if len(samples) != len(labels):

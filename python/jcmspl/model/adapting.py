@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import Parts
+from jcmspl.data.parts import Part
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adaptation_check import neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
@@ -21,7 +21,7 @@ from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.model.fitted import Columns, FittedModel
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
-from jcmspl.model.reading import SampleReader, unlabelled_chunks, validated
+from jcmspl.model.reading import SampleReader
 from jcmspl.model.scorers import LinearScorer, normalised
 from jcmspl.support.arguments import Float64Array, require_finite
 from jcmspl.support.log import told
@@ -141,26 +141,25 @@ def directions_of(
 ) -> Directions | DirectionsOnDask:
     """Read samples, once, and keep their directions: here, or where dask has the samples."""
     if is_dask(X):
-        parts = Parts.of(X)
-        validated(reader.name, parts.header, columns, least=0)
+        parts, _ = reader.parts_of(X, columns=columns)
         found = DirectionsOnDask(parts, normalisation, n_candidates, progress=reader.progress)
         if not found.n_samples:
             raise ValueError("there are no samples in X to adapt to, or all of them are zero")
         return found
     directions = Directions(columns.n_features, rows_at_a_time(columns.n_features, n_candidates))
     try:
-        chunks, n_samples = unlabelled_chunks(X, lambda chunk: reader.checked(chunk, columns, least=0))
-        with Progress("reading", n_samples, "samples", enabled=reader.progress) as line:
-            add_directions(directions, chunks, normalisation, line)
+        reader.unlabelled(X, columns).map(_add_part, directions, normalisation, progress=reader.progress)
     except BaseException:
         directions.close()
         raise
     return directions
 
 
-def add_directions(
-    directions: Directions, chunks: Any, normalisation: Normalisation, line: Progress | None = None
-) -> None:
+def _add_part(part: Part, directions: Directions, normalisation: Normalisation) -> None:
+    add_directions(directions, (block.X for block in part.blocks()), normalisation)
+
+
+def add_directions(directions: Directions, chunks: Any, normalisation: Normalisation) -> None:
     """Add the directions of chunks of samples; refuse chunks without any samples."""
     rows, read = rows_at_a_time(len(normalisation.shift), 1), 0
     for chunk in chunks:
@@ -169,7 +168,5 @@ def add_directions(
             require_finite(block, "X", first_row=read)
             directions.add(normalised(normalisation, block))
             read += len(block)
-            if line is not None:
-                line.update(read)
     if not read:
         raise ValueError("there are no samples in X to adapt to")

@@ -14,7 +14,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
-from jcmspl.data.partitions import lazily, samples_dtype
+from jcmspl.data.reading import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model import adapting
 from jcmspl.model.adaptation import GUESS_WEIGHT, Adaptation

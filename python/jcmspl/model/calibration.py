@@ -219,7 +219,7 @@ def samples_of(model: ZeroShotClassifier, X: Any, y: Any) -> SamplesInMemory | S
     reader, columns = model.reader, model._fitted.columns
     if is_dask(X):
         if reader.needs == "samples":
-            reader.rereadable(X, y)  # raises: dask has no samples that are read again and again
+            reader.samples(X, y, columns=columns)[0].array(reader.name)  # refused: samples stay on workers
         return SamplesOnDask(reader.parts_of(X, y, columns=columns)[0].weighed(model.class_weight))
     samples, labels = reader.checked(X, columns), as_label_list(y)
     require_same_length(samples, labels)

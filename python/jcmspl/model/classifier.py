@@ -18,8 +18,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector
 from jcmspl.data.labels import LabelArray, some
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import lazily
+from jcmspl.data.reading import lazily
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
@@ -340,9 +339,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         if class_vectors is not None:
             fitted = known_classes.with_vectors(fitted, class_vectors, may_replace=replace)
         if X is not None:
-            reader = self.reader
-            if isinstance(self.class_weight, str):  # samples would weigh otherwise in another call
-                reader = reader.without_class_weight()
+            reader = self.reader.without_balance()
             scaling = fitted.feature_normalisation.scaling
             collector = Collector(fitted.class_table, *scaling, progress=bool(self.progress))
             new, _ = reader.read(X, y, None, collector, fitted.columns)
@@ -510,11 +507,7 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
         k = min(5, n_candidates) if k is None else k
-        if is_dask(samples):
-            labels, scores = lazy_topk(recogniser, samples, k)
-        else:
-            indices, scores = recogniser.top_k(samples, k)
-            labels = recogniser.labels[indices]
+        labels, scores = lazy_topk(recogniser, samples, k)
         return (labels, scores) if return_scores else labels
 
     @by_name

@@ -50,15 +50,14 @@ def fitted_to(
     require_known_classes(model.class_weight, table)
     with told(f"{type(model).__name__}.fit", X) as line:
         started, reader = time.perf_counter(), model.reader
-        rows = None
+        samples, features = reader.samples(X, y, sample_weight)
         if reader.needs == "samples":
-            samples, labels, columns = reader.rereadable(X, y)
-            weights = reader.weights_of(labels, sample_weight)
-            collected = collector_for(model, table).add_array(samples, labels, weights).result()
-            rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
-        else:
-            collected, columns = reader.read(X, y, sample_weight, collector_for(model, table))
-        fitted = learnt(model, collected, table, columns, {"read": time.perf_counter() - started}, rows)
+            samples.require_rereadable(reader.name)
+            samples.array(reader.name)  # refused where samples stay on workers
+        collected = samples.collected(collector_for(model, table), progress=reader.progress)
+        rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
+        timings = {"read": time.perf_counter() - started}
+        fitted = learnt(model, collected, table, features.columns, timings, rows)
         line.text = fitted.size
     return fitted
 

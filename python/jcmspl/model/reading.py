@@ -1,8 +1,7 @@
-"""Samples as users pass them: validated, weighed, and summed up in one pass."""
+"""Samples as users pass them to a model: validated against its features, weighed, and summed up in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -10,63 +9,49 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
-from jcmspl.data.labels import Label, as_label_list, as_targets
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import Parts, as_dask_array, collected_from
+from jcmspl.data.labels import Label
+from jcmspl.data.partitions import Parts
+from jcmspl.data.reading import checked_samples, samples_of, unlabelled_samples
+from jcmspl.data.samples import Samples
 from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.model.fitted import Columns
-from jcmspl.support.arguments import Float64Array, as_real_array
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import Float64Array
 
 
-def validated(name: str, X: Any, columns: Columns | None = None, *, least: int = 1) -> tuple[npt.NDArray[Any], Columns]:
-    """Return X as an array that the core can read, and its features.
+class Features:
+    """The features that samples must have, for scikit-learn: it reads and sets them as attributes of an estimator.
 
-    NaN is not looked for, since the core finds it as it reads. Lazy rows stay lazy: they are read block by block.
+    A stand-in for the model, whose own state must not change while samples are read, and which it is named after.
 
     Parameters
     ----------
     name : str
-        The estimator, for messages.
-    X : array_like of shape (n_samples, n_features)
+        The class of the model, for messages.
     columns : Columns, optional
-        The features that X must have; any by default.
-    least : int
-        The least number of samples.
+        By default the first samples decide.
     """
-    if columns is not None and is_plain(X, columns, least):
-        return np.asarray(X), columns
-    estimator = _class_named(name)()  # scikit-learn reads and sets attributes; the model's own must not change yet
-    if columns is not None:
-        estimator.n_features_in_ = columns.n_features
-        if columns.names is not None:
-            estimator.feature_names_in_ = columns.names
-    if isinstance(X, LazyRows):
-        array: npt.NDArray[Any] = as_real_array(X, "X")
-        if len(array) < least:
-            raise ValueError(
-                f"X has {len(array)} samples (its shape is {array.shape}), but at least {least} are needed"
-            )
-        validate_data(estimator, array, reset=columns is None, skip_check_array=True)
-    else:
-        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-            raise ValueError("X has masked values: fill or remove them")
-        kind = getattr(getattr(X, "dtype", None), "kind", "O")
-        array = validate_data(
-            estimator,
-            X,
-            reset=columns is None,
-            dtype=None if kind in "fiub" else "numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=least,
-        )
-    return array, Columns(estimator.n_features_in_, getattr(estimator, "feature_names_in_", None))
+
+    def __init__(self, name: str, columns: Columns | None = None) -> None:
+        self.is_open, self.estimator = columns is None, _class_named(name)()
+        if columns is not None:
+            self.estimator.n_features_in_ = columns.n_features
+            if columns.names is not None:
+                self.estimator.feature_names_in_ = columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """The features, once samples have been read."""
+        return Columns(self.estimator.n_features_in_, getattr(self.estimator, "feature_names_in_", None))
 
 
-def is_plain(X: Any, columns: Columns, least: int = 1) -> bool:
+@lru_cache
+def _class_named(name: str) -> type[Any]:
+    return type(name, (BaseEstimator,), {})
+
+
+def is_plain(X: Any, columns: Columns) -> bool:
     """Whether X needs no validation, which takes longer than the recognition of a single sample."""
     return (
         type(X) is np.ndarray
@@ -74,14 +59,8 @@ def is_plain(X: Any, columns: Columns, least: int = 1) -> bool:
         and X.dtype.kind in "fiub"
         and columns.names is None
         and X.shape[1] == columns.n_features
-        and len(X) >= least
+        and len(X) > 0
     )
-
-
-@lru_cache
-def _class_named(name: str) -> type[Any]:
-    """Return a class of estimators with a given name, which is how scikit-learn names them in messages."""
-    return type(name, (BaseEstimator,), {})
 
 
 def require_same_length(X: Any, labels: list[Label]) -> None:
@@ -92,12 +71,12 @@ def require_same_length(X: Any, labels: list[Label]) -> None:
 
 @dataclass(frozen=True)
 class SampleReader:
-    """Reads samples for an estimator.
+    """Reads samples for a model.
 
     Attributes
     ----------
     name : str
-        The estimator, for messages.
+        The class of the model, for messages.
     needs : {"statistics", "samples"}
         Whether the method learns from sums over samples, or from the samples themselves.
     reads_weights : bool
@@ -112,17 +91,58 @@ class SampleReader:
     class_weight: Any = None
     progress: bool = False
 
-    def without_class_weight(self) -> SampleReader:
-        """Return a reader that weighs all classes alike."""
-        return replace(self, class_weight=None)
+    def without_balance(self) -> SampleReader:
+        """Return a reader without class_weight="balanced", which depends on all labels of a call."""
+        return replace(self, class_weight=None) if isinstance(self.class_weight, str) else self
 
-    def checked(self, X: Any, columns: Columns, *, least: int = 1) -> npt.NDArray[Any]:
-        """Return validated samples; those of dask as an array of dask, of which only the header is validated."""
-        if is_dask(X):
-            validated(self.name, Parts.of(X).header, columns, least=0)
-            array: npt.NDArray[Any] = as_dask_array(X)
-            return array
-        return validated(self.name, X, columns, least=least)[0]
+    def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
+        """Return samples that have the features of the model; those of dask as an array of dask."""
+        return np.asarray(X) if is_plain(X, columns) else checked_samples(Features(self.name, columns).estimator, X)
+
+    def samples(
+        self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
+    ) -> tuple[Samples, Features]:
+        """Return samples with their labels and weights, and their features.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``.
+        columns : Columns, optional
+            The features that X must have; any by default.
+        """
+        if y is None and gives_chunks(X):
+            self.require_weights_known("chunks of samples")
+        features = Features(self.name, columns)
+        found = samples_of(
+            features.estimator,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            reset=features.is_open,
+            weigh=self.weights_of,
+        )
+        return found, features
+
+    def parts_of(
+        self, X: Any, y: Any = None, sample_weight: Any = None, columns: Columns | None = None
+    ) -> tuple[Parts, Columns]:
+        """Return samples of dask with their labels, and the features, of which the header alone is validated."""
+        parts, features = Parts.of(X, y, sample_weight), Features(self.name, columns)
+        checked_samples(features.estimator, parts.header, reset=features.is_open, least=0)
+        return parts, features.columns
+
+    def unlabelled(self, X: Any, columns: Columns) -> Samples:
+        """Return samples without labels, an array or chunks of it."""
+        return unlabelled_samples(Features(self.name, columns).estimator, X)
+
+    def read(
+        self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
+    ) -> tuple[LabelledStatistics, Columns]:
+        """Return the statistics of samples, read in one pass, and their features; parameters as of :meth:`samples`."""
+        samples, features = self.samples(X, y, sample_weight, columns)
+        return samples.collected(collector, progress=self.progress), features.columns
 
     def weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
         """Return the weight of each sample, class_weight included; None if each counts once."""
@@ -148,116 +168,3 @@ class SampleReader:
                 f"class_weight={BALANCED!r} takes all labels at once, so it is not supported with {what}: pass a dict "
                 "of label -> weight, such as n_samples / (n_classes * count)"
             )
-
-    def parts_of(
-        self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
-    ) -> tuple[Parts, Columns]:
-        """Return samples of dask with their labels, and the features, of which the header alone is validated."""
-        self._require_labels(y)
-        parts = Parts.of(X, y, sample_weight)
-        _, found = validated(self.name, parts.header, columns, least=0)
-        return parts, found
-
-    def read(
-        self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
-    ) -> tuple[LabelledStatistics, Columns]:
-        """Return the statistics of samples, read in one pass, and their features.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for ``fit``.
-        collector : Collector
-        columns : Columns, optional
-            The features that X must have; any by default.
-        """
-        if is_dask(X):
-            parts, found = self.parts_of(X, y, sample_weight, columns)
-            return collected_from(parts.weighed(self.class_weight), collector, progress=self.progress), found
-        chunked = gives_chunks(X)
-        if y is None and chunked:
-            return self._read_chunks(X, sample_weight, collector, columns)
-        if chunked and y is not None and not isinstance(X, (list, tuple)):
-            raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
-        self._require_labels(y)
-        (samples, found), weights = validated(self.name, X, columns), None
-        if sample_weight is not None or self.class_weight is not None:
-            y = as_targets(y)
-            weights = self.weights_of(y, sample_weight)
-        return collector.add_array(samples, y, weights).result(), found
-
-    def _read_chunks(
-        self, chunks: Any, sample_weight: Any, collector: Collector, columns: Columns | None
-    ) -> tuple[LabelledStatistics, Columns]:
-        self.require_weights_known("chunks of samples")
-        if sample_weight is not None:
-            raise TypeError("each chunk brings its weights, (X, y, sample_weight): leave sample_weight out")
-        found = columns
-
-        def validate(chunk: Any) -> npt.NDArray[Any]:
-            nonlocal found
-            array, found = validated(self.name, chunk, found, least=0)
-            return array
-
-        collector.add_chunks(chunks, validate, self.weights_of)
-        total = collector.result()
-        assert found is not None  # result refuses to be without samples
-        return total, found
-
-    def rereadable(self, X: Any, y: Any, advice: str = "") -> tuple[npt.NDArray[Any], list[Label], Columns]:
-        """Return samples that can be read more than once, their labels and their features."""
-        if is_dask(X):
-            raise TypeError(
-                f"{self.name} reads the samples themselves, which dask would have to send again and again: pass "
-                "X.compute()"
-            )
-        if y is None and gives_chunks(X):
-            raise TypeError(
-                f"{self.name} reads samples more than once, so X must be an array or a memory map and not an iterable "
-                f"of chunks{advice}"
-            )
-        if y is None:
-            raise ValueError(f"{self.name} requires y to be passed, but the target y is None")
-        array, columns = validated(self.name, X)
-        return array, as_label_list(y), columns
-
-    def _require_labels(self, y: Any) -> None:
-        if y is None:
-            raise ValueError(
-                f"{self.name} requires y to be passed, but the target y is None "
-                "(only an iterator of (X, y) chunks comes without)"
-            )
-
-
-def unlabelled_chunks(
-    X: Any, validate: Callable[[Any], npt.NDArray[Any]]
-) -> tuple[Iterator[npt.NDArray[Any]], int | None]:
-    """Return samples without labels as validated arrays, and their number if it is known.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features), or iterable of such arrays
-    validate : function
-    """
-    if isinstance(X, (list, tuple)):
-        in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
-    else:
-        in_chunks = gives_chunks(X)
-    if in_chunks:
-        return (validate(_without_labels(chunk, number)) for number, chunk in enumerate(X)), None
-    array = validate(X)
-    return iter([array]), len(array)
-
-
-def _is_matrix(part: Any) -> bool:
-    return len(getattr(part, "shape", ())) == 2
-
-
-def _is_labelled(part: Any) -> bool:
-    return isinstance(part, (list, tuple)) and len(part) == 2 and _is_matrix(part[0])
-
-
-def _without_labels(chunk: Any, number: int) -> Any:
-    if _is_labelled(chunk):
-        raise TypeError(f"chunk {number} is a pair (X, y), but these samples are to have no labels: give X alone")
-    return chunk

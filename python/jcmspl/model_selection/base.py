@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import operator
 import time
 import warnings
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,12 +20,9 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import Parts, collected_from, digest_of_parts
-from jcmspl.data.sample_digest import SampleDigest
-from jcmspl.data.training import LabelledRows
-from jcmspl.data.weights import present, require_known_classes
+from jcmspl.data.labels import as_label_list, some, sorted_labels
+from jcmspl.data.samples import Samples
+from jcmspl.data.weights import require_known_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import collector_for, fit_chosen, require_parameters
@@ -38,18 +33,17 @@ from jcmspl.model_selection.delegation import (
     handed_on_to_change_if_there,
     if_it_transforms,
 )
-from jcmspl.model_selection.folded_parts import FoldedParts
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
-from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
+from jcmspl.report.notebook import FactsInNotebooks
+from jcmspl.report.text import percent_with_error
+from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.calls import changes
-from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
 from jcmspl.support.renamed import RenamedKeys, accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import shown
-from jcmspl.support.tables import percent_with_error
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -60,8 +54,6 @@ if TYPE_CHECKING:
 FEW_CLASSES = 20
 # How many times folds are drawn, with less than so many classes.
 _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
-# Rows that are read at a time.
-_ROWS = 8192
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
 _AFTER_THE_FIT = ("seen_penalty", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 
@@ -135,40 +127,26 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         """Set the results of a search, in one step at its end."""
         self._check_parameters()
         started = time.perf_counter()
-        advice = "; choose the parameters on a part that fits in memory"
         table = None if class_vectors is None else ClassTable.of(class_vectors)
-        template = self._template()
+        template, name = self._template(), type(self).__name__
         require_known_classes(template.class_weight, table)
-        reader = replace(template.reader, name=type(self).__name__)
-        samples: Any
-        weights: Float64Array | None = None
-        if is_dask(X) and not self._may_read_samples(template):
-            samples, columns = reader.parts_of(X, y, sample_weight)
-            samples = samples.weighed(template.class_weight)
-            labels = [label for label, weight in samples.label_counts().items() if weight]
-        else:
-            samples, labels, columns = reader.rereadable(X, y, advice)
-            if len(labels) != len(samples):
-                raise ValueError(
-                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
-                    f"{len(labels)} labels in y"
-                )
-            weights = template.reader.weights_of(labels, sample_weight)
-        with told(f"{type(self).__name__}.fit", X) as line:
-            best, collected, found = self._choose(samples, labels, table, weights)
+        samples, features = replace(template.reader, name=name).samples(X, y, sample_weight)
+        samples.require_rereadable(name, "; choose the parameters on a part that fits in memory")
+        if self._may_read_samples(template):
+            samples.array(name)  # refused where samples stay on workers
+        with told(f"{name}.fit", X) as line:
+            best, collected, found = self._choose(samples, table)
             chosen = found["best_params_"]
-            rows = None
-            if best.needs == "samples":
-                rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
-            if collected.digest is None:
-                collected = replace(collected, digest=_digest_of(samples, weights))
+            rows = samples.coded(collected.labels).labelled_rows() if best.needs == "samples" else None
+            if collected.digest is None:  # folds have statistics alone
+                collected = replace(collected, digest=samples.digest())
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 if "cosine_share" in chosen:
                     warnings.simplefilter("ignore", AlignmentWarning)
                 timings = {"search": time.perf_counter() - started}
-                fit_chosen(best, collected, table, columns, timings, rows)
+                fit_chosen(best, collected, table, features.columns, timings, rows)
             line.text = f"{type(best).__name__} with {chosen}, {found['best_score_']:.4f} on held-out classes"
         if hasattr(self, "_sklearn_output_config"):
             best.set_output(**self._sklearn_output_config)
@@ -365,22 +343,15 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             as_count(self.n_jobs, "n_jobs")
 
     def _choose(
-        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
+        self, samples: Samples, table: ClassTable | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics, dict[str, Any]]:
-        """Return the chosen model, the statistics to fit it to, and the results of the search as attributes.
-
-        X are samples with labels and weights, or partitions, with the labels that occur in them.
-        """
+        """Return the chosen model, the statistics to fit it to, and the results of the search as attributes."""
         template, axes = self._template(), self._axes()
-        classes = sorted_labels(present(labels, weights))
+        classes = sorted_labels(label for label, weight in samples.label_counts().items() if weight)
         if table is None or len(classes) < 4:
-            return self._choose_blindly(X, labels, table, weights)
+            return self._choose_blindly(samples, table)
         folds, n_splits = self._folds(len(classes))
-        data = (
-            FoldedParts(X, classes, table, folds, n_splits)
-            if isinstance(X, Parts)
-            else FoldedData(X, labels, table, folds, n_splits, weights)
-        )
+        data = FoldedData(samples, classes, table, folds, n_splits)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = self._search(template, axes, data)
@@ -388,7 +359,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         prudently = self.choose == "prudent" or (self.choose == "auto" and self._is_prudent(len(classes)))
         best = search.prudent() if prudently else search.best()
         scores = search.scores_of(best)
-        parameters = search.parameters(best)
+        parameters: dict[str, Any] = RenamedKeys(search.parameters(best))
         interrupted = search.interrupted
         if not interrupted:
             try:
@@ -397,7 +368,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 interrupted = True
                 warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
         found = {
-            "best_params_": RenamedKeys(parameters),
+            "best_params_": parameters,
             "best_index_": search.choices().index(best),
             "cv_results_": RenamedKeys(search.results()),
             "best_score_": float(scores.mean()),
@@ -420,7 +391,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return {}
 
     def _choose_blindly(
-        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
+        self, samples: Samples, table: ClassTable | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics, dict[str, Any]]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warn_user(
@@ -440,10 +411,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             "interrupted_": False,
         }
         chosen = template.set_params(**parameters)
-        collector = collector_for(chosen, table)
-        if isinstance(X, Parts):
-            return chosen, collected_from(X, collector, progress=bool(self.progress)), found
-        return chosen, collector.add_array(X, labels, weights).result(), found
+        return chosen, samples.collected(collector_for(chosen, table), progress=bool(self.progress)), found
 
     def _blind_axes(self) -> dict[str, Any]:
         """Return the values to choose from where nothing can be held out."""
@@ -463,15 +431,6 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 "be two classes at least on either side"
             )
         return folds, cv.n_splits
-
-
-def _digest_of(X: Any, weights: Float64Array | None) -> SampleDigest:
-    """Return the digest of the samples, in memory or of dask: their folds know statistics alone."""
-    if isinstance(X, Parts):
-        return digest_of_parts(X)
-    blocks = (slice(first, first + _ROWS) for first in range(0, len(X), _ROWS))
-    digests = (SampleDigest.of(np.asarray(X[rows]), None if weights is None else weights[rows]) for rows in blocks)
-    return reduce(operator.add, digests)
 
 
 def _is_of_model(name: str, value: Any) -> bool:

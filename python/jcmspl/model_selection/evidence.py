@@ -66,12 +66,12 @@ def _rows_of_classes(data: FoldedData, seed: int) -> list[IntArray]:
 
     So neither the order of the samples nor that some of them come twice makes a difference.
     """
-    # where samples lie in a random direction, but for rounding
-    places = np.round(data.places(np.random.default_rng(seed).standard_normal(data.n_features)), 10)
+    # positions in a random direction, but for rounding
+    positions = np.round(data.positions(np.random.default_rng(seed).standard_normal(data.n_features)), 10)
     rows = []
     for number in range(len(data.classes)):
         own = np.flatnonzero(data.codes == number)
-        _, first = np.unique(places[own], return_index=True)
+        _, first = np.unique(positions[own], return_index=True)
         rows.append(own[np.random.default_rng((seed, number)).permutation(first)[:_MOST_SAMPLES]])
     return rows
 

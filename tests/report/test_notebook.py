@@ -12,8 +12,8 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.comparison import Comparison, Row
 from jcmspl.methods import RidgeVS
-from jcmspl.report.notebook import ELLIPSIS, card, elided
-from jcmspl.report.text import Table
+from jcmspl.support.cards import ELLIPSIS, Card
+from jcmspl.support.tables import Table
 
 NAMES = [
     "<script>alert(1)</script>",
@@ -98,7 +98,7 @@ def search(dataset):
 class TestCard:
     def test_all_parts_are_escaped(self):
         content = Table(NAMES[0], NAMES[:2], [[name, name] for name in NAMES])
-        page = parsed(card(NAMES[0], sentences=NAMES, facts={"of": NAMES[1]}, tables=[content], notes=NAMES))
+        page = parsed(Card(NAMES[0], sentences=NAMES, facts={"of": NAMES[1]}, tables=[content], notes=NAMES).html())
         assert page.facts["of"] == NAMES[1]
         assert [row[0] for row in page.tables[1]][1:4] == NAMES[:3]
         assert page.tables[1][4][0] == "two\\nlines\\x00\\u202e"
@@ -107,7 +107,7 @@ class TestCard:
 
     def test_numbers_are_flush_right_and_bars_are_drawn(self):
         rows = [["a", "1.5", 0.5], [ELLIPSIS, ELLIPSIS, ""], ["b", "20", -1.0]]
-        html = card(tables=[Table("", ["name", "n", ""], rows)])
+        html = Card(tables=[Table("", ["name", "n", ""], rows)]).html()
         assert '<td class="n">20</td>' in html
         assert '<th scope="col" class="n">n</th>' in html
         assert '<td class="n">a</td>' not in html
@@ -115,25 +115,11 @@ class TestCard:
 
     def test_the_style_is_its_own(self):
         """Nothing outside is styled, and no colour is set that would be wrong on dark ground."""
-        style = re.search(r"<style>(.*?)</style>", card("x"), re.DOTALL)[1]
+        style = re.search(r"<style>(.*?)</style>", Card("x").html(), re.DOTALL)[1]
         selectors = [one.strip() for rule in re.findall(r"([^{}]+)\{", style) for one in rule.split(",")]
         assert selectors
         assert all(selector.startswith(".jcmspl-") for selector in selectors)
         assert set(re.findall(r"(?<![-\w])color: ([^;]+);", style)) == {"inherit"}
-
-    @pytest.mark.parametrize("n", [0, 1, 4, 5, 6, 50])
-    @pytest.mark.parametrize("most", [4, 5])
-    def test_elided(self, n, most):
-        items = list(range(n))
-        kept = elided(items, most, None)
-        if n <= most:
-            assert kept == items
-        else:
-            assert len(kept) == most + 1
-            assert kept.count(None) == 1
-            gap = kept.index(None)
-            assert kept[:gap] == items[:gap]
-            assert kept[gap + 1 :] == items[-(most - gap) :]
 
 
 class TestClassTable:

@@ -15,8 +15,9 @@ from typing import Any
 from jcmspl.cli._models import parameter_names
 from jcmspl.cli._options import add_output, show
 from jcmspl.model import registry
-from jcmspl.report.text import aligned, markdown_table
+from jcmspl.report.text import markdown_table
 from jcmspl.support.shown import shortened
+from jcmspl.support.tables import aligned
 
 EXAMPLES = """\
   jcmspl methods

@@ -11,17 +11,17 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.sources import Sources, check_source_shares, checked_sources, share_roots
-from jcmspl.report.notebook import ELLIPSIS, card, elided
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
+from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
 from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import quoted
+from jcmspl.support.tables import Table
 
 # What a notebook shows of a table; the rest is left out.
 _MOST_ROWS, _MOST_COLUMNS = 10, 8
 
 
-class ClassTable:
+class ClassTable(ShownAsCard):
     """Class vectors (attributes or text embeddings) under the names of their classes.
 
     A table has no length and is no array, on purpose: scikit-learn's cross-validation would take it for one value per
@@ -290,7 +290,7 @@ class ClassTable:
     def __repr__(self) -> str:
         return f"ClassTable of {self.n_classes} classes x {self.n_attributes} attributes: {some(list(self), 5)}"
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         labels, names = list(self), self.attribute_names
         columns = elided(range(self.n_attributes), _MOST_COLUMNS, None)
         header = ["class", *(ELLIPSIS if column is None else names[column] for column in columns)]
@@ -300,7 +300,7 @@ class ClassTable:
             rows.append([ELLIPSIS if row is None else str(labels[row]), *vector])
         sources = {"joined of": _shown(self.sources)} if self.sources else {}
         title = f"ClassTable of {self.n_classes:,} classes x {self.n_attributes:,} attributes"
-        return card(title, facts=sources, tables=[Table("", header, rows)])
+        return Card(title, facts=sources, tables=[Table("", header, rows)])
 
 
 def _numbered_names(n_attributes: int) -> tuple[str, ...]:

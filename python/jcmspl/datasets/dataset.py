@@ -18,17 +18,17 @@ from jcmspl.datasets.imputation import Imputation, imputed
 from jcmspl.datasets.row_source import RowSource, read_rows
 from jcmspl.datasets.sample_ids import LazyIds
 from jcmspl.datasets.splits import draw_per_class
-from jcmspl.report.notebook import card
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import PARTS as PARTS
 from jcmspl.support.shown import quoted, shown
+from jcmspl.support.tables import Table
 
 _ALL_PARTS = (*PARTS, "trainval")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(ShownAsCard):
     """Samples, their labels, the vectors of all classes, and which samples are for training and for testing.
 
     Parameters
@@ -252,7 +252,7 @@ class Dataset:
             f"{len(self.seen)} seen and {len(self.unseen)} unseen classes"
         )
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         facts = {
             "samples": f"{self.n_samples:,} x {self.n_features:,} features ({self.X.dtype})",
             "classes": f"{self.classes.n_classes:,} x {self.classes.n_attributes:,} attributes",
@@ -263,7 +263,7 @@ class Dataset:
         rows = [[part, f"{n:,}", f"{n_classes:,}"] for part, (n, n_classes) in counts.items() if n]
         if rest := self.n_samples - sum(n for n, _ in counts.values()):
             rows.append(["in no part", f"{rest:,}", ""])
-        return card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
+        return Card(f"Dataset {self.name}", facts=facts, tables=[Table("", ["part", "samples", "classes"], rows)])
 
     def _labels_in(self, part: str) -> list[Label]:
         labels = list(self.classes)

@@ -15,18 +15,12 @@ from jcmspl.evaluation.findings import Accuracies
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.figures import require_matplotlib
-from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import (
-    Table,
-    aligned,
-    markdown_heading,
-    markdown_table,
-    markdown_text,
-    percent_with_error,
-)
+from jcmspl.report.text import markdown_heading, markdown_table, markdown_text
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import BASES
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table, aligned, percent_with_error
 
 #: Stands for all training samples.
 ALL = "all"
@@ -102,7 +96,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class BaseToNew:
+class BaseToNew(ShownAsCard):
     """The result of ``evaluate(..., protocol="base-to-new")``.
 
     Attributes
@@ -259,8 +253,8 @@ class BaseToNew:
     def __str__(self) -> str:
         return self.to_text()
 
-    def _repr_html_(self) -> str:
-        return card(self.title, sentences=self.about(), tables=self.tables().values())
+    def _card(self) -> Card:
+        return Card(self.title, sentences=self.about(), tables=self.tables().values())
 
 
 def _shots(n: int | None) -> str:

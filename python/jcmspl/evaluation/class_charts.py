@@ -12,9 +12,9 @@ import numpy.typing as npt
 from jcmspl.data.labels import sorted_labels
 from jcmspl.evaluation.metrics import confusion_matrix
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, in_legend, ink_of, model_of, numbers
-from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray, one_of
 from jcmspl.support.renamed import accepts_old_keywords
+from jcmspl.support.tables import percent
 
 # More bars than this are a wall: dots are drawn, closer together.
 _MOST_BARS = 60

@@ -21,19 +21,11 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.charts import ComparisonDisplay
 from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import require_matplotlib
-from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import (
-    Table,
-    aligned,
-    markdown_heading,
-    markdown_table,
-    markdown_text,
-    percent,
-    percent_with_error,
-    without_formula,
-)
+from jcmspl.report.text import markdown_heading, markdown_table, markdown_text, without_formula
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.shown import printable, shown
+from jcmspl.support.tables import Table, aligned, percent, percent_with_error
 
 _FORMS = {
     ".txt": "to_text",
@@ -99,7 +91,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShownAsCard):
     """The result of :func:`compare`.
 
     Attributes
@@ -254,9 +246,9 @@ class Comparison:
         parts += [line for note in self.notes() for line in ("", markdown_text(note))]
         return "\n".join(parts) + "\n"
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         refused = [f"{method} {why}" for method, why in self.refusals.items()]
-        return card(self.title, tables=self.tables().values(), notes=[*refused, *self.notes()])
+        return Card(self.title, tables=self.tables().values(), notes=[*refused, *self.notes()])
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

@@ -20,8 +20,8 @@ from jcmspl.datasets.row_source import read_rows
 from jcmspl.evaluation.label_issues import LabelIssues, find_label_issues
 from jcmspl.io.json_text import dumps
 from jcmspl.methods.jcmspl import JCMSPL
-from jcmspl.report.text import aligned, percent
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.tables import aligned, percent
 
 # A class whose samples are recognised this often among the training classes is compact.
 _COMPACT = 0.5

@@ -18,9 +18,9 @@ from jcmspl.io.json_text import dumps
 from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
 from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import Display
-from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import Table, percent
+from jcmspl.support.cards import Card, ShownAsCard
+from jcmspl.support.tables import Table, percent
 
 #: The setting whose parameters were chosen by cross-validation.
 TUNED = "tuned"
@@ -145,7 +145,7 @@ class ConvergenceRun:
 
 
 @dataclass(frozen=True)
-class Experiments:
+class Experiments(ShownAsCard):
     """The results of :func:`reproduce`; sensitivity: by weight; literature: figures of other papers."""
 
     dataset: ExperimentData
@@ -178,11 +178,11 @@ class Experiments:
             checks=CHECKS,
         )
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         titles = {"standard": "Unseen classes", "generalized": "All classes", "ablations": "Reduced forms of the model"}
         found = self._page_tables()
         tables = [found[name]._replace(title=title) for name, title in titles.items() if found[name].rows]
-        return card(f"JCMSPL on {self.dataset.name}", tables=tables)
+        return Card(f"JCMSPL on {self.dataset.name}", tables=tables)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Return the tables that are written as CSV, by name."""

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.labels import as_label_list, numbered, some, sorted_labels
 from jcmspl.data.reading import in_memory
 from jcmspl.report.figures import Display, in_legend, model_of, numbers
-from jcmspl.report.text import percent
 from jcmspl.support.arguments import Float64Array, IntArray, as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
+from jcmspl.support.tables import percent
 
 __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation import published
-from jcmspl.report.text import Table
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table
 
 VARIABLE = "JCMSPL_DATA"
 FILE = Path("published") / "published.csv"

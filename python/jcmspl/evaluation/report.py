@@ -14,11 +14,12 @@ from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.charts import ConvergenceDisplay
 from jcmspl.report.figures import Display, require_matplotlib
-from jcmspl.report.notebook import card
 from jcmspl.report.pages import rendered
 from jcmspl.report.pictures import thumbnail
-from jcmspl.report.text import Table, aligned, markdown_heading, markdown_table, percent, percent_range
+from jcmspl.report.text import markdown_heading, markdown_table
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table, aligned, percent, percent_range
 
 __all__ = ["Report", "percent"]
 
@@ -34,7 +35,7 @@ _FORMS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": 
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(ShownAsCard):
     """The result of :func:`jcmspl.evaluate`.
 
     Attributes
@@ -187,8 +188,8 @@ class Report:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
         return f"<Report on {shown(self.dataset.name)}: {percent(self.accuracy)} per class on unseen classes{rest}>"
 
-    def _repr_html_(self) -> str:
-        return card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
+    def _card(self) -> Card:
+        return Card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
 
     def about(self) -> list[str]:
         """Return in a few sentences what the model was trained and tested on, and what became of it."""

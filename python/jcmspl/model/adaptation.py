@@ -17,10 +17,10 @@ from jcmspl.model.adaptation_check import Agreement
 from jcmspl.model.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
 from jcmspl.model.adaptation_rounds import Moved
 from jcmspl.model.scorers import LinearScorer
-from jcmspl.report.notebook import card
-from jcmspl.report.text import Table, aligned
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.shown import quoted, shown
+from jcmspl.support.tables import Table, aligned
 
 # Prototypes whose cosine has come above this, and grown by as much as is left, have merged.
 _TOGETHER = 0.9
@@ -33,7 +33,7 @@ _MOST_SHOWN = 10  # rows of the table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Adaptation:
+class Adaptation(ShownAsCard):
     """What became of the candidates when they were adapted to unlabelled samples.
 
     Attributes
@@ -174,7 +174,7 @@ class Adaptation:
         troubles += "" if self.is_trusted else "; not used"
         return f"<Adaptation: {self._summary}{troubles}>"
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         rows = self._rows()
         caption = f"The {len(rows)} classes that moved most" if len(rows) < self.classes.n_classes else ""
         content = Table(caption, ["class", "degrees", "samples behind it"], rows)
@@ -182,7 +182,7 @@ class Adaptation:
         sentences = [f"{self._summary}."]
         if self.agreement is not None:
             sentences.append(f"{self._agreement[0].upper()}{self._agreement[1:]}.")
-        return card("Adaptation", sentences=sentences, tables=[content], notes=notes)
+        return Card("Adaptation", sentences=sentences, tables=[content], notes=notes)
 
     @property
     def _summary(self) -> str:

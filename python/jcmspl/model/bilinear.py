@@ -35,7 +35,7 @@ from jcmspl.model.parameters import (
     checked_by,
     one_of_names,
 )
-from jcmspl.model.prediction import biased_candidates, recogniser_of
+from jcmspl.model.prediction import biased_candidates, cached, recogniser_of
 from jcmspl.model.prototypes import (
     LONE_SHARE,
     NEW_SHARE,
@@ -229,8 +229,12 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         if model.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
         samples = model.reader.checked(X, model._fitted.columns)
-        table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.space)
-        return model._explainer(table, bias)(samples, label=label, against=against)
+
+        def make() -> Explainer:
+            return model._explainer(*biased_candidates(model, class_vectors, candidates, seen_penalty, model.space))
+
+        explainer = cached(model, "explainer", make, class_vectors, candidates, seen_penalty)
+        return explainer(samples, label=label, against=against)
 
     @changes
     @accepts_old_keywords

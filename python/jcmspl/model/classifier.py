@@ -43,7 +43,7 @@ from jcmspl.model.scorers import Scorer
 from jcmspl.model.topk import lazy_topk, named_or_none, scores_dtype, shares_of
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
 from jcmspl.support.calls import by_name, changes
-from jcmspl.support.cards import FactsInNotebooks
+from jcmspl.support.cards import Card
 from jcmspl.support.names import KERNELS, SPACES
 from jcmspl.support.renamed import accepts_old_keywords, alias, attributes_of, current_names
 
@@ -54,7 +54,7 @@ _UNFITTED = FittedModel()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     """The classifier that all methods are: it learns from some classes and recognises others by their vectors.
 
     A method says how it learns in two steps, so that a search over its parameters can share the first:
@@ -890,6 +890,15 @@ class ZeroShotClassifier(FactsInNotebooks, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted.is_solved
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += Card.of_facts(self._facts())
+        return bundle
 
     def _facts(self) -> dict[str, object]:
         """Return the facts of the fit that a notebook shows; none before a fit."""

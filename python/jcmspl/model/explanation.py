@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list
-from jcmspl.report.notebook import card
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(ShownAsCard):
     """Why a sample was named as it was.
 
     Attributes
@@ -62,7 +62,7 @@ class Explanation:
             lines.append(f"  {heading + ':':8} {parts}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         top, bottom = self.top(), self.bottom()[::-1]
         longest = max((abs(value) for _, value in [*top, *bottom]), default=0.0) or 1.0
         rows: list[list[Any]] = [[name, f"{value:+.3g}", value / longest] for name, value in [*top, *bottom]]
@@ -70,7 +70,7 @@ class Explanation:
             rest = self.contributions.sum() - sum(value for _, value in [*top, *bottom])
             rows.insert(len(top), [f"({others} others together)", f"{rest:+.3g}", ""])
         content = Table("", ["attribute", "contribution", ""], rows)
-        return card(str(self).splitlines()[0], tables=[content])
+        return Card(str(self).splitlines()[0], tables=[content])
 
 
 def attribute_parts(

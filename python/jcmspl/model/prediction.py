@@ -6,10 +6,10 @@ the model must not change meanwhile, which that of ``ZeroShotClassifier._settled
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+
+T = TypeVar("T")
 
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
@@ -121,9 +123,25 @@ def cached_recogniser(
 ) -> Recogniser:
     """Return the same as :func:`recogniser_for`, from the cache where the arguments are plain."""
     make = partial(recogniser_for, model, class_vectors, candidates, seen_penalty)
+    return cached(model, "recogniser", make, class_vectors, candidates, seen_penalty)
+
+
+def cached(
+    model: ZeroShotClassifier,
+    kind: str,
+    make: Callable[[], T],
+    class_vectors: Any = None,
+    candidates: Any = None,
+    seen_penalty: float | None = None,
+) -> T:
+    """Return a cached result for the arguments of a call, or make it.
+
+    There is no cache for class vectors, or for candidates given as labels: comparing them takes as long.
+    """
     if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
         return make()
-    return model._fitted.cache.get("recogniser", (candidates, seen_penalty), parameters_of(model), make)
+    call = candidates, seen_penalty, model.bias_in(model.own_space)
+    return model._fitted.cache.get(kind, call, parameters_of(model), make)
 
 
 def parameters_of(model: ZeroShotClassifier) -> dict[str, Any]:
@@ -175,7 +193,7 @@ def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> floa
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen
-    return model._fitted.cache.get("temperature", (), parameters_of(model), partial(_auto_temperature, model))
+    return cached(model, "temperature", partial(_auto_temperature, model))
 
 
 def _auto_temperature(model: ZeroShotClassifier) -> float:

@@ -17,10 +17,10 @@ from jcmspl.data.labels import LabelArray
 from jcmspl.data.parts import row_blocks
 from jcmspl.data.reading import mapped
 from jcmspl.io.onnx import LinearLayer, write_onnx
-from jcmspl.report.notebook import ELLIPSIS, card, elided
-from jcmspl.report.text import Table
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
+from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
 from jcmspl.support.scaling import Scaling, signed_root
+from jcmspl.support.tables import Table
 
 _MOST_ROWS = 10  # in a notebook
 # Samples that are handed to a function at a time.
@@ -62,7 +62,7 @@ class Recogniser:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearRecogniser(Recogniser):
+class LinearRecogniser(ShownAsCard, Recogniser):
     """A plain linear layer that recognises: the score of a candidate c is ``x @ weights[c] + bias[c]``.
 
     All of a model is in it: normalisation, projections, metric, candidates and calibration.
@@ -92,7 +92,7 @@ class LinearRecogniser(Recogniser):
         scaled = "".join(f", {name}" for name, wanted in self.scaling._asdict().items() if wanted)
         return f"<{type(self).__name__}: {n} candidates, {m} features{scaled}>"
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         n, m = self.weights.shape
         steps = {"signed roots": self.scaling.power, "divided by its length": self.scaling.unit_rows}
         facts = {
@@ -106,7 +106,7 @@ class LinearRecogniser(Recogniser):
             for i in elided(range(n), _MOST_ROWS, None)
         ]
         content = Table("", ["candidate", "bias", "length of weights"], rows)
-        return card(type(self).__name__, facts=facts, tables=[content])
+        return Card(type(self).__name__, facts=facts, tables=[content])
 
     @cached_property
     def _scorer(self) -> AffineScorer:

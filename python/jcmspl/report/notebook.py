@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import Table, numeric_columns
+from jcmspl.support.cards import ELLIPSIS, Card
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table, numeric_columns
 
-T = TypeVar("T")
-
-#: Stands for rows and columns that are left out.
-ELLIPSIS = "…"
 _LONGEST = 60  # names in cells
 _LONGEST_TEXT = 400
 
@@ -46,34 +42,19 @@ _STYLE = """
 """
 
 
-def card(
-    title: str = "",
-    *,
-    sentences: Iterable[str] = (),
-    facts: Mapping[str, object] | None = None,
-    tables: Iterable[Table] = (),
-    notes: Iterable[str] = (),
-) -> str:
-    """Return the HTML of a thing in a notebook; a cell that is a number from -1 to 1 is drawn as a bar."""
-    from markupsafe import Markup  # with Jinja, which the pages load when there is one
+def html(card: Card) -> str:
+    """Draw a card; everything in it is escaped."""
+    from markupsafe import Markup  # with Jinja, which is loaded only to draw
 
     return rendered(
         "notebook.html",
         style=Markup(_STYLE),
-        title=shown(title, _LONGEST_TEXT),
-        sentences=[shown(text, _LONGEST_TEXT) for text in sentences],
-        notes=[shown(text, _LONGEST_TEXT) for text in notes],
-        facts={name: shown(value, _LONGEST_TEXT) for name, value in (facts or {}).items()},
-        tables=[_prepared(content) for content in tables],
+        title=shown(card.title, _LONGEST_TEXT),
+        sentences=[shown(text, _LONGEST_TEXT) for text in card.sentences],
+        notes=[shown(text, _LONGEST_TEXT) for text in card.notes],
+        facts={name: shown(value, _LONGEST_TEXT) for name, value in card.facts.items()},
+        tables=[_prepared(content) for content in card.tables],
     )
-
-
-def elided(items: Sequence[T], most: int, gap: T) -> list[T]:
-    """Return items, or the first and the last of them with a gap between, if they are more than that."""
-    if len(items) <= most:
-        return list(items)
-    first = (most + 1) // 2
-    return [*items[:first], gap, *items[len(items) - (most - first) :]]
 
 
 def _prepared(content: Table) -> dict[str, Any]:
@@ -83,30 +64,3 @@ def _prepared(content: Table) -> dict[str, Any]:
     told = [["" if isinstance(cell, float) else cell for cell in row] for row in rows if row[0] != ELLIPSIS]
     numeric = numeric_columns(header, told)
     return {"title": shown(content.title, _LONGEST_TEXT), "header": header, "rows": rows, "numeric": numeric}
-
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator as _Estimator
-else:
-    _Estimator = object
-
-
-class FactsInNotebooks(_Estimator):
-    """Sets what a fit has found under scikit-learn's picture of an estimator, which has its parameters."""
-
-    def _facts(self) -> dict[str, object]:
-        """Return what is to be told of a fitted estimator; nothing of one that is not."""
-        raise NotImplementedError
-
-    def _facts_html(self) -> str:
-        facts = self._facts()
-        return card(facts=facts) if facts else ""
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._facts_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._facts_html()
-        return bundle

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.report.figures import COLOURS, FAINT, INK
-from jcmspl.report.text import numeric_columns, percent, percent_range
 from jcmspl.support.shown import printable, shown
+from jcmspl.support.tables import numeric_columns, percent, percent_range
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Colours of charts by the names that pages have for them: others in the dark.

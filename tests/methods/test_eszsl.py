@@ -27,6 +27,5 @@ def test_labels_make_no_difference_on_centred_samples():
     assert_array_equal(published.predict(ZOO.X_new), other.predict(ZOO.X_new))
 
 
-def test_bad_parameters():
-    refuses(ESZSL(1, -1), "semantic_penalty must be")
+def test_the_negative_label_is_below_the_positive_one():
     refuses(ESZSL(negative_label=1), "negative_label must be a number below 1")

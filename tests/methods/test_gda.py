@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from jcmspl.methods import EXEM, GDA
-from support.linear import ZOO, ZOOS, assert_same_but_for_a_shared_term, class_means, explicit_data, fit, refuses
+from support.linear import ZOO, ZOOS, assert_same_but_for_a_shared_term, class_means, explicit_data, fit
 
 PLAIN = {"feature_normalisation": "none", "class_normalisation": "none", "class_kernel": "linear"}
 
@@ -84,8 +84,3 @@ def test_samples_that_do_not_differ_within_classes_have_no_covariance_but_roundi
         model = GDA(shrinkage=1e-4, feature_normalisation="power+center", class_kernel="linear")
         model.fit(means[y], y, class_vectors=rng.random((6, 5)))
         assert np.abs(model.decision_function(means)).max() < 1e3
-
-
-def test_bad_parameters():
-    refuses(GDA(shrinkage=1.5), "shrinkage must be from 0 to 1")
-    refuses(GDA(-1), "alpha must be")

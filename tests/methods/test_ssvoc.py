@@ -133,8 +133,7 @@ def test_files_keep_the_vocabulary(tmp_path):
     assert load(tmp_path / "closed").vocabulary is None
 
 
-def test_bad_parameters():
-    refuses(SSVoc(0.0), "penalty must be above 0")
+def test_a_vocabulary_that_does_not_fit_is_refused():
     refuses(SSVoc(vocabulary=np.zeros((0, 8))), "vocabulary is empty")
     refuses(SSVoc(vocabulary=np.full((2, 8), np.nan)), "vocabulary holds NaN")
     refuses(

@@ -6,6 +6,7 @@ independent oracle: ``tests/methods/test_<module>.py`` with a function ``test_or
 
 import ast
 import pickle
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,17 @@ from jcmspl.core import Statistics
 from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.parameters import weight_names
+from jcmspl.model.parameters import (
+    COUNT,
+    FLAG,
+    INFINITE_WEIGHT,
+    OPTIONAL_COUNT,
+    POSITIVE,
+    SHARE,
+    SHARE_OR_AUTO,
+    WEIGHT,
+    weight_names,
+)
 from support.animals import make_zoo
 from support.sklearn_checks import expected_failures, run_check
 
@@ -32,6 +43,18 @@ RECTIFIED = make_zoo(n_seen=8, rectified=True)  # no feature is negative
 OWN = [method for method in registry.methods().values() if method.__module__.startswith("jcmspl.")]
 MODELS = [method() for method in OWN]
 EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+# Values that are refused, by the metadata of a parameter.
+REFUSED = (
+    (COUNT, (0, 1.5)),
+    (FLAG, ("yes",)),
+    (INFINITE_WEIGHT, (-1.0, np.nan)),
+    (OPTIONAL_COUNT, (0, 1.5)),
+    (POSITIVE, (0.0, -1.0, np.inf)),
+    (SHARE, (-0.1, 1.5)),
+    (SHARE_OR_AUTO, (1.5, "sometimes")),
+    (WEIGHT, (-1.0, np.nan, np.inf)),
+)
+REFUSED_BY = {metadata["check"]: values for metadata, values in REFUSED}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -98,6 +121,14 @@ class TestRegistry:
         assert method.__name__ in jcmspl.methods.__all__
         assert set(method.GRID) <= set(model.get_params())
         assert set(weight_names(model)) <= set(model.get_params())
+
+    def test_bad_values_of_parameters_are_refused(self, model):
+        zoo = zoo_of(model)
+        for field in fields(model):
+            values = [object(), *REFUSED_BY.get(field.metadata["check"], ()), *["bogus"] * ("names" in field.metadata)]
+            for value in values:
+                with pytest.raises((TypeError, ValueError), match=field.name):
+                    clone(model).set_params(**{field.name: value}).fit(zoo.X, zoo.y, class_vectors=zoo.table)
 
     def test_every_value_that_a_search_tries_is_allowed(self, model):
         for name, values in model.GRID.items():

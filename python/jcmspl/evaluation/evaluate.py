@@ -22,6 +22,7 @@ from jcmspl.evaluation.report import Report
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
+from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.open_set import Threshold, area
 from jcmspl.model.prediction import default_bias
@@ -291,7 +292,7 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
         raise ValueError(
             "a model is adapted to samples in the visual space: leave adapt=True (--adapt) out, or add that space"
         )
-    copy(model).set_params(space="visual")._require_adaptable()
+    require_adaptable(copy(model).set_params(space="visual"))
 
 
 def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:

@@ -124,7 +124,7 @@ def fitted_to_statistics(
     """Return the state after a fit to statistics; parameters are those of ``fit_from_statistics``."""
     model.reader.require_statistics_enough("fit_from_statistics")
     if not isinstance(statistics, Statistics):
-        raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
+        raise TypeError(f"statistics must be jcmspl.core.Statistics, but is {type(statistics).__name__}")
     labels = as_label_list(range(statistics.n_classes) if classes is None else classes, "classes")
     if len(labels) != statistics.n_classes or len(set(labels)) != len(labels):
         raise ValueError(

@@ -58,7 +58,7 @@ def test_the_method_of_a_file(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("ESZSL", "--shots", "2"), "--shots: for --base-to-new alone"),
+        (("ESZSL", "--shots", "2"), "--shots: only available with --base-to-new"),
         (("ESZSL", "--base-to-new", "--adapt", "--space", "visual"), "--space, --adapt: not available"),
         (("ESZLS", "--base-to-new"), "ESZLS is neither a file nor a method"),
         (("ESZSL", "--base-to-new", "--model", "SAE"), "leave --model out"),

@@ -108,7 +108,7 @@ def test_pictures_that_nobody_has_sorted(here, capsys):
     run(capsys, "embed --text descriptions.csv --model text.onnx -o classes.npz --quiet")
     run(capsys, "fit features.npz --classes classes.npz -o m.safetensors --quiet")
     shown = run(capsys, "embed pictures/red --model vision.onnx -o new.npz")
-    assert "no classes, to be named" in shown.out
+    assert "without classes" in shown.out
     assert len(run(capsys, "predict m.safetensors new.npz --candidates all --quiet").out.splitlines()) == 11
 
 
@@ -132,7 +132,7 @@ def test_damaged_pictures(here, capsys):
     assert not (here / "features.npz").exists()
     shown = run(capsys, "embed pictures --model vision.onnx -o features.npz --skip-damaged")
     assert "note: red/<script>.png was left out: is empty, or no picture" in shown.err
-    assert "note: 80 of them had been embedded before" in shown.err
+    assert "note: 80 of them were reused" in shown.err
     assert "wrote 80 samples" in shown.out
     assert sorted(path.name for path in here.glob("features*")) == ["features.npz"]
 
@@ -292,7 +292,7 @@ def test_no_room(tmp_path, monkeypatch, capsys, room):
     assert (tmp_path / "f.npz.partial").exists() == (room != "half of the first line")
     assert not (tmp_path / "f.npz").exists()
     shown = run(capsys, " ".join(command[:-1]))
-    assert ("4 of them had been embedded before" in shown.err) == (room != "half of the first line")
+    assert ("4 of them were reused" in shown.err) == (room != "half of the first line")
     with np.load("f.npz") as arrays:
         np.testing.assert_allclose(arrays["features"], found.features, rtol=1e-6)
 

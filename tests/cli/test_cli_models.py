@@ -161,7 +161,7 @@ class TestMistakes:
         [
             (["--set", "class_macth=1"], "JCMSPL has no parameter 'class_macth': did you mean class_match? There are"),
             (["--model", "RidgeVS", "--max-iter", "3"], "RidgeVS has no parameter 'max_iter': there are alpha,"),
-            (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a model takes one: `jcmspl tune`"),
+            (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a model takes one"),
             (["--set", "tol=1", "--tol", "2"], "2 values of tol, but a model takes one"),
             (["--model", "RidgeVS", "--set", "alpha=-1"], "alpha must be"),
             (["--model", "RidgeVS", "--set", "alpha=much"], "alpha must be a number, but is 'much'"),
@@ -179,7 +179,7 @@ class TestMistakes:
         ("arguments", "message"),
         [
             (["--model", "SAE"], "holds a model of RidgeVS, not of SAE"),
-            (["--set", "alpha=1"], "alpha cannot be changed after a fit, only space, metric, seen_mean_share, "),
+            (["--set", "alpha=1"], "alpha cannot be changed after a fit; only space, metric, seen_mean_share, "),
             (["--set", "metrik=dot"], "RidgeVS has no parameter 'metrik': did you mean metric?"),
             (["--set", "metric=dot,cosine"], "2 values of metric"),
             (["--set", "metric=miles"], "metric must be one of"),

@@ -250,10 +250,10 @@ class TestStandardStreams:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--adapt"], "--adapt is not to be had for samples that are read once"),
-            (["--part", "test_unseen"], "--part is not to be had"),
-            (["--dask"], "--dask is not to be had"),
-            (["-o", "folder/"], "a folder of predictions is not to be had"),
+            (["--adapt"], "--adapt is not available for standard input"),
+            (["--part", "test_unseen"], "--part is not available"),
+            (["--dask"], "--dask is not available"),
+            (["-o", "folder/"], "a folder of predictions is not available"),
             (["--format", "csv", "-o", "x.csv"], "--format is for a folder of predictions"),
             (["--rows-per-file", "3"], "--rows-per-file is for a folder"),
         ],
@@ -325,7 +325,7 @@ class TestRejection:
     def test_a_bad_threshold(self, model_file, features, capsys):
         with pytest.raises(SystemExit):
             main(["predict", str(model_file), str(features), "--reject", "often"])
-        assert "it takes auto or a number, but is 'often'" in capsys.readouterr().err
+        assert "expected auto or a number, but got 'often'" in capsys.readouterr().err
 
     def test_labels_of_several_types(self, run, tmp_path):
         rng = np.random.default_rng(0)

@@ -135,7 +135,7 @@ class TestFolder:
         assert json.loads(capsys.readouterr().out) == {"output": "named/", "samples": 40, "files": 5, "written": 5}
         here.joinpath("named/predictions_3.csv").unlink()
         run("predict", "model.safetensors", PATTERN, "-o", "named/")
-        assert "wrote 1 of 5 files in named (4 were there)" in capsys.readouterr().err
+        assert "wrote 1 of 5 files in named (4 existed already)" in capsys.readouterr().err
 
 
 class TestGoingOn:
@@ -164,7 +164,7 @@ class TestGoingOn:
         with monkeypatch.context() as patch:
             patch.setattr(predict, "chunks_of", interrupted)
             run("predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet", code=130)
-        assert "interrupted; 3 of 5 files are in named, and the same command goes on" in capsys.readouterr().err
+        assert "interrupted; 3 of 5 files are in named; the same command writes the others" in capsys.readouterr().err
         names = sorted(file.name for file in here.joinpath("named").iterdir())
         assert names == ["manifest.json", *(f"predictions_{number}.csv" for number in range(3))]
         run("predict", "model.safetensors", PATTERN, "-o", "named/", "--quiet")
@@ -411,9 +411,7 @@ class TestData:
         assert json.loads(capsys.readouterr().out)["best_params"]
 
     def test_mistakes(self, own, capsys):
-        assert "clip holds features alone: give the class vectors" in fails(
-            capsys, "fit", "clip", "-o", "m.safetensors"
-        )
+        assert "clip holds features only: give the class vectors" in fails(capsys, "fit", "clip", "-o", "m.safetensors")
         own[1] = "colour"
         error = fails(capsys, "fit", "clip", "-o", "m.safetensors", *own)
         assert "metadata_0.parquet has no column named 'colour': its 2 columns are 'digit', 'url'" in error

@@ -49,7 +49,7 @@ def test_all_samples_are_trained_on_and_that_is_told(table, capsys):
     data = json.loads(out)
     assert data["samples"] == {"all": 275, "trained_on": 275, "test_seen": 0, "test_unseen": 0, "unused": 0}
     assert data["n_imputed"] == len(HOLES)
-    assert "t: 275 samples: all of them to train on, none held out" in err
+    assert "t: 275 samples: all to train on, none held out" in err
     assert "3 missing values, in 3 of the training samples and 2 of the features" in err
     assert run(capsys, "fit", *OWN, "--impute", "mean", "-o", "m", "--force", "--quiet")[1] == ""
     assert len(load("m").classes_) == 11
@@ -74,16 +74,16 @@ def test_what_is_held_out_is_asked_for(table, capsys):
     assert Path("page.html").exists()
     again, err = run(capsys, "evaluate", "m", *OWN, "--json")
     assert json.loads(again)["results"] == json.loads(out)["results"]
-    assert "note: nothing says what to test with, so it is what the model was not trained on" in err
+    assert "so the test uses the samples that the model was not trained on" in err
     run(capsys, "fit", *OWN, "--impute", "mean", "-o", "all")
     _, err = run(capsys, "evaluate", "all", *OWN, code=1)
-    assert "t.csv has no samples of unseen classes to test with, for MODEL was trained on all of its classes" in err
+    assert "t.csv has no samples of unseen classes to test with, because MODEL was trained on all of its classes" in err
 
 
 def test_compare_says_what_it_holds_out(table, capsys):
     options = ["--impute", "zero", "--methods", "RPL", "--repeats", "0", "--untuned"]
     _, err = run(capsys, "compare", *OWN, *options)
-    assert "note: nothing says what to test with, so 20% of the classes are held out (--unseen, --split)" in err
+    assert "so 20% of the classes are held out to test with (--unseen, --split)" in err
     assert "note: 20% of the samples of seen classes are held out to test with (--hold-out)" in err
     assert "180 to train on, 45 held out of the same classes (test_seen), 50 of 2 unseen classes" in err
     out, err = run(capsys, "compare", *OWN, *options, "--unseen", "0.4", "--hold-out", "0.1", "--json")
@@ -97,14 +97,14 @@ def test_tune_tells_too(table, capsys):
     options = ["--impute", "mean", "--model", "ESZSL", "--set", "visual_penalty=1", "--set", "semantic_penalty=1"]
     out, err = run(capsys, "tune", *OWN, *options, "--folds", "2", "--json", "-o", "m")
     assert json.loads(out)["samples"]["trained_on"] == 275
-    assert "all of them to train on" in err
+    assert "all to train on" in err
     assert np.isfinite(load("m").imputed_values_).all()
 
 
 def test_predictions_use_the_values_of_the_training_samples(table, capsys):
     run(capsys, "fit", *OWN, "--impute", "mean", "-o", "imputing")
     out, err = run(capsys, "predict", "imputing", "t.csv", "--ignore", "caption", "--ignore", "animal")
-    assert "3 missing values were replaced by those that the model was trained with" in err
+    assert "3 missing values were replaced by the values stored in the model" in err
     model = load("imputing")
     X = load_arrays("t.csv", "animal", class_vectors="c.csv", ignore=["caption"], missing=True).X
     assert np.isnan(X).sum() == len(HOLES)
@@ -148,7 +148,7 @@ def test_missing_values_in_a_stream(table, capsys, monkeypatch):
     assert named[0] == named[1]
     assert named[0][1].partition(",")[2] == named[0][2].partition(",")[2]
     _, err = run(capsys, "predict", "m", "-", "--id", "path", code=1)
-    assert "--id is not to be had for samples that are read once" in err
+    assert "--id is not available for standard input" in err
 
 
 def test_missing_values_are_refused_unless_something_takes_their_place(table, capsys):
@@ -175,7 +175,7 @@ def test_mistakes(table, capsys, options, message):
 def test_options_for_tables_on_other_data(capsys):
     for options in (["--id", "path"], ["--ignore-text"], ["--delimiter", ";"]):
         _, err = run(capsys, "info", "digits", *options, code=1)
-        assert f"{options[0]}: these are for CSV and parquet files of own data" in err
+        assert f"{options[0]}: only for CSV and parquet files of own data" in err
 
 
 def test_a_folder_takes_options(table, tmp_path, capsys):

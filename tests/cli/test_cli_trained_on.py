@@ -11,7 +11,7 @@ from jcmspl.datasets import load_arrays, make_zsl
 
 OWN = ["X.npy", "--labels", "y.txt", "--classes", "c.csv"]
 HELD_OUT = ["--unseen", "0.25", "--hold-out", "0.2", "--seed", "3"]
-NOTE = "note: nothing says what to test with, so it is what the model was not trained on"
+NOTE = "so the test uses the samples that the model was not trained on"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_fit_to_all_classes_cannot_be_tested(own, capsys):
     run(capsys, "fit", *OWN, "-o", "m.safetensors")
     _, err = run(capsys, "evaluate", "m.safetensors", *OWN, code=1)
     assert "X.npy has no samples of unseen classes to test with" in err
-    assert "hold some out of the fit, with --unseen SHARE or --split FILE" in err
+    assert "hold some classes out of the fit with --unseen SHARE or --split FILE" in err
 
 
 def test_info_tells_how_many_samples_are_known(own, capsys):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from jcmspl.core.lasso import soft, sparse_codes
+from jcmspl.core.constrained import soft, sparse_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.model.embedding import Embedding
 from jcmspl.model.iterations import Iterative, course

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.hamming import HammingScorer, Words, packed_signs
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.scoring import AffineScorer
+from jcmspl.core.similarities import HammingScorer, Words, packed_signs
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
 from jcmspl.data.training import TrainingData

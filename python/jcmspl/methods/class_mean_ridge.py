@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.class_map import ClassMap
 from jcmspl.model.explanation import Explanation

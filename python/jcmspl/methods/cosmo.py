@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.scoring import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.rotated_classes import n_directions
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
@@ -453,7 +453,7 @@ class Prepared:
     def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
         """Return the start at the codes of the classes, or beside them where these are a saddle."""
         spectrum = self.spectrum()
-        if spectrum.is_turned and n_concepts == spectrum.n_classes:
+        if spectrum.is_rotated and n_concepts == spectrum.n_classes:
             return "codes"  # along directions of the data there is no saddle
         beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
         return "codes" if beside is None else beside

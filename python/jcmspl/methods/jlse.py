@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.simplex import Mixtures, mixtures
+from jcmspl.core.constrained import Mixtures, mixtures
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier

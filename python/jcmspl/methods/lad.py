@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import solve
 
-from jcmspl.core.ball import descend_within_ball
+from jcmspl.core.constrained import descend_within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.embedding import Embedding

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.ranking import BilinearRanking
+from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.classifier import ZeroShotClassifier

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.moments import GramBasis, Moments
 from jcmspl.model.parameters import COUNT, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, estimator, one_of_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, ClassVar
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import DECADES, WEIGHT, estimator, one_of_names

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.intersections import Intersections
-from jcmspl.core.simplex import mixtures
+from jcmspl.core.constrained import mixtures
+from jcmspl.core.similarities import Intersections
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import nearest
+from jcmspl.core.scoring import nearest
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC, Bilinear

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jcmspl.core.ranking import BilinearRanking
+from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import one_map
@@ -63,7 +63,7 @@ class Ranker(_Method):
     FITTED_FOR: ClassVar[tuple[str, ...]] = ("metric",)
     ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
-    #: What a step learns from (:class:`jcmspl.core.ranking.BilinearRanking`).
+    #: What a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
     VIOLATORS: ClassVar[str]
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from jcmspl.core.search import METRICS, AffineScorer
+from jcmspl.core.scoring import METRICS, AffineScorer
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.scorers import FunctionScorer, Scorer, minus_distances, normalised

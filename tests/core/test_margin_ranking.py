@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl.core.ranking import VIOLATORS, BilinearRanking
+from jcmspl.core.margin_ranking import VIOLATORS, BilinearRanking
 from support.ranking import textbook
 
 RNG = np.random.default_rng(0)

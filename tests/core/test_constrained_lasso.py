@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 
-from jcmspl.core.lasso import sparse_codes
+from jcmspl.core.constrained import sparse_codes
 
 
 def problem(n=20, r=12, m=9, seed=0):

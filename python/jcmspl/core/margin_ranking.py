@@ -17,31 +17,30 @@ from jcmspl.support.arguments import (
     one_of,
 )
 
-#: What a step learns from, of all classes that violate the margin: one of them at random, the worst, or all by rank.
+#: Which of the classes that violate the margin a step uses: one at random, the worst, or all, weighted by rank.
 VIOLATORS = ("any", "worst", "all")
 
 
 class BilinearRanking:
     """Maps ``W_k`` that learn to score the class of a sample highest: ``F(x, j) = max over k of s_j' W_k x``.
 
-    A class j that is not the sample's own violates the margin if ``F(x, j) + margin > F(x, own)``. A step for a sample
-    adds ``learning_rate (s_own - s_j) x'`` to the map; where there are several, each part to the map that gave the
-    score. Products of many samples are taken at once, which changes nothing but the speed.
+    A class j other than the sample's own violates the margin if ``F(x, j) + margin > F(x, own)``. A step for a sample
+    adds ``learning_rate (s_own - s_j) x'`` to the map; with several maps, each part goes to the map that gave the
+    score. The products of many samples are computed at once, which changes only the speed.
 
     Parameters
     ----------
     maps : ndarray of shape (n_maps, n_attributes, n_features)
-        What to start with.
+        The start.
     class_vectors : array_like of shape (n_classes, n_attributes)
     violators : {"any", "worst", "all"}
-        "any": j is one of the classes that violate the margin, each as likely as the others; that is the first in
-        random order. "worst": the one of the highest score. "all": all r of them, with the weight
-        ``(1 + 1/2 + ... + 1/r) / r`` each.
+        "any": j is drawn from the classes that violate the margin, all equally likely. "worst": j has the highest
+        score. "all": all r of them, each with the weight ``(1 + 1/2 + ... + 1/r) / r``.
     margin, learning_rate : float
     seed : int
-        Of what is random.
+        Seed of the random draws.
     average : bool
-        Whether mean_maps is wanted.
+        Whether to compute mean_maps.
     """
 
     def __init__(
@@ -76,13 +75,13 @@ class BilinearRanking:
     def learn(
         self, X: npt.ArrayLike, labels: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> tuple[float, int]:
-        """Take a step for each sample, in their order; what a sample weighs its step and its loss are multiplied by.
+        """Take one step per sample, in order. A sample's weight multiplies its step and its loss.
 
         Returns
         -------
         loss : float
-            The sum over samples of the loss before each step: for "any" the sum of all violations of the margin, for
-            "worst" the largest, for "all" the sum with its weight.
+            The sum over samples of the loss before each step: the sum of all violations of the margin for "any", the
+            largest for "worst", the weighted sum for "all".
         n_updates : int
             The number of samples whose margin was violated.
         """
@@ -94,11 +93,11 @@ class BilinearRanking:
 
     @property
     def choices(self) -> IntArray:
-        """For how many samples so far each map gave the score of their own class."""
+        """The number of samples so far whose own class was scored by each map."""
         return np.array(self._core.choices, dtype=np.int64)
 
     def keep(self, maps: npt.NDArray[np.int64]) -> None:
-        """Go on with some of the maps, given by their numbers, ascending."""
+        """Keep only the maps with these numbers, in ascending order."""
         self._core.keep(maps.tolist())
 
     @property
@@ -108,5 +107,5 @@ class BilinearRanking:
 
     @property
     def mean_maps(self) -> Float64Array:
-        """The mean over all steps so far of the maps after each, if it is wanted; else the maps."""
+        """The mean of the maps after each step so far; the maps themselves unless ``average``."""
         return self._core.mean_maps

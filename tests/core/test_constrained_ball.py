@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from jcmspl.core.ball import BLOCK, descend_within_ball
+from jcmspl.core.constrained import BLOCK, descend_within_ball
 
 
 def problem(k=5, m=7, n=30, seed=0, scale=1.0):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize, nnls
 
-from jcmspl.core.simplex import minimise_on_simplex, mixtures, project_onto_simplex
+from jcmspl.core.constrained import minimise_on_simplex, mixtures, project_onto_simplex
 
 
 def by_slsqp(Q, b):

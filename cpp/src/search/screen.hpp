@@ -2,19 +2,19 @@
 // are scored.
 //
 // The bounds come from products of bytes, which take a quarter of the time of products of floats; docs/algorithm.md
-// derives them. They hold for any data. What depends on the data is how many candidates are left: where they are too
-// many, a sample stays undecided, and the caller must find its best candidates in another way.
+// derives them. They hold for any data, but the number of candidates they keep depends on it: with too many of them a
+// sample stays undecided, and the caller must find its best candidates in another way.
 #pragma once
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "jcmspl/search/best.hpp"
-#include "jcmspl/search/byte_products.hpp"
 #include "jcmspl/support/types.hpp"
+#include "search/best.hpp"
+#include "search/byte_products.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 // The candidates of an affine score x . w_c + b_c, as bytes.
 template <class T>
@@ -23,8 +23,8 @@ public:
   // Whether the CPU has the instructions, and the search is large enough to be faster with a screen.
   static bool pays(Index n_samples, Index n_features, Index n_candidates, Index n_best);
 
-  // The bounds hold for any origin, and are closer the nearer the samples are to it. bias_error: how far each bias may
-  // be from the true one, at most.
+  // The bounds hold for any origin, and are closer the nearer the samples are to it. bias_error: a bound on the error
+  // of each bias.
   Screen(const ConstView<T>& weights, const Vector<T>& bias, double bias_error, VectorD origin, Index n_threads,
          const Poll& poll);
 
@@ -36,18 +36,18 @@ private:
   friend class ScreenedSearch;
 
   Index n_panels() const { return static_cast<Index>(codes_.size()) / panel_bytes_; }
-  bytes::Panel panel(Index p) const;
+  Panel panel(Index p) const;
   // The bounds of a sample are bounds on (score - common) / unit. error: the rounding error of that quantity when the
   // score is computed in double precision.
   struct Units {
     double common, unit, error;
   };
   struct SampleBounds {
-    bytes::SampleTerms terms;
+    SampleTerms terms;
     Units units;
   };
-  // None if the sample has no useful bounds.
-  std::optional<SampleBounds> bounds_of(const bytes::Rounded& sample) const;
+  // Empty if the sample has no useful bounds.
+  std::optional<SampleBounds> bounds_of(const Rounded& sample) const;
   void scale_terms(const MatrixD& raw, double bias_error);
 
   ConstView<T> weights_;  // in the caller's memory
@@ -65,14 +65,14 @@ private:
 template <class T>
 class ScreenedSearch {
 public:
-  static constexpr Index block_rows = 32 * bytes::tile_height;
+  static constexpr Index block_rows = 32 * tile_height;
 
   ScreenedSearch(const Screen<T>& screen, Index n_best);
 
   // Writes the n_best best candidates and their keys for each sample, a column of x times its factor (1 if factors is
   // null). Returns the samples that stay undecided, for which nothing is written.
   //
-  // Candidates that bounds leave are compared by keys.key(sample, candidate), which grows with the score;
+  // Candidates that the bounds keep are compared by keys.key(sample, candidate), which grows with the score;
   // keys.score_of(sample, key) is the least score that a candidate with this key can have.
   template <class Keys, class Out>
   const std::vector<Index>& operator()(const ConstView<T>& x, const Vector<T>* factors, const Keys& keys,
@@ -106,7 +106,7 @@ private:
   void find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll);
   bool keep_survivors(Index row);  // sorted by their bounds; false if they do not decide
   void begin(const ConstView<T>& x, const Vector<T>* factors);
-  void bound(const bytes::Panel& panel, Index first_candidate, Index tile);
+  void bound(const Panel& panel, Index first_candidate, Index tile);
   void add(Index row, Survivor survivor, double width);
   void drop_excluded(Index row);
   void give_up(Index row);
@@ -126,12 +126,12 @@ private:
   const Screen<T>& screen_;
   const Index n_best_, limit_;
   std::vector<std::int8_t> codes_;
-  std::vector<bytes::SampleTerms> terms_;
+  std::vector<SampleTerms> terms_;
   std::vector<float> thresholds_;  // a candidate whose upper bound is below it is not among the best
   std::vector<Row> rows_;
   std::vector<Index> undecided_;
-  bytes::Bounds bounds_;
+  Bounds bounds_;
   Best<double> best_;
 };
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

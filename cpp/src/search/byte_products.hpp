@@ -1,21 +1,18 @@
 // Inner products of vectors that are rounded to one byte a value.
 //
 // BLAS has none, and CPUs with the instructions for them (AVX-512 VNNI) compute four times as many as products of
-// floats. All code that depends on the CPU is behind this header. No other function of it may be called unless
-// available() returns true.
+// floats. All code that depends on the CPU is behind this header. Its functions may be called only where
+// byte_products_available() returns true.
 #pragma once
 
 #include <cstdint>
 
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl::bytes {
+namespace jcmspl::search {
 
-// Whether this CPU has the instructions, or the portable twin is allowed.
-bool available();
-
-// Allows a twin in plain C++, with which tests reach all that stands on this on any CPU. It does not pay.
-void allow_portable(bool allowed);
+// Whether this CPU has the instructions, or allow_portable_screen (recognition.hpp) permits doing without.
+bool byte_products_available();
 
 // Candidates are processed in panels, samples in tiles, features in groups as large as one instruction takes.
 constexpr Index panel_width = 64;
@@ -36,12 +33,14 @@ struct Rounded {
   bool exists;       // false if sums of squares of v would overflow or underflow
 };
 
-Rounded round(const float* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes);
-Rounded round(const double* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes);
+Rounded round_to_bytes(const float* x, double scale, const double* origin, const double* other, Index n,
+                       std::int8_t* codes);
+Rounded round_to_bytes(const double* x, double scale, const double* origin, const double* other, Index n,
+                       std::int8_t* codes);
 
 // <x, y>, summed in double precision.
-double dot(const float* x, const float* y, Index n);
-double dot(const double* x, const double* y, Index n);
+double dot_in_double(const float* x, const float* y, Index n);
+double dot_in_double(const double* x, const double* y, Index n);
 
 // An upper bound of the score of candidate c for sample i is the sum of
 //   step_i step_c <code_i, code_c>  +  error_i length_c  +  size_i error_c  +  weight_i bias_c  +  slack_i
@@ -56,8 +55,8 @@ struct SampleTerms {
   std::int32_t offset;  // 128 times the sum of the sample's codes
 };
 
-// The upper bounds of tile_height samples, and for each sample a set of bits: those of candidates whose bound is not
-// below the sample's threshold, or NaN.
+// The upper bounds of tile_height samples, and for each sample a bit for each candidate: set if its bound is not below
+// the sample's threshold, or NaN.
 struct Bounds {
   alignas(64) float upper[tile_height][panel_width];
   std::uint64_t above[tile_height];
@@ -67,4 +66,4 @@ struct Bounds {
 void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
                  const float* thresholds, Bounds& bounds);
 
-}  // namespace jcmspl::bytes
+}  // namespace jcmspl::search

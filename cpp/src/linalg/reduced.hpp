@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/quasi_triangular.hpp"
 #include "jcmspl/linalg/tridiagonal.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/quasi_triangular.hpp"
 
 namespace jcmspl {
 
@@ -22,7 +22,7 @@ Shape shape_of(const Matrix<T>& a) {
   return Shape::general;
 }
 
-// a = V form V' with form diagonal, quasi-triangular or Hessenberg.
+// a = V matrix V' with V orthogonal and the matrix diagonal, quasi-triangular or Hessenberg.
 template <class T>
 class Reduced {
 public:
@@ -116,7 +116,7 @@ private:
 
   static void qr_iteration(Matrix<T>& h, Matrix<T>& z, char compz) {
     char job = 'S';
-    int n = as_int(h.rows()), one = 1, info = 0, ldz = blas_ld(z), lwork = std::max(1, 64 * n);
+    int n = as_int(h.rows()), one = 1, info = 0, ldz = leading_dimension(z), lwork = std::max(1, 64 * n);
     Vector<T> re(n), im(n), work(lwork);
     kernels<T>().hseqr(&job, &compz, &n, &one, &n, h.data(), &n, re.data(), im.data(), z.data(), &ldz, work.data(),
                        &lwork, &info);

@@ -1,15 +1,15 @@
 // The start and the two steps of an iteration.
 #pragma once
 
-#include "jcmspl/descent/concept_basis.hpp"
-#include "jcmspl/descent/problem.hpp"
+#include "descent/concept_basis.hpp"
+#include "descent/problem.hpp"
+#include "descent/workspace.hpp"
 #include "jcmspl/descent/solve.hpp"
-#include "jcmspl/descent/workspace.hpp"
 
 namespace jcmspl::descent {
 
-// Fills in what the first update of A and B needs of C: CC', Y C' and its first r coordinates. Throws Diverged if one
-// of them is not finite.
+// Computes the parts of C that the first update of A and B needs: CC', Y C' and its first r coordinates. Throws
+// Diverged if one of them is not finite.
 void begin(const Problem& problem, const Start& start, Workspace& workspace);
 
 // A:  (l3 CC') A + A XX'      = (1 + l3)  C X'

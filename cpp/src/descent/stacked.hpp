@@ -16,7 +16,7 @@ public:
 
   ConstView<double> top() const { return first_rows(top_rows_); }
   ConstView<double> bottom() const { return {all_.data() + top_rows_, bottom_rows(), all_.cols(), stride()}; }
-  // The top and as many rows of the bottom as make up the count.
+  // The first rows, those of the top before those of the bottom.
   ConstView<double> first_rows(Index count) const { return {all_.data(), count, all_.cols(), stride()}; }
 
 private:

@@ -8,7 +8,7 @@
 
 namespace jcmspl {
 
-// The power of two above the largest element; if all are zero one that is below any other.
+// The exponent of the power of two above the largest element; if all are zero an exponent below any other.
 template <class M>
 int exponent_of(const M& x) {
   int exponent = -2000;
@@ -17,7 +17,7 @@ int exponent_of(const M& x) {
   return exponent;
 }
 
-// x times a power of two, which itself need not be a number of x's type.
+// x times a power of two, which may be out of range for x's type.
 template <class M>
 typename M::PlainObject times_power_of_two(const M& x, int exponent) {
   using T = typename M::Scalar;
@@ -33,7 +33,7 @@ inline bool is_safe_square(double sum) { return sum > 1e-280 && sum < 1e280; }
 template <class M>
 double sum_of_squares(const M& x) {
   if constexpr (std::is_same_v<typename M::Scalar, float> && M::IsVectorAtCompileTime) {
-    // Eigen does not vectorise conversions, and a single sum waits for every addition. Compilers vectorise this.
+    // Eigen does not vectorise conversions, and a single sum waits for every addition. Compilers vectorise eight sums.
     constexpr Index lanes = 8;
     double sums[lanes] = {}, rest = 0;
     const auto square = [&](Index j) { return static_cast<double>(x[j]) * static_cast<double>(x[j]); };

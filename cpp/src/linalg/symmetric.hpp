@@ -1,16 +1,12 @@
 // Symmetric matrices that are given by their lower triangle.
 #pragma once
 
-#include "jcmspl/linalg/kernels.hpp"
 #include "jcmspl/support/types.hpp"
 
 namespace jcmspl {
 
 // Both triangles.
-inline MatrixD full_symmetric(MatrixD lower) {
-  mirror_lower(lower);
-  return lower;
-}
+MatrixD full_symmetric(MatrixD lower);
 
 struct SymmetricProduct {
   double value;  // <a, b>

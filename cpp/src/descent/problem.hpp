@@ -7,14 +7,15 @@
 
 namespace jcmspl::descent {
 
-// All that stays the same over the iterations. Refers to the spectrum and the settings, which must outlive it.
+// The data, settings and dimensions of a fit, constant over its iterations. Refers to the spectrum and the settings,
+// which must outlive it.
 struct Problem {
   Problem(const Spectrum& spectrum, const Settings& given);
 
   const Spectrum& data;
   const Settings& settings;
   const Index k, c, r, q, s;    // concepts; classes; ranks of X and Y; coordinates of a row of X, Y, H or C
-  std::vector<Index> class_of;  // for each concept the class in whose block it is: H is one there
+  std::vector<Index> class_of;  // for each concept the class of its block, where H is one
   double H_squared = 0;         // |H|^2
 
   struct Weights {

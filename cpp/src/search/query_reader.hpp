@@ -5,15 +5,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "jcmspl/data/sample_reader.hpp"
-#include "jcmspl/linalg/norm.hpp"
+#include "data/sample_reader.hpp"
+#include "linalg/norm.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 template <class T, class From>
 class QueryReader {
 public:
-  // With an origin it is subtracted. With a scale to length one each sample has a factor. Not both.
+  // Subtracts the origin, if there is one. With a scale to length one each sample has a factor. Not both.
   QueryReader(const Samples<From>& samples, const VectorD* origin, Scaling scaling)
       : reader_(samples, origin, scaling.roots), unit_rows_(scaling.unit_rows) {}
 
@@ -27,7 +27,7 @@ public:
     return unit_rows_ ? scaled_copy(first, rows) : block;
   }
 
-  // What the samples of the last block must be multiplied with, or null.
+  // The factors that bring the samples of the last block to length one, or null.
   const Vector<T>* factors() const { return unit_rows_ ? &factors_ : nullptr; }
 
 private:
@@ -38,7 +38,7 @@ private:
     return !bad;
   }
 
-  // Of the samples as they were given: what is finite there may overflow without the origin.
+  // Checks the original samples: a finite value may overflow when the origin is subtracted.
   void check_finite(Index first, Index rows) const {
     for (Index i = first; i < first + rows; ++i) check_row(reader_.samples(), i, std::numeric_limits<double>::max());
   }
@@ -49,7 +49,7 @@ private:
     return norm == 0 || (norm < safe && norm > 1 / safe);
   }
 
-  // Returns whether all factors can be used: not so if a value is NaN or infinite.
+  // Returns whether all factors can be used. They cannot if a value is NaN or infinite.
   bool find_factors(const ConstView<T>& block) {
     bool all_safe = true;
     factors_.resize(block.cols());
@@ -78,4 +78,4 @@ private:
   Vector<T> factors_;
 };
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

@@ -1,7 +1,7 @@
 // Functions that are compiled for instructions that not every CPU has, and chosen at run time.
 //
-// A function with JCMSPL_TARGET may use the instructions; the rest of the library must not. Therefore such functions
-// call nothing but what is JCMSPL_INLINE and in the same file: templates of other headers the linker could share.
+// A function with JCMSPL_TARGET may use the instructions; the rest of the library must not. Therefore these functions
+// call only JCMSPL_INLINE functions of the same file: the linker could share the compiled code of other templates.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)

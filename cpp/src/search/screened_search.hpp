@@ -1,4 +1,4 @@
-// A search through a screen: on several threads, with what the screen leaves undecided handed to another search.
+// A search through a screen, on several threads; samples that the screen leaves undecided go to another search.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "jcmspl/search/query_reader.hpp"
-#include "jcmspl/search/screen.hpp"
-#include "jcmspl/support/parallel.hpp"
+#include "search/query_reader.hpp"
+#include "search/screen.hpp"
+#include "support/parallel.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 // An origin for a screen, near the samples.
 template <class T, class From>
@@ -23,9 +23,9 @@ VectorD mean_of_first(QueryReader<T, From> reader) {
   return sum / static_cast<double>(x.cols());
 }
 
-// Writes the best candidates of the samples for which bounds decide them, and returns the other samples. Returns none,
-// and what is written does not count, if there are no bounds or they decide fewer than half of the first samples: then
-// they do not pay. exact: makes the keys by which ScreenedSearch compares the candidates of a block.
+// Writes the best candidates of the samples that the bounds decide, and returns the other samples. If there are no
+// bounds, or they decide fewer than half of the first samples and do not pay, returns nothing, and the output is
+// undefined. exact: makes the keys by which ScreenedSearch compares the candidates of a block.
 template <class T, class From, class Exact, class Out>
 std::optional<std::vector<Index>> search_by_bounds(const Screen<T>& screen, const QueryReader<T, From>& reader,
                                                    const Exact& exact, Index n_best, std::int64_t* indices,
@@ -40,7 +40,7 @@ std::optional<std::vector<Index>> search_by_bounds(const Screen<T>& screen, cons
       return find(x, own_reader.factors(), keys, indices + first * n_best, best_scores + first * n_best, own_poll);
     };
   };
-  const Index n_trials = std::min<Index>(n, 8 * bytes::tile_height);
+  const Index n_trials = std::min<Index>(n, 8 * tile_height);
   if (2 * static_cast<Index>(make_worker()(0, n_trials, poll).size()) > n_trials) return std::nullopt;
 
   std::vector<Index> rest;
@@ -79,4 +79,4 @@ void search_rest(const Samples<T>& samples, const std::vector<Index>& rest, Inde
   }
 }
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

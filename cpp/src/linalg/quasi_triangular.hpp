@@ -1,6 +1,5 @@
-// Equations  r z + z s = t  in reduced form: quasi-triangular means upper triangular but for 2 x 2
-// blocks on the diagonal, each with equal diagonal elements and off-diagonal elements of opposite
-// sign (LAPACK's real Schur form).
+// Equations  r z + z s = t  in reduced form: quasi-triangular means upper triangular except for 2 x 2 blocks on the
+// diagonal, each with equal diagonal elements and off-diagonal elements of opposite sign (LAPACK's real Schur form).
 #pragma once
 
 #include <complex>
@@ -19,12 +18,11 @@ bool is_quasi_triangular(const Matrix<T>& a);
 template <class T>
 ComplexVector<T> quasi_triangular_eigenvalues(const Matrix<T>& a);
 
-// r and s quasi-triangular: recursive halving, so that nearly all the work is in matrix products. z
-// overwrites t.
+// r and s quasi-triangular: recursive halving, so that nearly all the work is in matrix products. z overwrites t.
 template <class T>
 void solve_quasi_triangular(ConstView<T> r, ConstView<T> s, View<T> t);
 
-// r upper Hessenberg, s quasi-triangular: column by column, a shifted Hessenberg system each.
+// r upper Hessenberg, s quasi-triangular: one shifted Hessenberg system for each column. z overwrites t.
 template <class T>
 void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, const Poll& poll);
 

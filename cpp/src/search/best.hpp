@@ -9,7 +9,7 @@
 
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 // The n best (score, index) pairs seen so far; of equal scores the one with the lower index.
 template <class T>
@@ -28,7 +28,7 @@ public:
       replace(score, index);
   }
 
-  // The scores of consecutive indices, all of which must be greater than those offered before.
+  // The scores of consecutive indices, which must be greater than all indices offered before.
   void offer(const T* scores, Index count, std::int64_t first) {
     constexpr Index stride = 32;  // compared together, without a branch for each: most groups have nothing better
     Index i = 0;
@@ -45,8 +45,8 @@ public:
       if (scores[i] > worst()) replace(scores[i], first + i);
   }
 
-  // Writes them best first, as scores of type Out; scores that are equal after that conversion are ordered by their
-  // index. Throws std::overflow_error if one is not finite.
+  // Writes the pairs best first, with scores of type Out; scores that are equal after that conversion are ordered by
+  // index. Throws std::overflow_error if a score is not finite.
   template <class Out>
   void write(std::int64_t* indices, Out* scores) {
     for (Entry& entry : heap_) {
@@ -82,4 +82,4 @@ private:
   std::vector<Entry> heap_;
 };
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

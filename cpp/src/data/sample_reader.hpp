@@ -10,8 +10,8 @@
 
 namespace jcmspl {
 
-// Reads samples of type From block by block, as columns of type T that BLAS can take: where they are if their memory
-// allows it, else as a copy. A block is valid until the next one is read.
+// Reads samples of type From block by block, as columns of type T that BLAS can take: in place if their memory allows
+// it, else as a copy. A block is valid until the next one is read.
 template <class T, class From>
 class SampleReader {
 public:
@@ -36,7 +36,7 @@ public:
     return {block.data(), block.rows(), block.cols(), Eigen::OuterStride<>(block.outerStride())};
   }
 
-  // A copy in any case, which may be changed.
+  // Always a copy, which may be changed.
   View<T> copy(Index first, Index rows) {
     if (buffer_.size() < samples_.cols * rows) buffer_.resize(samples_.cols * rows);
     View<T> block(buffer_.data(), samples_.cols, rows, Eigen::OuterStride<>(samples_.cols));
@@ -57,7 +57,7 @@ private:
   template <class Convert>
   void fill(View<T>& block, const From* start, Convert convert) const {
     const Index row_stride = samples_.row_stride, col_stride = samples_.col_stride;
-    // Where features are not neighbours in memory (Fortran order, say), small tiles keep both sides in cache.
+    // Where features are not neighbours in memory (as in Fortran order), small tiles keep both sides in cache.
     const Index tile = col_stride == 1 ? std::max<Index>(1, block.rows()) : 16;
     for (Index j0 = 0; j0 < block.rows(); j0 += tile) {
       const Index j1 = std::min(j0 + tile, block.rows());

@@ -1,21 +1,21 @@
 #pragma once
 
-#include "jcmspl/descent/problem.hpp"
-#include "jcmspl/descent/stacked.hpp"
-#include "jcmspl/linalg/inverse.hpp"
+#include "descent/problem.hpp"
+#include "descent/stacked.hpp"
+#include "linalg/inverse.hpp"
 
 namespace jcmspl::descent {
 
-// A X compared with C, over all samples.
+// How A X compares with C, over all samples.
 struct VisualFit {
   double product = 0;           // <A X, C>
   double squared_distance = 0;  // |A X - C|^2
 };
 
-// What changes from one iteration to the next. Names follow the paper; a trailing t marks a transposed matrix. A, B, X
-// and Y are seen in the eigenbases of the Spectrum, C in its s coordinates in place of the n samples.
+// The state that changes from one iteration to the next. Names follow the paper; a trailing t marks a transposed
+// matrix. A, B, X and Y are in the eigenbases of the Spectrum, C in its s coordinates in place of the n samples.
 //
-// At the start C is known by CC', Y C' and its first r coordinates alone: an update of A and B needs no more.
+// At the start only CC', Y C' and the first r coordinates of C are known: an update of A and B needs no more.
 struct Workspace {
   explicit Workspace(const Problem& problem);
 
@@ -27,8 +27,8 @@ struct Workspace {
   ConstView<double> Ct() const { return YCt_on_Ct.bottom(); }  // C'     s x k
   ConstView<double> YCt() const { return YCt_on_Ct.top(); }    // Y C'   q x k
 
-  // The right-hand sides of the equations of B and A, but for factors by row: Y C' on top of the first r coordinates
-  // of C', which are X C' divided by the roots of the eigenvalues of XX'.
+  // The right-hand sides of the equations of B and A, up to factors by row: Y C' on top of the first r coordinates of
+  // C', which are X C' divided by the roots of the eigenvalues of XX'.
   ConstView<double> data_times_Ct(const Problem& problem) const { return YCt_on_Ct.first_rows(problem.q + problem.r); }
 
   Stacked Bt_on_At;                 // B' on top of A'

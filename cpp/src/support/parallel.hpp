@@ -1,4 +1,4 @@
-// Loops on threads of our own, for work that BLAS does not do.
+// Parallel loops, for work that BLAS does not do.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 
 namespace jcmspl {
 
-// Calls worker(block, poll) for each block, on n_threads threads. Every thread makes a worker of its own by
-// make_worker(), so that workers share nothing but the results of their blocks. The calling thread is one of the
-// threads, and the only one that calls the given poll.
+// Calls worker(block, poll) for each block, on n_threads threads. Each thread makes its own worker by make_worker(), so
+// that workers share nothing but the results of their blocks. The calling thread is one of the threads, and the only
+// one that calls the given poll.
 //
 // Threads take blocks in ascending order, and abandon one only for an error in an earlier block or in the poll. So the
-// error that is thrown is that of the first block that has one, whatever the order in which threads run.
+// error of the first failing block is thrown, in whatever order the threads run.
 template <class MakeWorker>
 void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, MakeWorker make_worker) {
   struct GivenUp {};
   std::atomic<Index> next{0}, failed{n_blocks};
   std::exception_ptr error;
-  std::size_t n_running = 0;  // of the helpers
-  std::mutex mutex;           // of these two
+  std::size_t n_running = 0;  // helpers
+  std::mutex mutex;           // guards error and n_running
   std::condition_variable helper_ends;
 
   const auto fail = [&](Index block) {
@@ -73,7 +73,7 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
       helpers.emplace_back(help);
       ++n_running;
     }
-  } catch (...) {  // the system has no more threads: go on with those there are
+  } catch (...) {  // the system has no more threads: continue with those that have started
   }
   take_blocks(true);
   std::unique_lock lock(mutex);
@@ -88,8 +88,8 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   if (error) std::rethrow_exception(error);
 }
 
-// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each long enough to pay for the start
-// of a thread. cost: how many values are read for each index.
+// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each long enough to be worth a
+// thread. cost: the number of values that are read for each index.
 template <class MakeWorker>
 void for_ranges_in_parallel(Index count, Index cost, Index n_threads, const Poll& poll, MakeWorker make_worker) {
   const Index size = std::max<Index>(1, 131072 / std::max<Index>(1, cost));

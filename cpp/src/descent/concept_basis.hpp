@@ -1,20 +1,20 @@
 // The orthonormal basis of the concept space that A, B and C are written in.
 //
 // The update of A and B finds them in another basis, Q, than C is in (linalg/shifted.hpp). All equations hold in any
-// orthonormal basis of the concepts; only H is given in one. So there are two ways to go on, and make_concept_basis
-// takes the one with less work:
+// orthonormal basis of the concepts; only H is given in one. So there are two ways to continue, and make_concept_basis
+// chooses the one with less work:
 //
 //   FixedBasis   A and B are multiplied with Q', which takes them back to the basis of H.
-//   MovingBasis  A, B and C stay in the new basis, which is the product of all Q so far, and H is turned to it.
+//   MovingBasis  A, B and C stay in the new basis, which is the product of all Q so far, and H is rotated to it.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "jcmspl/descent/problem.hpp"
-#include "jcmspl/descent/workspace.hpp"
-#include "jcmspl/linalg/shifted.hpp"
+#include "descent/problem.hpp"
+#include "descent/workspace.hpp"
+#include "linalg/shifted.hpp"
 
 namespace jcmspl::descent {
 
@@ -22,8 +22,8 @@ class ConceptBasis {
 public:
   virtual ~ConceptBasis() = default;
 
-  // Solves the equations of B and A with the coefficient CC' (lower triangle), in this basis. Their right-hand sides
-  // and solutions have the rows of B' on top of those of A'. A moving basis is another one after this.
+  // Solves the equations of B and A with the coefficient CC' (lower triangle), in this basis. Right-hand sides and
+  // solutions have the rows of B' on top of those of A'. A moving basis changes by this call.
   virtual void solve(const MatrixD& CCt, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
                      View<double> Bt_on_At) = 0;
 
@@ -33,8 +33,8 @@ public:
   // Hc', the codes H of each class, in this basis: c x k.
   virtual MatrixD class_codes() const = 0;
 
-  // Takes a matrix with k columns from this basis to the one that H is given in.
-  virtual MatrixD turned_back(MatrixD x) const = 0;
+  // Rotates a matrix with k columns from this basis to that of H.
+  virtual MatrixD rotated_back(MatrixD x) const = 0;
 };
 
 class FixedBasis final : public ConceptBasis {
@@ -45,12 +45,12 @@ public:
              View<double> Bt_on_At) override;
   void find_target(const Workspace& workspace, View<double> target) const override;
   MatrixD class_codes() const override;
-  MatrixD turned_back(MatrixD x) const override { return x; }
+  MatrixD rotated_back(MatrixD x) const override { return x; }
 
 private:
   const Problem& problem_;
   ShiftedSolver shifted_;
-  MatrixD found_;  // scratch: the solutions in the basis where they are found
+  MatrixD found_;  // scratch: the solutions in the basis Q
 };
 
 class MovingBasis final : public ConceptBasis {
@@ -61,13 +61,13 @@ public:
              View<double> Bt_on_At) override;
   void find_target(const Workspace& workspace, View<double> target) const override;
   MatrixD class_codes() const override;
-  MatrixD turned_back(MatrixD x) const override;
+  MatrixD rotated_back(MatrixD x) const override;
 
 private:
   const Problem& problem_;
   ShiftedSolver shifted_;
   MatrixD basis_;  // columns: the vectors of this basis in that of H   k x k
-  MatrixD next_;   // scratch: the basis that comes after it
+  MatrixD next_;   // scratch: the next basis
 };
 
 std::unique_ptr<ConceptBasis> make_concept_basis(const Problem& problem);

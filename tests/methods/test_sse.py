@@ -1,5 +1,7 @@
 """Classes as mixtures of seen classes, margins of intersections."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -54,7 +56,7 @@ def objective_of(w, V, zoo, model):
 
 
 class Recorded(SSE):
-    margins = []  # of each fit: a model does not change itself while it is fitted
+    margins: ClassVar[list] = []  # of each fit: a model does not change itself while it is fitted
 
     def _fit(self, prepared, monitor):
         self.margins.append(_Margins(self, prepared))

@@ -131,7 +131,7 @@ def test_damaged_pictures(here, capsys):
     assert (here / "features.npz.partial").exists()
     assert not (here / "features.npz").exists()
     shown = run(capsys, "embed pictures --model vision.onnx -o features.npz --skip-damaged")
-    assert "note: red/<script>.png was left out: is empty, or no picture" in shown.err
+    assert "note: red/<script>.png was left out: is empty, or not a picture" in shown.err
     assert "note: 80 of them were reused" in shown.err
     assert "wrote 80 samples" in shown.out
     assert sorted(path.name for path in here.glob("features*")) == ["features.npz"]
@@ -161,7 +161,7 @@ def test_labels_of_ones_own(here, capsys):
         ("embed --text descriptions.csv --model text.onnx --size 3 -o f.npz", "--size is for pictures"),
         ("embed --text descriptions.csv --model text.onnx --skip-damaged -o f.npz", "--skip-damaged is for pictures"),
         ("embed --text none.csv --model text.onnx -o f.npz", "none.csv does not exist"),
-        ("embed pictures --model vision.onnx --size 5 -o f.npz", "vision.onnx: it takes pictures of the height 4"),
+        ("embed pictures --model vision.onnx --size 5 -o f.npz", "vision.onnx: its pictures must have the height 4"),
         ("embed pictures --model vision.onnx --batch-size 0 -o f.npz", "batch_size must be from 1"),
     ],
 )
@@ -258,7 +258,7 @@ def test_interrupted(tmp_path, monkeypatch, capsys, sent):
         _, messages = process.communicate(timeout=60)
     assert process.returncode == (130 if sent == signal.SIGINT else 143)
     if sent == signal.SIGINT:
-        assert "interrupted; 2 of 6 pictures are done and kept in f.npz.partial: the same command goes on" in messages
+        assert "interrupted; 2 of 6 pictures are done and kept in f.npz.partial: the same command continues" in messages
     assert not (tmp_path / "f.npz").exists()
     assert (tmp_path / "f.npz.partial").exists()
     monkeypatch.chdir(tmp_path)
@@ -271,7 +271,7 @@ def test_interrupted(tmp_path, monkeypatch, capsys, sent):
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 @pytest.mark.parametrize("room", ["half of the first line", "four pictures and a half"])
 def test_no_room(tmp_path, monkeypatch, capsys, room):
-    """The file is named, and the same command goes on when there is room."""
+    """The file is named, and the same command continues when there is room."""
     import resource
 
     write_config(tmp_path)

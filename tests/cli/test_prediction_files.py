@@ -381,7 +381,7 @@ class TestHostileSamples:
 
     def test_folders_without_rows(self, here, capsys):
         here.joinpath("empty").mkdir()
-        assert "empty is a folder, but a file is wanted" in fails(capsys, "predict", "model.safetensors", "empty")
+        assert "empty is a folder, but a file is expected" in fails(capsys, "predict", "model.safetensors", "empty")
 
 
 class TestData:

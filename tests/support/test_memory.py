@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.io import loadmat, savemat
 
 from jcmspl.datasets import DatasetError, errors, load_arrays, load_npz, load_xlsa17
-from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets.matlab import open_mat
 from jcmspl.support import memory
 from support.benchmark_files import write_benchmark
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jcmspl.cli._prediction_writers import FORMATS
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 

@@ -235,7 +235,7 @@ def _suffix(arguments: argparse.Namespace) -> str:
             kinds = ", ".join(f".{kind}" for kind in FORMATS)
             raise ValueError(f"predictions are written as {kinds}, but the output is {output}: for a folder add a /")
     if suffix == ".parquet":
-        from jcmspl.datasets._tables import import_parquet
+        from jcmspl.datasets.parquet import import_parquet
 
         import_parquet(Path(output or STANDARD))
     return suffix

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from jcmspl.datasets import load_arrays, load_dataset
-from jcmspl.embed import ImageEmbeddings, ImageEncoder, images, of_images
+from jcmspl.embed import ImageEmbeddings, ImageEncoder, embed_images, images
 from jcmspl.embed.resumable import KeptInFile
 from support.encoders import (
     kernels,
@@ -116,7 +116,7 @@ class TestFeatures:
             images(birds, function)
 
     def test_a_function_has_no_file(self, birds, tmp_path):
-        with pytest.raises(ValueError, match="not for functions"):
+        with pytest.raises(ValueError, match="does not work with functions"):
             images(birds, lambda pictures: pictures, keep=tmp_path / "kept")
 
     @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ class TestDamaged:
     def test_left_out(self, damaged):
         found = images(damaged, damaged.parent / "m.onnx", skip_damaged=True, batch_size=2)
         assert list(found.damaged) == ["cat/cut.png", "dog/empty.jpg", "dog/no\nsense.gif"]
-        assert found.damaged["dog/empty.jpg"] == "is empty, or no picture of a known kind"
+        assert found.damaged["dog/empty.jpg"] == "is empty, or not a picture of a known kind"
         for path in found.damaged:
             (damaged / path).unlink()
         rest = images(damaged, damaged.parent / "m.onnx", batch_size=2)
@@ -261,7 +261,7 @@ class TestDamaged:
                 images(birds, birds.parent / "m.onnx")
             found = images(birds, birds.parent / "m.onnx", skip_damaged=True)
         kinds = {"pipe": "a named pipe", "link": "a named pipe", "device": "a device", "socket": "a socket"}
-        expected = {f"cat/{name}.png": f"is {kind}, but a regular file is wanted" for name, kind in kinds.items()}
+        expected = {f"cat/{name}.png": f"is {kind}, but a regular file is expected" for name, kind in kinds.items()}
         assert found.damaged == expected
         assert found.paths.tolist() == [f"{name}/{i}.png" for name in ("cat", "dog") for i in range(3)]
 
@@ -270,8 +270,8 @@ class Counted:
     """Counts the pictures that are read."""
 
     def __init__(self, monkeypatch):
-        self.paths, self._read = [], of_images.read_picture
-        monkeypatch.setattr(of_images, "read_picture", self)
+        self.paths, self._read = [], embed_images.read_picture
+        monkeypatch.setattr(embed_images, "read_picture", self)
 
     def __call__(self, path):
         self.paths.append(path.name)
@@ -348,22 +348,22 @@ class TestGoingOn:
 
     def test_another_model(self, birds, begun):
         write_vision(birds.parent / "m.onnx", seed=5)
-        with pytest.raises(ValueError, match=r"partial holds embeddings that were begun with another model: .*--force"):
+        with pytest.raises(ValueError, match=r"partial holds unfinished embeddings of another model: .*--force"):
             begun()
         found = begun(restart=True)
         np.testing.assert_allclose(found.features, images(birds, birds.parent / "m.onnx").features, rtol=1e-6)
         begun()  # which is now that of the new model
 
     def test_another_preparation(self, birds, begun):
-        with pytest.raises(ValueError, match="begun with another preparation"):
+        with pytest.raises(ValueError, match="of another preparation"):
             begun(ImageEncoder(birds.parent / "m.onnx", normalise="none"))
-        with pytest.raises(ValueError, match="begun with another pooling"):
+        with pytest.raises(ValueError, match="of another pooling"):
             begun(ImageEncoder(birds.parent / "m.onnx", pooling="cls"))
         begun()
 
     def test_weights_beside_the_model(self, birds, begun):
         (birds.parent / "m.onnx_data").write_bytes(b"weights")
-        with pytest.raises(ValueError, match="begun with another model"):
+        with pytest.raises(ValueError, match="of another model"):
             begun()
 
     @pytest.mark.parametrize("damage", ["cut", "changed"])
@@ -407,7 +407,7 @@ class TestGoingOn:
         def stop(path):
             raise MemoryError("too large")
 
-        monkeypatch.setattr(of_images, "read_picture", stop)
+        monkeypatch.setattr(embed_images, "read_picture", stop)
         with pytest.raises(MemoryError):
             images(birds, birds.parent / "m.onnx", keep=birds.parent / "kept")
         assert not (birds.parent / "kept").exists()

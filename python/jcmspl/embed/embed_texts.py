@@ -1,4 +1,4 @@
-"""Class vectors of descriptions: several texts of a class are one vector."""
+"""Class vectors of descriptions, one for all texts of a class."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array
-from jcmspl.datasets._tables import read_text_rows
+from jcmspl.datasets.csv_table import read_text_rows
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.embed.in_batches import batches
+from jcmspl.embed.batching import batches
 from jcmspl.embed.text_encoder import TextEncoder
 from jcmspl.io.atomic import open_atomically
 from jcmspl.support.scaling import unit_length
@@ -20,7 +20,7 @@ from jcmspl.support.shown import quoted
 
 _NAMES = ("class", "classes", "name", "names", "label", "labels")
 _TEXTS = ("text", "texts", "description", "descriptions", "prompt", "prompts", "caption", "captions")
-_HOLE = "{}"  # where a template has the text
+_SLOT = "{}"  # for the text in a template
 
 
 def texts(
@@ -28,28 +28,28 @@ def texts(
     model: str | Path | TextEncoder | Callable[[list[str]], Any],
     tokenizer: str | Path | None = None,
     *,
-    templates: Sequence[str] = (_HOLE,),
+    templates: Sequence[str] = (_SLOT,),
     batch_size: int = 32,
     progress: bool = True,
 ) -> ClassTable:
-    """Embed descriptions of classes, and return a vector of length one for each class.
+    """Embed descriptions of classes into one vector of length one for each class.
 
-    Each text is put into each template; embeddings are scaled to length one, averaged over the texts and templates of a
-    class, and scaled again, as CLIP does.
+    Each text is inserted into each template; embeddings are scaled to length one, averaged over the texts and templates
+    of a class, and scaled again, as CLIP does.
 
     Parameters
     ----------
     descriptions : path, mapping or list
-        A CSV file with names of classes in the first column and texts in the second (or names alone), perhaps below a
-        header such as ``class,text``; several rows may be of one class. Or a dict of names and texts, or of names and
-        lists of texts. Or a list of names, which are then the texts.
+        A CSV file with names of classes in the first column and texts in the second (or names alone), optionally below
+        a header such as ``class,text``; a class may have several rows. Or a dict of names and texts, or of names and
+        lists of texts. Or a list of names, which are also the texts.
     model : str, Path, TextEncoder or callable
-        An ONNX file; a :class:`TextEncoder` where more is to be said; or any function that takes a list of texts and
+        An ONNX file; a :class:`TextEncoder`, which has options; or any function that takes a list of texts and
         returns a vector for each, as an array or a tensor.
     tokenizer : str or Path, optional
         The ``tokenizer.json`` of an ONNX file, by default the one beside it.
     templates : sequence of str, default ("{}",)
-        Each with ``{}`` where the text is put in, such as ``"a photo of a {}"``.
+        Each with ``{}`` in place of the text, such as ``"a photo of a {}"``.
     batch_size : int, default 32
     progress : bool, default True
 
@@ -71,7 +71,7 @@ def texts(
         model = TextEncoder(model, tokenizer)
     elif tokenizer is not None:
         raise ValueError("a tokenizer goes with an ONNX file: a TextEncoder has its own, and a function needs none")
-    filled = [frame.replace(_HOLE, text) for several in by_class.values() for text in several for frame in frames]
+    filled = [frame.replace(_SLOT, text) for several in by_class.values() for text in several for frame in frames]
     rows = batches(filled, model, size=batch_size, progress=progress, unit="texts")
     vectors = unit_length(rows.astype(np.float64))
     means, first = [], 0
@@ -93,13 +93,11 @@ def save_classes(table: ClassTable, path: str | Path, overwrite: bool = False) -
     table : ClassTable
     path : str or Path
     overwrite : bool, default False
-        Whether to replace a file that is there.
+        Whether an existing file may be replaced.
     """
     arrays: dict[str, Any] = {"class_names": label_array(list(table)), "class_vectors": table.vectors}
     if arrays["class_names"].dtype == object:
-        raise ValueError(
-            "names of classes can be saved if they are all text or all numbers, but these are of different kinds"
-        )
+        raise ValueError("names of classes must all be text or all be numbers to be saved, but these are mixed")
     if table.attributes is not None:
         arrays["attribute_names"] = np.array(table.attributes)
     with open_atomically(Path(path), overwrite=overwrite) as file:
@@ -107,7 +105,7 @@ def save_classes(table: ClassTable, path: str | Path, overwrite: bool = False) -
 
 
 def _by_class(descriptions: Any) -> dict[Label, list[str]]:
-    """Return the texts of each class, in the order in which classes are first named."""
+    """Return the texts of each class, with classes in the order of their first text."""
     if isinstance(descriptions, (str, Path)):
         return _read(Path(descriptions))
     if isinstance(descriptions, Mapping):
@@ -118,7 +116,7 @@ def _by_class(descriptions: Any) -> dict[Label, list[str]]:
         raise ValueError("there are no descriptions")
     for name, several in items.items():
         if not several or not all(isinstance(text, str) and text.strip() for text in several):
-            raise ValueError(f"the class {quoted(name)} must have a text, or several, and none may be empty")
+            raise ValueError(f"the class {quoted(name)} must have one text or several, and no text may be empty")
     return items
 
 
@@ -132,8 +130,8 @@ def _read(path: Path) -> dict[Label, list[str]]:
     for number, cells in enumerate(rows, start=1):
         if len(cells) > 2:
             raise DatasetError(
-                f"{path}: entry {number} has {len(cells)} cells, but the name of a class and a text are expected; a "
-                "text with commas stands in quotes"
+                f"{path}: entry {number} has {len(cells)} cells, but the name of a class and a text are expected; put "
+                "a text with commas in quotes"
             )
         if not all(cells):
             missing = "name" if not cells[0] else "text"
@@ -147,8 +145,8 @@ def _read(path: Path) -> dict[Label, list[str]]:
 def _checked_templates(templates: Sequence[str]) -> list[str]:
     frames = [templates] if isinstance(templates, str) else list(templates)
     for frame in frames:
-        if _HOLE not in frame:
-            raise ValueError(f"the template {quoted(frame)} has no {_HOLE}, where the text is put in")
+        if _SLOT not in frame:
+            raise ValueError(f"the template {quoted(frame)} has no {_SLOT} in place of the text")
     if not frames:
-        raise ValueError("templates must hold one template at least")
+        raise ValueError("templates must hold at least one template")
     return frames

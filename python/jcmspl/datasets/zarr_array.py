@@ -1,4 +1,4 @@
-"""Zarr arrays of both formats. Their chunks are decoded by the codecs that they name: none that could run code."""
+"""Zarr arrays of formats 2 and 3. Chunks name their codecs; codecs that could run code are refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.datasets._shard import require_features
-from jcmspl.datasets.errors import DatasetError, decoding, require_memory
+from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory
 from jcmspl.io.paths import Address, Place
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import listed, quoted
@@ -19,8 +18,8 @@ from jcmspl.support.shown import listed, quoted
 _KIND = "a zarr array"
 _HEADERS = ("zarr.json", ".zarray", ".zgroup")
 _LONGEST_HEADER = 2**20
-_BAND = 4096  # rows that are decoded at a time, at least
-# A pickle is a codec, too; and so may be anything that some package brings.
+_BAND = 4096  # the fewest rows that are decoded at a time
+# Pickle is a codec too, and packages may register others.
 _CODECS = (
     *("blosc", "zstd", "lz4", "gzip", "zlib", "bz2", "lzma", "shuffle", "delta", "bitround", "fixedscaleoffset"),
     *("quantize", "crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3"),
@@ -44,7 +43,7 @@ class ZarrShard:
 
     @classmethod
     def of(cls, path: Place) -> ZarrShard:
-        """Look at an array; all its chunks must be there."""
+        """Read the header of an array; all its chunks must be there."""
         _require_safe(path)
         array = _opened(path)
         shape = require_features(path, array.shape, np.dtype(array.dtype))
@@ -60,11 +59,11 @@ class ZarrShard:
 
     @property
     def n_bytes(self) -> None:
-        """It is many files."""
+        """None: the array is many files."""
         return
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], Any]:
-        """Return rows, in ascending order."""
+        """Return rows, given in ascending order, and the last decoded block to continue from."""
         array, number, block = kept or (_opened(self.path), -1, np.empty(0))
         if tuple(array.shape) != self.shape:
             raise DatasetError(f"{self.path} has changed since it was opened: its shape was {self.shape}")
@@ -95,13 +94,13 @@ def _opened(path: Place) -> Any:
         raise ImportError(f"{path} is a zarr array of format 3, which needs zarr 3, but there is {zarr.__version__}")
     with decoding(path, _KIND):
         store: Any = str(path)
-        if not isinstance(path, Address):  # though zarr might take its name for one
+        if not isinstance(path, Address):  # zarr might take a local name for an address
             store = zarr.storage.DirectoryStore(store) if is_old else zarr.storage.LocalStore(store, read_only=True)
         return zarr.open_array(store, mode="r")
 
 
 def _require_safe(path: Place) -> None:
-    """Refuse a group, and codecs that are not known to do nothing but decode."""
+    """Refuse a group of arrays, and codecs not known to be safe."""
     header = next(path / name for name in _HEADERS if (path / name).is_file())
     with decoding(header, "a header of a zarr array"), header.open("rb") as file:
         text = file.read(_LONGEST_HEADER + 1)
@@ -112,7 +111,7 @@ def _require_safe(path: Place) -> None:
             raise DatasetError(f"{header} holds no description of a zarr array")
     if header.name == ".zgroup" or metadata.get("node_type", "array") != "array":
         arrays = listed(sorted(item.name for item in path.iterdir() if item.is_dir() and is_zarr(item)))
-        raise DatasetError(f"{path} is a group of zarr arrays: name the array, one of {arrays or 'none'}")
+        raise DatasetError(f"{path} is a group of zarr arrays: name one of them ({arrays or 'it holds none'})")
     if metadata.get("storage_transformers"):
         raise DatasetError(f"{path} has storage transformers, which are not read")
     for name in _codecs(metadata):
@@ -121,7 +120,7 @@ def _require_safe(path: Place) -> None:
 
 
 def _codecs(part: Any) -> Iterator[Any]:
-    """Give the names of all codecs, also of those within others."""
+    """Yield the names of all codecs, including nested ones."""
     for key in ("filters", "codecs", "index_codecs", "compressor"):
         value = part.get(key) or ()
         for codec in [value] if isinstance(value, dict) else value:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import open_mat
-from jcmspl.datasets._matlab_file import MatFile
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
+from jcmspl.datasets.matlab import MatFile, integers, length_of, open_mat
 from jcmspl.support.arguments import IntArray
 
 _WANTED = ("X_tr", "X_te", "S_tr", "param.testclasses_id", "param.test_labels")
@@ -26,16 +25,16 @@ def load_sae(path: str | Path) -> Dataset:
     ----------
     path : str or Path
         A MATLAB file with the samples ``X_tr`` and ``X_te`` in rows; ``S_tr``, the class vector of each training
-        sample; ``S_te_pro``, the vectors of the unseen classes (or, if there is no such variable, ``S_te_gt``);
-        ``param.testclasses_id``, the numbers of these classes; ``param.test_labels``, the number of the class of
-        each test sample; and perhaps ``param.train_labels``.
+        sample; ``S_te_pro`` or, without it, ``S_te_gt``, the vectors of the unseen classes; ``param.testclasses_id``,
+        the numbers of these classes; ``param.test_labels``, the class number of each test sample; and optionally
+        ``param.train_labels``.
 
     Returns
     -------
     Dataset
-        Labels are the numbers in the file. Without ``param.train_labels``, training samples with the same row in
-        ``S_tr`` are a class, and such classes get the free numbers from 1 on, in the order in which they first occur.
-        There is no "test_seen": see :meth:`Dataset.held_out`.
+        Labels are the numbers in the file. Without ``param.train_labels``, training samples with equal rows in
+        ``S_tr`` are a class, and these classes are numbered from 1 on in the order in which they first occur, without
+        the numbers of unseen classes. There is no "test_seen": see :meth:`Dataset.held_out`.
 
     Examples
     --------
@@ -56,10 +55,10 @@ def load_sae(path: str | Path) -> Dataset:
     vectors_name = "S_te_gt" if "S_te_gt" in there and "S_te_pro" not in there else "S_te_pro"
     require_keys(file.path, (*_WANTED, vectors_name), there)
     with about(file.path):
-        vectors = _matrix(file, vectors_name, file.count("param.testclasses_id"), "param.testclasses_id")
-        X_test = _matrix(file, "X_te", file.count("param.test_labels"), "param.test_labels")
-        unseen = file.integers("param.testclasses_id")
-        y_test = file.integers("param.test_labels")
+        vectors = _matrix(file, vectors_name, length_of(file, "param.testclasses_id"), "param.testclasses_id")
+        X_test = _matrix(file, "X_te", length_of(file, "param.test_labels"), "param.test_labels")
+        unseen = integers(file, "param.testclasses_id")
+        y_test = integers(file, "param.test_labels")
         stray = np.setdiff1d(y_test, unseen)
         if len(stray):
             raise DatasetError(f"param.test_labels holds {stray[0]}, which is not in param.testclasses_id")
@@ -92,9 +91,9 @@ def _text(shape: tuple[int, ...]) -> str:
 def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -> IntArray:
     given = next((name for name in _TRAIN_LABELS if name in file.names()), None)
     if given is not None:
-        if file.count(given) != len(S):
-            raise DatasetError(f"{given} has {file.count(given)} labels, but S_tr has {len(S)} rows")
-        labels = file.integers(given)
+        if length_of(file, given) != len(S):
+            raise DatasetError(f"{given} has {length_of(file, given)} labels, but S_tr has {len(S)} rows")
+        labels = integers(file, given)
         both = np.intersect1d(labels, unseen)
         if len(both):
             raise DatasetError(

@@ -1,4 +1,4 @@
-"""ONNX models that make embeddings: what goes into them, what comes out, and how to stop them."""
+"""ONNX models of embeddings: inputs, outputs and their pooling, runs and interruption."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import POOLINGS
 from jcmspl.support.shown import listed, printable, quoted, shown
@@ -25,8 +25,8 @@ _TYPES = {
     "tensor(bool)": "bool",
 }
 _CHUNK = 2**20  # bytes
-_FATAL = 4  # what onnxruntime itself may print: errors come as exceptions
-#: Names of outputs that are embeddings, the best first, as exporters of pictures' and texts' encoders give them.
+_FATAL = 4  # log level: errors come as exceptions
+#: Usual names of outputs that are embeddings, in order of preference.
 _EMBEDDINGS = {
     "pictures": ("image_embeds", "image_embedding", "image_features", "embedding", "embeddings", "pooler_output"),
     "texts": ("text_embeds", "sentence_embedding", "text_embedding", "text_features", "embedding", "embeddings"),
@@ -41,13 +41,13 @@ class Slot(NamedTuple):
     dtype: str
 
     def fixed(self, axis: int) -> int | None:
-        """Return how long an axis must be, if that is given."""
+        """Return the fixed length of an axis, or None."""
         size = self.shape[axis] if axis < len(self.shape) else None
         return size if isinstance(size, int) and size > 0 else None
 
 
 class OnnxModel:
-    """A model in a file, ready to run on the cores of this machine, or on its graphics card."""
+    """A loaded model file, which runs on a GPU if onnxruntime has one, else on the CPU."""
 
     def __init__(self, path: str | Path, threads: int) -> None:
         self.path = Path(path)
@@ -60,7 +60,7 @@ class OnnxModel:
         providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
         try:
             self._session = runtime.InferenceSession(str(self.path), options, providers=providers)
-            # names in a damaged file need not be text
+            # may raise: names in a damaged file need not be text
             self.inputs = [_slot(item) for item in self._session.get_inputs()]
             self.outputs = [_slot(item) for item in self._session.get_outputs()]
             self.metadata: Mapping[str, str] = self._session.get_modelmeta().custom_metadata_map
@@ -70,16 +70,14 @@ class OnnxModel:
         self._options = self._quiet_options()
 
     def __reduce__(self) -> Any:
-        raise TypeError("an encoder holds an open model, which cannot be pickled: make it where it is needed")
+        raise TypeError("an encoder holds an open model, which cannot be pickled: create it where it is needed")
 
     def run(self, output: str, given: Mapping[str, npt.NDArray[Any]], lengths: Mapping[Any, int]) -> npt.NDArray[Any]:
-        """Return an output; inputs that are not given, of the other half of a model for two kinds, are made up.
+        """Return an output; missing inputs, such as texts for pictures alone, get dummy values.
 
-        Lengths are those of the dimensions with a name.
+        `lengths` are those of named dimensions.
         """
-        feeds = {
-            slot.name: given[slot.name] if slot.name in given else _stand_in(slot, lengths) for slot in self.inputs
-        }
+        feeds = {slot.name: given[slot.name] if slot.name in given else _dummy(slot, lengths) for slot in self.inputs}
         try:
             (result,) = self._session.run([output], feeds, self._options)
         except Exception as error:
@@ -88,7 +86,7 @@ class OnnxModel:
         return np.asarray(result)
 
     def stop(self) -> None:
-        """Let a run in another thread end after the node that it is at; later ones are not stopped."""
+        """End a run in another thread after its current node; later runs are not affected."""
         current, self._options = self._options, self._quiet_options()
         current.terminate = True
 
@@ -98,7 +96,7 @@ class OnnxModel:
         return options
 
     def identity(self) -> str:
-        """Return a hash of the file, and of the sizes and times of the files of weights that lie beside it."""
+        """Return a hash of the file, and of the sizes and times of weight files beside it."""
         digest = hashlib.sha256()
         with self.path.open("rb") as file:
             while block := file.read(_CHUNK):
@@ -115,7 +113,7 @@ class OnnxModel:
 
 
 class Pooling(NamedTuple):
-    """Which output of a model is taken, and how one vector is made of it."""
+    """The output of a model, and its reduction to one vector for each sample."""
 
     output: str
     how: str
@@ -130,8 +128,8 @@ class Pooling(NamedTuple):
         mask: npt.NDArray[Any] | None = None,
         channels_last: bool = False,
     ) -> npt.NDArray[np.float32]:
-        """Return a vector for each of so many pictures or texts; tokens count in the mean as the mask says."""
-        if values.shape[:1] != (count,):  # rows would be given to samples that they are not of
+        """Return a vector for each of `count` samples; `mask` weights tokens in the mean."""
+        if values.shape[:1] != (count,):  # rows would be assigned to wrong samples
             raise ValueError(
                 f"the output {quoted(self.output)} has the shape {values.shape} for {count} samples, but its first "
                 "axis must count them: choose another output with --take NAME (output), or export the model so "
@@ -147,14 +145,14 @@ class Pooling(NamedTuple):
             values = np.einsum("nld,nl->nd", values, weights) / weights.sum(axis=1, keepdims=True)
         if values.ndim != 2:
             raise ValueError(
-                f"the output {quoted(self.output)} has the shape {values.shape}, of which {self.how!r} makes no vector "
-                "for each sample: choose another output or pooling"
+                f"the output {quoted(self.output)} has the shape {values.shape}, which {self.how!r} cannot reduce to a "
+                "vector for each sample: choose another output or pooling"
             )
         return values
 
 
 def pooling_of(model: OnnxModel, kind: str, pooling: str, output: str | None) -> Pooling:
-    """Choose the output of a model for pictures or texts, and what is done with it."""
+    """Choose the output and the pooling of a model of pictures or texts."""
     one_of(pooling, "pooling", POOLINGS)
     slots = {slot.name: slot for slot in model.outputs}
     if output is not None:
@@ -163,14 +161,14 @@ def pooling_of(model: OnnxModel, kind: str, pooling: str, output: str | None) ->
         return Pooling(output, _pooled_as(kind, len(slots[output].shape)) if pooling == "auto" else pooling)
     named = [slots[name] for name in _EMBEDDINGS[kind] if name in slots]
     candidates = [*named, *(slot for slot in model.outputs if slot not in named)]
-    ranks = {"pooled": (2,), "cls": (3,), "mean": (3, 4), "auto": (0, 2, 3, 4)}[pooling]  # 0: it does not say
+    ranks = {"pooled": (2,), "cls": (3,), "mean": (3, 4), "auto": (0, 2, 3, 4)}[pooling]  # 0: unknown
     fitting = [slot for slot in candidates if len(slot.shape) in ranks]
     if not fitting:
         shapes = ", ".join(f"{shown(slot.name)} {list(slot.shape)}" for slot in model.outputs)
         raise ValueError(f"{model.path} has no output for the pooling {pooling!r}: its outputs are {shapes}")
     chosen = fitting[0]
     if pooling == "auto" and chosen not in named and kind == "texts":
-        # the pooler of BERT was trained for something else: tokens are better where there are any
+        # the pooler of BERT was trained for another task: the mean of tokens is better
         chosen = next((slot for slot in fitting if len(slot.shape) == 3), chosen)
     return Pooling(chosen.name, _pooled_as(kind, len(chosen.shape)) if pooling == "auto" else pooling)
 
@@ -183,13 +181,13 @@ def _slot(item: Any) -> Slot:
     return Slot(item.name, tuple(item.shape), _TYPES.get(item.type, item.type))
 
 
-def _stand_in(slot: Slot, lengths: Mapping[Any, int]) -> npt.NDArray[Any]:
+def _dummy(slot: Slot, lengths: Mapping[Any, int]) -> npt.NDArray[Any]:
     shape = [size if isinstance(size, int) and size > 0 else lengths.get(size, 1) for size in slot.shape]
     try:
         return np.zeros(shape, slot.dtype) if len(shape) == 4 else np.ones(shape, slot.dtype)
     except TypeError:
         raise ValueError(
-            f"the model wants an input {quoted(slot.name)} of the type {slot.dtype}, which is not known"
+            f"the model has an input {quoted(slot.name)} of the type {slot.dtype}, which is not supported"
         ) from None
 
 
@@ -206,5 +204,5 @@ def _detail(error: Exception) -> str:
 
 
 def inputs_named(slots: Sequence[Slot]) -> str:
-    """Return inputs for a message."""
+    """Describe inputs for a message."""
     return ", ".join(f"{shown(slot.name)} {list(slot.shape)}" for slot in slots) or "none"

@@ -1,4 +1,4 @@
-"""How a picture becomes what a model takes: resized, cut to size, scaled; as a preprocessor_config.json says it."""
+"""Preprocessing of pictures for a model: resize, crop, normalise; as in preprocessor_config.json of Hugging Face."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.arguments import as_count, as_number, one_of
 from jcmspl.support.names import PICTURE_LAYOUTS, PICTURE_NORMALISATIONS, RESAMPLES
 from jcmspl.support.shown import listed, quoted
 
 CONFIG = "preprocessor_config.json"
-#: The keys of Hugging Face that are understood, in a file or as metadata of a model.
+#: Supported keys of Hugging Face, in a file or in the metadata of a model.
 KEYS = (
     *("do_resize", "size", "do_center_crop", "crop_size", "crop_pct", "do_rescale", "rescale_factor"),
     *("do_normalize", "image_mean", "image_std", "resample", "do_flip_channel_order"),
 )
-# These change pictures, too: where one of them is set, the result would be another.
+# Unsupported keys that would change the result.
 _UNKNOWN = ("do_pad", "do_thumbnail", "do_align_long_axis", "rescale_offset", "include_top", "do_polynomial_resize")
 _BYTE = 1 / 255
 _NORMALISATIONS: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {
@@ -37,7 +37,7 @@ _MOST_PIXELS = 10**8  # of a picture that is resized
 
 
 class PictureInput(NamedTuple):
-    """What a model says of the pictures that it takes; None where it says nothing."""
+    """The input of a model of pictures; None if the model does not fix a size."""
 
     channels: int | None
     height: int | None
@@ -47,7 +47,7 @@ class PictureInput(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What a user says of it, which goes before all else."""
+    """Options of the user, which take precedence."""
 
     size: int | Sequence[int] | None = None
     resize: int | str | None = None
@@ -60,23 +60,23 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True)
 class Preparation:
-    """The steps, one after the other; sizes are (height, width)."""
+    """The steps in their order; sizes are (height, width)."""
 
-    shortest: int | None  # the shorter side is resized to this,
-    exact: tuple[int, int] | None  # or both sides are to these;
-    crop: tuple[int, int] | None  # then this much of the middle is taken,
+    shortest: int | None  # resize the shorter side to this,
+    exact: tuple[int, int] | None  # or both sides to these
+    crop: tuple[int, int] | None  # then crop the centre to this size
     resample: str
-    scale: float  # values are multiplied by this,
-    mean: tuple[float, ...]  # this is subtracted,
-    std: tuple[float, ...]  # and they are divided by this
+    scale: float  # multiply values by this,
+    mean: tuple[float, ...]  # subtract this,
+    std: tuple[float, ...]  # and divide by this
     channels: int
-    backwards: bool  # blue first
+    backwards: bool  # BGR
     channels_last: bool
     dtype: str
 
     @property
     def size(self) -> tuple[int, int]:
-        """The size of all pictures in the end."""
+        """The final size of pictures."""
         size = self.crop or self.exact
         assert size is not None
         return size
@@ -87,7 +87,7 @@ class Preparation:
         return f"{width} x {height} pixels, {resized}, {self.resample}"
 
     def __call__(self, picture: Any) -> npt.NDArray[Any]:
-        """Return a picture of Pillow, in RGB, as an array."""
+        """Convert an RGB picture of Pillow to an array."""
         if self.channels == 1:
             picture = picture.convert("L")
         picture = self._resized(picture)
@@ -133,7 +133,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def config_of_metadata(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the metadata of a model says in the same words: all of it as JSON under one key, or each key."""
+    """Return the configuration in the metadata of a model: JSON under "preprocessor_config", or under each key."""
     config: dict[str, Any] = {}
     try:
         if "preprocessor_config" in metadata:
@@ -145,12 +145,12 @@ def config_of_metadata(metadata: Mapping[str, str]) -> dict[str, Any]:
 
 
 def preparation_of(wanted: PictureInput, config: Mapping[str, Any], options: Options) -> Preparation:
-    """Return the steps that options, a configuration and the model itself call for, in this order of precedence."""
+    """Choose the steps from options, a configuration and the input of the model, in this order of precedence."""
     unknown = [key for key in _UNKNOWN if config.get(key)]
     if unknown and (options.size is None or (options.normalise is None and options.mean is None)):
         raise ValueError(
-            f"its {CONFIG} asks for {listed(unknown)}, which is not known here: say what is to be done with --size, "
-            "--resize and --normalise (size, resize, normalise)"
+            f"its {CONFIG} asks for {listed(unknown)}, which is not supported: give --size, --resize and --normalise "
+            "(size, resize, normalise) instead"
         )
     channels = wanted.channels or 3
     shortest, exact, crop = _sizes(wanted, config, options)
@@ -173,12 +173,12 @@ def preparation_of(wanted: PictureInput, config: Mapping[str, Any], options: Opt
     )
     for name, given, taken in zip(("height", "width"), found.size, (wanted.height, wanted.width), strict=True):
         if taken is not None and given != taken:
-            raise ValueError(f"it takes pictures of the {name} {taken}, but they are to be made {given} pixels (size)")
+            raise ValueError(f"its pictures must have the {name} {taken}, but size makes it {given} pixels")
     return found
 
 
 def channels_are_last(shape: Sequence[Any], layout: str | None) -> bool:
-    """Whether the last of four dimensions counts the channels, as the model says or the user does."""
+    """Whether the last of four dimensions counts the channels, according to the user or the model."""
     if layout is not None:
         return one_of(layout, "layout", PICTURE_LAYOUTS) == "nhwc"
     if shape[1] in (1, 3) or "channel" in str(shape[1]).lower():
@@ -190,7 +190,7 @@ _Sizes = tuple[int | None, tuple[int, int] | None, tuple[int, int] | None]
 
 
 def _sizes(wanted: PictureInput, config: Mapping[str, Any], options: Options) -> _Sizes:
-    """Return to what the shorter side is resized, or both sides, and what is cut out."""
+    """Choose `shortest`, `exact` and `crop` of the preparation."""
     shortest, exact, crop = sizes_of_config(config)
     own = None if wanted.height is None or wanted.width is None else (wanted.height, wanted.width)
     size = _pair(options.size, "size") if options.size is not None else None
@@ -201,31 +201,31 @@ def _sizes(wanted: PictureInput, config: Mapping[str, Any], options: Options) ->
     if options.resize is not None:
         final = crop or exact
         if final is None:
-            raise ValueError("nothing says how large its pictures are in the end: say it with --size N (size)")
+            raise ValueError("the final size of its pictures is unknown: give --size N (size)")
         if options.resize == "exact":
             return None, final, None
         return as_count(options.resize, "resize"), None, final
     if not (exact or crop):
         raise ValueError(
-            "nothing says how large its pictures are, neither its input nor a "
-            f"{CONFIG} beside it: say it with --size N (size)"
+            "the size of its pictures is unknown: neither its input nor a "
+            f"{CONFIG} beside it has it; give --size N (size)"
         )
     return shortest, exact, crop
 
 
 def sizes_of_config(config: Mapping[str, Any]) -> _Sizes:
-    """Return the same as a preprocessor_config.json has it."""
+    """Return `shortest`, `exact` and `crop` of a preprocessor_config.json."""
     size, cropped = config.get("size"), config.get("do_center_crop", False)
     shortest: int | None = None
     exact: tuple[int, int] | None = None
     if isinstance(size, Mapping) and "shortest_edge" in size and "longest_edge" not in size:
         shortest = as_count(size["shortest_edge"], "size in its configuration")
-    elif isinstance(size, int) and cropped:  # as older files have it
+    elif isinstance(size, int) and cropped:  # older files
         shortest = as_count(size, "size in its configuration")
     elif size is not None:
         exact = _pair(size, "size in its configuration")
     if (share := config.get("crop_pct")) is not None and shortest is not None:
-        # as ConvNeXt is prepared: small pictures lose an edge, large ones are not cut
+        # the rule of ConvNeXt: small sizes crop an edge, large ones do not
         side = (shortest, shortest)
         return (None, side, None) if shortest >= 384 else (int(shortest / as_number(share, "crop_pct")), None, side)
     crop = None
@@ -250,11 +250,13 @@ def _pair(value: Any, name: str) -> tuple[int, int]:
 def _values(
     wanted: PictureInput, config: Mapping[str, Any], options: Options, channels: int
 ) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
-    """Return by what values are multiplied, what is subtracted then and what divides them."""
+    """Choose `scale`, `mean` and `std` of the preparation."""
     said = any(value is not None for value in (options.normalise, options.mean, options.std, options.scale))
     if wanted.dtype == "uint8":
         if said and options.normalise != "raw":
-            raise ValueError("it takes pictures in bytes, which are not to be scaled: leave mean, std and the like out")
+            raise ValueError(
+                "it takes pictures as bytes, which are not scaled: leave out normalise, mean, std and scale"
+            )
         return _NORMALISATIONS["raw"]
     if options.normalise is not None:
         scale, mean, std = _NORMALISATIONS[one_of(options.normalise, "normalise", PICTURE_NORMALISATIONS)]
@@ -269,7 +271,7 @@ def _values(
         scale, mean, std = _NORMALISATIONS["none"]
     else:
         raise ValueError(
-            f"nothing says how the values of its pictures are scaled: put its {CONFIG} beside it, or give --normalise "
+            f"the scaling of its pictures is unknown: put its {CONFIG} beside it, or give --normalise "
             f"({', '.join(PICTURE_NORMALISATIONS)}), or --mean and --std"
         )
     scale = as_number(scale if options.scale is None else options.scale, "scale")
@@ -288,7 +290,7 @@ def _numbers(value: Any, name: str, channels: int) -> tuple[float, ...]:
 
 
 def _middle(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]:
-    """Cut the middle out of a picture; where it is smaller than that, it gets a black edge."""
+    """Crop the centre of a picture, or pad it with black if it is smaller."""
     for axis, wanted in enumerate(size):
         there = values.shape[axis]
         if there < wanted:

@@ -19,7 +19,7 @@ READ = """
 import sys
 from pathlib import Path
 from jcmspl.datasets import DatasetError, load_features, open_rows
-from jcmspl.datasets._tables import read_parquet_column
+from jcmspl.datasets.parquet import read_parquet_column
 
 def outcome(path, read):
     try:

@@ -1,4 +1,4 @@
-"""Anything that a function embeds, a batch at a time."""
+"""Embeddings by any function, a batch at a time."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def batches(
     what: str = "embedding",
     unit: str = "items",
 ) -> FloatArray:
-    """Embed items with any function, a batch at a time, and show how far it is.
+    """Embed items with any function, a batch at a time, with a progress bar.
 
     Parameters
     ----------
     items : array, list, or other iterable
-        Arrays are handed to the function in slices, anything else in lists.
+        The function gets slices of arrays, and lists of any other items.
     function : callable
         Takes a batch and returns a vector for each of its items: an array or a tensor of torch, such as
         ``SentenceTransformer("...").encode`` or a model of timm.
     size : int, default 64
         The number of items in a batch.
     progress : bool, default True
-        Whether a bar is shown, on a terminal, once it takes longer than a second.
+        Whether to show a progress bar on a terminal if it takes longer than a second.
     what, unit : str
-        What the bar says.
+        The texts of the progress bar.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def batches(
 
 
 def vectors_of(result: Any, names: Sequence[str]) -> FloatArray:
-    """Return what a function gave for items of these names as an array of floats, a finite row for each."""
+    """Check the result of an embedding function for named items, and return it as an array with a row for each."""
     count = len(names)
     if hasattr(result, "detach"):  # a tensor of torch, perhaps on another device
         result = result.detach().cpu().float().numpy()

@@ -1,4 +1,4 @@
-"""Features of the pictures in a folder: decoded in threads while the model runs, kept as they are made."""
+"""Features of the pictures in a folder: threads decode pictures while the model runs, and a file can keep the rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import numpy as np
 from jcmspl.data.labels import LabelArray, label_array
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import write_arrays
+from jcmspl.embed.batching import vectors_of
 from jcmspl.embed.image_encoder import ImageEncoder
-from jcmspl.embed.in_batches import vectors_of
-from jcmspl.embed.pictures import Pictures, find_pictures, import_pillow, read_picture, reason, without_remarks
+from jcmspl.embed.image_folder import Pictures, find_pictures, import_pillow, no_pillow_warnings, read_picture, reason
 from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.io.atomic import open_atomically
 from jcmspl.support.arguments import as_count
@@ -29,30 +29,30 @@ from jcmspl.support.shown import shown
 from jcmspl.support.threads import usable_cores
 
 _MOMENT = 0.1  # seconds
-_AHEAD = 2  # batches that are decoded before the model wants them
-_TOLD = 5  # damaged pictures in a message
+_AHEAD = 2  # batches decoded ahead of the model
+_MOST_NAMED = 5  # damaged pictures in a message
 
 
 @dataclass(frozen=True, eq=False)
 class ImageEmbeddings:
-    """Features of pictures, with their paths and, where they lie in folders of classes, their labels.
+    """Features of pictures, with their paths and, if they lie in folders of classes, their labels.
 
     Attributes
     ----------
     features : ndarray of shape (n_pictures, n_features)
         float32.
     paths : ndarray of shape (n_pictures,)
-        Below the folder, with "/" between.
+        Relative to the folder, with "/".
     labels : ndarray of shape (n_pictures,) or None
     damaged : dict of str to str
-        Pictures that were left out, by their paths, and why.
+        Paths of pictures that were left out, and the reasons.
     left_out : list of str
-        Files that are no pictures by their names, or that the file of labels does not name; links to folders that are
-        there by another path, for each folder is visited once.
+        Files without a suffix of pictures or not in the file of labels; links to folders that are visited by another
+        path.
     source : str
         The folder.
     reused : int
-        How many of them had been embedded before, by a call that was interrupted.
+        The number of pictures embedded by earlier, interrupted calls.
     """
 
     features: Rows
@@ -93,24 +93,23 @@ def images(
     Parameters
     ----------
     folder : str or Path
-        The class of a picture is the name of the folder that it lies in. Pictures that all lie in ``folder`` itself
-        have no class.
+        The class of a picture is the name of its folder. If all pictures lie in ``folder`` itself, they have no class.
     model : str, Path, ImageEncoder or callable
-        An ONNX file; an :class:`ImageEncoder` where more is to be said; or any function that takes a list of Pillow's
-        images (RGB, the right way up) and returns a vector for each, as an array or a tensor.
+        An ONNX file; an :class:`ImageEncoder`, which has options; or any function that takes a list of Pillow images
+        (RGB, upright) and returns a vector for each, as an array or a tensor.
     labels : str or Path, optional
-        A CSV file of paths below the folder and classes. Only the pictures that it names are embedded.
+        A CSV file of paths, relative to the folder, and classes. Only these pictures are embedded.
     batch_size : int, default 32
-        Pictures for each run of the model; one that takes another number of them only gets that.
+        Pictures for each run of the model; a model with a fixed batch size gets that.
     threads : int, optional
-        How many decode pictures; by default as many as there are cores.
+        Threads that decode pictures; by default one for each core.
     skip_damaged : bool, default False
-        Whether pictures that cannot be read are left out. Otherwise they are told of in the end, all together.
+        Whether to leave out pictures that cannot be read. Otherwise one error names them after all others are done.
     keep : str or Path, optional
-        A file for what is done, with which the same call goes on after an interruption. Pictures that have changed are
-        embedded again; another model is refused. It is removed by nobody but you.
+        A file of finished rows, from which the same call continues after an interruption. Pictures that have changed
+        are embedded again; another model is refused. The file stays until you remove it.
     restart : bool, default False
-        Whether what is kept of another model may be thrown away.
+        Whether to discard rows of another model in ``keep``.
     progress : bool, default True
 
     Returns
@@ -131,9 +130,7 @@ def images(
         model = ImageEncoder(model, threads=threads)
     is_encoder = isinstance(model, ImageEncoder)
     if keep is not None and not is_encoder:
-        raise ValueError(
-            "what is done can be kept for ONNX models, which are known by their files, but not for functions"
-        )
+        raise ValueError("keep needs an ONNX model, which is identified by its file: it does not work with functions")
     if is_encoder:
         batch_size = model.batch_size or batch_size  # type: ignore[union-attr]
     keys = [_key(pictures, path) for path in pictures.paths]
@@ -145,10 +142,10 @@ def images(
         reused = sum(key in kept for key in keys)
         damaged = _embed_missing(pictures, keys, model, kept, batch_size, threads, progress)
         if damaged and not skip_damaged:
-            raise DatasetError(_told(damaged, pictures, keep))
+            raise DatasetError(_unreadable(damaged, pictures, keep))
         whole = [i for i, path in enumerate(pictures.paths) if path not in damaged]
         if not whole:
-            raise DatasetError(f"{_told(damaged, pictures, None)}; none is left")
+            raise DatasetError(f"{_unreadable(damaged, pictures, None)}; none is left")
         features = kept.rows([keys[i] for i in whole])
     found = None if pictures.labels is None else label_array([pictures.labels[i] for i in whole])
     paths = label_array([pictures.paths[i] for i in whole])
@@ -158,7 +155,7 @@ def images(
 def _embed_missing(
     pictures: Pictures, keys: list[bytes], model: Any, kept: Kept, batch_size: int, threads: int, progress: bool
 ) -> dict[str, str]:
-    """Embed what is not kept yet, and return which pictures could not be read, and why."""
+    """Embed pictures that are not kept yet; return those that could not be read, and the reasons."""
     missing = [i for i, key in enumerate(keys) if key not in kept]
     damaged: dict[str, str] = {}
     parts = [missing[first : first + batch_size] for first in range(0, len(missing), batch_size)]
@@ -170,7 +167,7 @@ def _embed_missing(
 
     try:
         with (
-            without_remarks(),
+            no_pillow_warnings(),
             Progress("embedding", len(missing), "pictures", enabled=progress) as bar,
             contextlib.closing(_embedded(parts, decode, pictures.paths, model, threads)) as embedded,
         ):
@@ -184,8 +181,8 @@ def _embed_missing(
         if isinstance(kept, KeptInFile) and len(kept):
             count = sum(key in kept for key in keys)
             raise KeyboardInterrupt(
-                f"{count:,} of {len(keys):,} pictures are done and kept in {kept.path}: the same command goes on "
-                "with them"
+                f"{count:,} of {len(keys):,} pictures are done and kept in {kept.path}: the same command continues "
+                "from there"
             ) from None
         raise
     return {path: damaged[path] for path in pictures.paths if path in damaged}
@@ -194,14 +191,16 @@ def _embed_missing(
 def _embedded(
     parts: Sequence[list[int]], decode: Callable[[int], Any], paths: Sequence[str], model: Any, threads: int
 ) -> Generator[tuple[list[int], dict[int, Exception], Rows | None], None, None]:
-    """Give batches, what could not be read of them, and the rows of the rest: decoded ahead while the model runs."""
+    """Yield batches, their unreadable pictures, and the rows of the rest; batches are decoded ahead of the model."""
     is_encoder = isinstance(model, ImageEncoder)
     decoders, runner = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
     ahead: deque[tuple[list[int], list[Future[Any]]]] = deque()
     running: tuple[list[int], dict[int, Exception], Future[Rows] | None] | None = None
     rest, is_done = iter(parts), False
     try:
-        runner.submit(int).result()  # an interrupt while its thread starts must not leave a run that nobody stops
+        runner.submit(
+            int
+        ).result()  # start the thread now: an interrupt during its start must not leave a run unstopped
         while True:
             while len(ahead) < _AHEAD and (part := next(rest, None)) is not None:
                 ahead.append((part, [decoders.submit(decode, i) for i in part]))
@@ -227,18 +226,18 @@ def _embedded(
 
 
 def _result(future: Future[Any]) -> Any:
-    """Wait for a result, a moment at a time: an interrupt that comes just as a wait begins is noticed after it."""
+    """Wait for a result in short steps: an interrupt at the start of a wait is only noticed after it."""
     while not future.done():
         wait([future], _MOMENT)
     return future.result()
 
 
 def _end(runner: ThreadPoolExecutor, model: ImageEncoder) -> None:
-    """Stop what the model is at, and wait until it is."""
+    """Stop the run of the model, and wait for its end."""
     ending = threading.Thread(target=runner.shutdown, kwargs={"cancel_futures": True})
     ending.start()
     ending.join(_MOMENT)
-    while ending.is_alive():  # a run that is about to begin is stopped the next time
+    while ending.is_alive():  # a run that is just starting is stopped the next time
         model.stop()
         ending.join(_MOMENT)
 
@@ -250,13 +249,13 @@ def _collected(part: list[int], futures: list[Future[Any]]) -> tuple[list[Any], 
             pictures.append(_result(future))
         except MemoryError:
             raise
-        except Exception as error:  # whatever a decoder stumbles over: the files are not ours and may hold anything
+        except Exception as error:  # files may hold anything: decoders raise any error
             failed[i] = error
     return pictures, failed
 
 
 def _at_once(function: Callable[..., Rows], *arguments: Any) -> Future[Rows]:
-    """Call a function of the user's in the user's own thread, on which its settings may depend."""
+    """Call the user's function in the calling thread, on which its settings may depend."""
     future: Future[Rows] = Future()
     future.set_result(function(*arguments))
     return future
@@ -267,20 +266,20 @@ def _rows(model: Any, pictures: list[Any], names: list[str]) -> Rows:
 
 
 def _key(pictures: Pictures, path: str) -> bytes:
-    """Return the key of a picture: its path, size and times; the time of its last change cannot be set back."""
+    """Return the key of a picture: its path, size and times; its ctime cannot be set back."""
     try:
         about = (pictures.folder / path).stat()
         said = json.dumps([path, about.st_size, about.st_mtime_ns, about.st_ctime_ns])
-    except OSError:  # a link that leads nowhere: told of with those that cannot be read
+    except OSError:  # a broken link: reported with unreadable pictures
         said = json.dumps([path])
     return hashlib.blake2b(said.encode(), digest_size=KEY_BYTES).digest()
 
 
-def _told(damaged: dict[str, str], pictures: Pictures, keep: str | Path | None) -> str:
-    some = "; ".join(f"{shown(path, 200)}: {why}" for path, why in list(damaged.items())[:_TOLD])
-    more = f"; and {len(damaged) - _TOLD:,} more" if len(damaged) > _TOLD else ""
-    kept = f" (what is done is kept in {keep})" if keep is not None and len(damaged) < len(pictures.paths) else ""
+def _unreadable(damaged: dict[str, str], pictures: Pictures, keep: str | Path | None) -> str:
+    some = "; ".join(f"{shown(path, 200)}: {why}" for path, why in list(damaged.items())[:_MOST_NAMED])
+    more = f"; and {len(damaged) - _MOST_NAMED:,} more" if len(damaged) > _MOST_NAMED else ""
+    kept = f" (finished pictures are kept in {keep})" if keep is not None and len(damaged) < len(pictures.paths) else ""
     return (
         f"{len(damaged):,} of {len(pictures.paths):,} pictures below {pictures.folder} cannot be read ({some}{more}): "
-        f"mend or remove them, or leave them out with --skip-damaged (skip_damaged=True){kept}"
+        f"repair or remove them, or leave them out with --skip-damaged (skip_damaged=True){kept}"
     )

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from jcmspl.datasets import DatasetError, load_arrays, load_features
-from jcmspl.datasets import _text_lines as text_lines
+from jcmspl.datasets import DatasetError, csv_cells, load_arrays, load_features
 from jcmspl.datasets.arrays import load_classes
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0]}
@@ -54,7 +53,7 @@ class TestDelimiters:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("1,500;2,250\n3,125;4,000\n", "'1,500', where the comma may stand between thousands or in the place"),
+            ("1,500;2,250\n3,125;4,000\n", "'1,500', where the comma may separate thousands"),
             ("1,5;2.5\n3,5;4\n", "with a comma, such as '1,5', and with a point, such as '2.5'"),
             ("1.000,5;2\n3;4\n", r"line 1 holds '1.000,5' in the column number 1 where a plain number"),
         ],
@@ -180,7 +179,7 @@ class TestColumns:
             load_features(path, ignore="caption")
 
     def test_labels_that_are_elsewhere(self, path):
-        with pytest.warns(UserWarning, match="named like labels or ids, which are no features: 'label'"):
+        with pytest.warns(UserWarning, match="named like labels or ids, which are not used as features: 'label'"):
             data = load_arrays(path, ["horse"] * 3, class_vectors=VECTORS, ignore_text=True)
         assert data.X.shape == (3, 2)
         assert data.y.tolist() == ["horse"] * 3
@@ -208,7 +207,7 @@ class TestColumns:
     def test_files_that_are_no_tables(self, tmp_path):
         np.save(tmp_path / "x.npy", np.eye(2))
         for options in ({"ignore": [1]}, {"id_column": "path"}):
-            with pytest.raises(DatasetError, match=r"x.npy is no table"):
+            with pytest.raises(DatasetError, match=r"x.npy is not a table"):
                 load_features(tmp_path / "x.npy", **options)
 
     def test_arrays_of_ids_in_npz(self, tmp_path):
@@ -242,7 +241,7 @@ class TestMissing:
         assert load_features(path, imputed_values=[8, 9]).X[:].tolist() == [[8, 9], [1, 2]]
 
     def test_infinity_is_no_value_that_is_missing(self, tmp_path):
-        with pytest.raises(DatasetError, match="line 2 holds 'inf' in the column number 1, which is no finite number"):
+        with pytest.raises(DatasetError, match=r"line 2 holds 'inf' .*, which is not a finite number"):
             load_features(written(tmp_path, "1,2\ninf,4\n"))
 
     def test_nulls_of_parquet(self, tmp_path):
@@ -253,7 +252,7 @@ class TestMissing:
         assert load_features(path, imputed_values=[7, 8, 9]).X[:].tolist() == [[1, 1, 1], [7, 8, 9]]
 
     def test_a_model_of_other_features(self, tmp_path):
-        with pytest.raises(DatasetError, match="there are 3 values for missing ones, but 2 features"):
+        with pytest.raises(DatasetError, match="there are 3 values to impute, but 2 features"):
             load_features(written(tmp_path, "1,2\n3,4\n"), imputed_values=[1, 2, 3])
 
 
@@ -283,7 +282,7 @@ class TestHostile:
         assert len(str(caught.value)) < 500
 
     def test_lines_without_end(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(text_lines, "_LONGEST_LINE", 1000)
+        monkeypatch.setattr(csv_cells, "_LONGEST_LINE", 1000)
         with pytest.raises(
             DatasetError, match="line 2 has more than 1,000 characters: a table has a line for each row"
         ):

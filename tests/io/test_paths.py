@@ -38,11 +38,11 @@ READERS = {
 def test_pipes_and_devices(tmp_path, name):
     path = tmp_path / name
     os.mkfifo(path)
-    with pytest.raises(OSError, match=rf"{name} is a named pipe, but a regular file is wanted"):
+    with pytest.raises(OSError, match=rf"{name} is a named pipe, but a regular file is expected"):
         READERS[name](path)
     path.unlink()
     path.symlink_to("/dev/zero")
-    with pytest.raises(OSError, match=rf"{name} is a device, but a regular file is wanted"):
+    with pytest.raises(OSError, match=rf"{name} is a device, but a regular file is expected"):
         READERS[name](path)
 
 

@@ -185,9 +185,9 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("config", "options", "sentence"),
         [
-            (None, {}, "m.onnx: nothing says how the values"),
+            (None, {}, "m.onnx: the scaling of its pictures is unknown"),
             (None, {"normalise": "clipp"}, "normalise must be one of 'clip'"),
-            (None, {"normalise": "none", "size": 5}, "the height 4, but they are to be made 5 pixels"),
+            (None, {"normalise": "none", "size": 5}, "the height 4, but size makes it 5 pixels"),
             (None, {"normalise": "none", "size": "big"}, "size must be a number of pixels"),
             (None, {"mean": [1, 2]}, "one for each of the 3 channels"),
             (None, {"mean": float("nan")}, "mean"),
@@ -195,7 +195,7 @@ class TestMistakes:
             (None, {"normalise": "none", "resample": "cubic"}, "resample must be one of"),
             (None, {"normalise": "none", "layout": "chw"}, "layout must be one of"),
             ({"image_mean": None}, {}, "not image_mean and image_std"),
-            ({"do_pad": True}, {}, "asks for do_pad, which is not known here"),
+            ({"do_pad": True}, {}, "asks for do_pad, which is not supported"),
             ({"size": {"longest_edge": 9}}, {}, "size in its configuration must be"),
             ({"size": {"shortest_edge": 0}}, {}, "size in its configuration must be from 1"),
             ({"resample": 9}, {}, "resample must be one of"),
@@ -210,10 +210,10 @@ class TestMistakes:
 
     def test_nothing_says_how_large(self, tmp_path):
         model = write_pixels(tmp_path / "m.onnx", DYNAMIC)
-        with pytest.raises(ValueError, match=r"nothing says how large its pictures are.*--size"):
+        with pytest.raises(ValueError, match=r"the size of its pictures is unknown.*--size"):
             ImageEncoder(model, normalise="none")
         write_config(tmp_path, do_center_crop=False)  # pictures would be of different sizes
-        with pytest.raises(ValueError, match=r"nothing says how large"):
+        with pytest.raises(ValueError, match=r"size of its pictures is unknown"):
             ImageEncoder(model)
 
     @pytest.mark.parametrize(("text", "sentence"), [("{", "not a JSON file"), ("[]", "must hold a JSON object")])
@@ -228,7 +228,7 @@ class TestMistakes:
             ImageEncoder(model)
 
     def test_bytes_are_not_scaled(self, tmp_path):
-        with pytest.raises(ValueError, match="in bytes"):
+        with pytest.raises(ValueError, match="as bytes"):
             ImageEncoder(write_pixels(tmp_path / "m.onnx", dtype="uint8"), normalise="clip")
 
     def test_a_strip_is_not_made_huge(self, tmp_path):

@@ -1,4 +1,4 @@
-"""Pictures in a folder: which there are, of which class each is, and what is seen on them."""
+"""Pictures in a folder: their paths, their classes and their content."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jcmspl.datasets._tables import read_text_rows
+from jcmspl.datasets.csv_table import read_text_rows
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.regular import other_kind
+from jcmspl.io.paths import other_kind
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 
-# Columns of a file of labels, by their names.
+# Names of columns in a file of labels.
 _PATH_COLUMNS = ("path", "paths", "file", "filename", "image", "picture")
 _LABEL_COLUMNS = ("label", "labels", "class", "y")
-# What Pillow may decode. Not all that it can: EPS, for one, would run another program.
+# Formats that Pillow may decode; others can be dangerous: EPS would run another program.
 _FORMATS = ("JPEG", "MPO", "PNG", "GIF", "BMP", "TIFF", "WEBP", "AVIF", "PPM", "JPEG2000", "TGA")
 
 
 class Pictures(NamedTuple):
-    """Pictures by their paths below a folder, with "/" between, and the class of each if they have classes."""
+    """Paths of pictures relative to a folder, with "/", and their classes if they have any."""
 
     folder: Path
     paths: list[str]
     labels: list[str] | None
-    left_out: list[str]  # other files, links to folders that are there already, pictures without a label in the file
+    left_out: list[str]  # other files, links to folders visited by another path, pictures not in the file of labels
 
 
 def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictures:
-    """Return the pictures below a folder, in the order of their paths; the class of each is the folder it lies in.
+    """Return the pictures below a folder, sorted by path; the class of a picture is the name of its folder.
 
     Parameters
     ----------
     folder : str or Path
-        Pictures that all lie in it and not in folders below have no class: they are there to be named.
+        If all pictures lie in the folder itself, they have no class.
     labels : str or Path, optional
-        A CSV file with the path of each picture, below the folder, and its class: only these are taken.
+        A CSV file of paths, relative to the folder, and classes: only these pictures are returned.
     """
     root = Path(folder)
     if not root.exists():
@@ -71,43 +71,43 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
     if not all(classes):
         loose = [path for path, name in zip(found, classes, strict=True) if not name]
         raise DatasetError(
-            f"{root} has {len(loose)} pictures that lie in no folder of a class, beside others that do "
+            f"{root} has {len(loose)} pictures outside folders of classes, while others are in such folders "
             f"({listed(loose, 3)}): move them, or name the class of each picture with labels (--labels FILE)"
         )
     return Pictures(root, found, classes, others)
 
 
 def read_picture(path: Path) -> Any:
-    """Read a picture as Pillow's RGB image, the right way up; what is transparent is white."""
+    """Read a picture as an upright RGB image of Pillow; transparent pixels become white."""
     from PIL import Image
 
     kind = other_kind(path)
-    if kind is not None:  # opening it might wait for ever, in a thread that no signal reaches
-        raise OSError(f"is {kind}, but a regular file is wanted")
+    if kind is not None:  # opening it might wait forever, in a thread that no signal reaches
+        raise OSError(f"is {kind}, but a regular file is expected")
     with Image.open(path, formats=_formats()) as opened:
         opened.load()
         return _as_rgb(_upright(opened))
 
 
 @contextlib.contextmanager
-def without_remarks() -> Iterator[None]:
-    """Let Pillow say nothing of what is odd in pictures that it can read: for all threads, so not in one of many."""
+def no_pillow_warnings() -> Iterator[None]:
+    """Suppress warnings of Pillow about readable pictures, in all threads: call it from the main thread."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")
         yield
 
 
 def reason(error: Exception) -> str:
-    """Return why a picture cannot be read, in a few words."""
+    """Return a short reason why a picture cannot be read."""
     if type(error).__name__ == "UnidentifiedImageError":
-        return "is empty, or no picture of a known kind"
+        return "is empty, or not a picture of a known kind"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def import_pillow() -> Any:
-    """Return the module of Pillow that opens pictures."""
+    """Import PIL.Image, or say how to install it."""
     try:
         from PIL import Image
     except ImportError:
@@ -116,10 +116,10 @@ def import_pillow() -> Any:
 
 
 def _files_below(root: Path) -> tuple[list[str], list[str]]:
-    """Return all files but hidden ones, and links to folders that are visited by other paths.
+    """Return all files except hidden ones, and links to folders that are visited by other paths.
 
-    Each folder is visited once, or links between folders would make more paths than can be walked; by its own path if
-    that lies below the root, because the class of a picture is the name of its folder.
+    Each folder is visited once, since links between folders can make endless paths. A folder below the root is visited
+    by its own path, because the class of a picture is the name of its folder.
     """
     found, again = [], []
     folders, links = deque([root]), deque[Path]()
@@ -131,7 +131,7 @@ def _files_below(root: Path) -> tuple[list[str], list[str]]:
             again.append(place.relative_to(root).as_posix())
             continue
         visited.add((about.st_dev, about.st_ino))
-        with os.scandir(place) as entries:  # raises if it cannot be read: pictures would be missing without a word
+        with os.scandir(place) as entries:  # raises for unreadable folders: their pictures must not be missing silently
             shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
         for entry in shown:
             if not _is_folder(entry):
@@ -171,7 +171,7 @@ def _read_labels(path: Path, root: Path) -> dict[str, str]:
         if len(cells) <= max(columns) or (header and len(cells) != len(header)):
             raise DatasetError(
                 f"{path}: entry {number} has {len(cells)} cells, but the path of a picture and its class are expected; "
-                "a name with commas stands in quotes"
+                "put a name with commas in quotes"
             )
         name, label = (cells[column] for column in columns)
         picture = _below(name, root)
@@ -180,13 +180,13 @@ def _read_labels(path: Path, root: Path) -> dict[str, str]:
         if picture in found:
             raise DatasetError(f"{path} names {quoted(name)} twice")
         if not (root / picture).is_file():
-            raise DatasetError(f"{path} names {quoted(name)}, but there is no such file below {root}")
+            raise DatasetError(f"{path} names {quoted(name)}, but {root} has no such file")
         found[picture] = label
     return found
 
 
 def _below(name: str, root: Path) -> str:
-    """Return the path of a picture below the folder, however it is written."""
+    """Return the path of a picture relative to the folder, from any spelling."""
     path = Path(os.path.normpath(name))
     for place in (root, root.resolve()):
         if path.is_absolute() and path.is_relative_to(place.absolute()):
@@ -196,7 +196,7 @@ def _below(name: str, root: Path) -> str:
 
 @cache
 def _formats() -> list[str]:
-    """Return those formats that this Pillow knows."""
+    """Return the allowed formats that this build of Pillow supports."""
     from PIL import Image
 
     Image.init()
@@ -204,7 +204,7 @@ def _formats() -> list[str]:
 
 
 def _upright(image: Any) -> Any:
-    """Turn a picture as its camera says that it was held; a damaged note of that is none."""
+    """Rotate a picture by its EXIF orientation; damaged EXIF data is ignored."""
     from PIL import ImageOps
 
     try:
@@ -227,7 +227,7 @@ def _as_rgb(image: Any) -> Any:
 
 
 def _eight_bits(values: Any) -> Any:
-    """Return grey values of 16 bits, or fractions from 0 to 1, in 8 bits; Pillow would take all of them for white."""
+    """Convert grey values of 16 bits, or from 0 to 1, to 8 bits; Pillow would turn them all white."""
     lowest, highest = values.min(), values.max()
     most = 1 if values.dtype.kind == "f" else 65535
     if not (lowest >= 0 and highest <= most):

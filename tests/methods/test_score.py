@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from jcmspl.data.training import TrainingData
 from jcmspl.methods import SCoRe, SemanticSoftmax
 from jcmspl.methods.score import SoftmaxObjective, _binary_cross_entropy, _cross_entropy
-from jcmspl.model.descent import Block
+from jcmspl.model.lbfgs import Block
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit
 

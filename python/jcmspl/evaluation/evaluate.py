@@ -22,8 +22,10 @@ from jcmspl.evaluation.report import Report
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
 from jcmspl.evaluation.versions import versions
 from jcmspl.io.json_text import plain
+from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.open_set import Threshold, area
+from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
 from jcmspl.support.arguments import as_count, one_of
@@ -220,7 +222,7 @@ def evaluate(
             )
             generalized, among_all = None, None
             if n_seen:
-                bias = model._bias_in(space)
+                bias = model.bias_in(space)
                 if transductive:
                     recogniser, bias = _adapted(model, dataset, [*trained, *unseen], "test_seen", "test_unseen")
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
@@ -290,7 +292,7 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
         raise ValueError(
             "a model is adapted to samples in the visual space: leave adapt=True (--adapt) out, or add that space"
         )
-    copy(model).set_params(space="visual")._require_adaptable()
+    require_adaptable(copy(model).set_params(space="visual"))
 
 
 def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> tuple[Callable[..., Recogniser], float]:
@@ -298,7 +300,7 @@ def _adapted(model: Any, dataset: Any, candidates: list[Label], *parts: str) -> 
     twin = copy(model).set_params(space="visual")
     samples = dataset.unlabelled(*parts)
     twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
-    bias = twin._bias_among(dataset.classes, candidates)
+    bias = default_bias(twin, dataset.classes, candidates)
     return partial(twin.recogniser, class_vectors=dataset.classes), bias
 
 
@@ -389,7 +391,7 @@ def _about_dataset(model: Any, dataset: Any, trained: list[Label], unseen: list[
     names, labels = set(trained), list(dataset.classes)
     training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
     if not training:  # they are elsewhere
-        training = round(model._samples.without(model.unseen_classes_.tolist()).counts.sum())
+        training = round(model.state.n_training_samples)
     return findings.DatasetSummary(
         name=dataset.name,
         source=dataset.source,

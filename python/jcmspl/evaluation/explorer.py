@@ -21,6 +21,7 @@ from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.io.atomic import write_atomically
 from jcmspl.model import registry
 from jcmspl.model.class_map import ClassMap
+from jcmspl.model.prediction import class_map_of
 from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.report.explorer_page import explorer_page
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
@@ -238,7 +239,7 @@ def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
         return None, f"class_kernel={kernel.name!r} maps class vectors in a way that is not linear"
     if getattr(model, "cosine_share_", 0) and model.own_space == "visual":
         return None, "where encoders are aligned class vectors count in two ways, for which no slider is made"
-    found = model._class_map(model.own_space)
+    found = class_map_of(model)
     if found is None:
         return None, f"{type(model).__name__} has no linear map from class vectors to scores"
     return found, None

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.descent import Descent, SampleBlocks
+from jcmspl.model.iterations import Iterative
+from jcmspl.model.lbfgs import SampleBlocks, fitted_by_descent
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
@@ -21,7 +23,7 @@ _CURVATURE = 0.01
 
 
 @estimator
-class SemanticSoftmax(Descent, Bilinear):
+class SemanticSoftmax(Iterative, Bilinear):
     r"""Bilinear logistic regression: the softmax of ``s'Tx`` over the training classes, s a class vector of length one.
 
     ``min over T of the mean over samples of -log softmax(STx)_y + penalty |T|^2``, which is convex. The form of
@@ -32,6 +34,10 @@ class SemanticSoftmax(Descent, Bilinear):
     ----------
     penalty : float
         Penalty of T beside the mean loss of samples, so that it does not depend on their number.
+    max_iter : int
+        The largest number of iterations of L-BFGS.
+    tol : float
+        Stop when no entry of the gradient is larger than this part of the largest one at the start.
     space
         Compare Tx with s (as does "concept"), or x with T's.
     metric : {"cosine", "dot", "euclidean"} or callable
@@ -57,12 +63,14 @@ class SemanticSoftmax(Descent, Bilinear):
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
 
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
     PAPER: ClassVar[str] = "Morgado, Vasconcelos (2017): Semantically consistent regularization, with fixed codewords"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3)}
     ARRAYS: ClassVar[dict[str, Shape]] = {
         **Bilinear.ARRAYS,
         "codewords": ("c", "d"),
-        **Descent.COURSE,
+        **Iterative.COURSE,
     }
 
     @property
@@ -73,9 +81,12 @@ class SemanticSoftmax(Descent, Bilinear):
     def _objective(self, blocks: SampleBlocks) -> SoftmaxObjective:
         return SoftmaxObjective(blocks, self.penalty)
 
+    def _prepare(self, training: TrainingData) -> Any:
+        return SampleBlocks(training)
+
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         objective = self._objective(prepared)
-        found, course = self._minimised(objective, objective.start(), monitor)
+        found, course = fitted_by_descent(self, objective, objective.start(), monitor)
         T, codewords = objective.parts(found)
         A, B = one_map(np.array(T))
         return {"visual_projection": A, "semantic_projection": B, "codewords": np.array(codewords), **course}

@@ -24,8 +24,7 @@ SEEN_TABLE = ZOO.table.select(ZOO.seen)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [
-        JCMSPL(),
+    [  # test_contract.py has the default settings
         JCMSPL(feature_normalisation="zscore", class_normalisation="none", space="concept", metric="euclidean"),
         JCMSPL(init="random", random_state=0, space="visual", feature_normalisation="center"),
     ],

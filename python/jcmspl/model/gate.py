@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.scoring import fold
 from jcmspl.model.posteriors import Affine
 from jcmspl.model.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.names import METRICS, SPACES
 
 # Temperatures that are tried, in units of the spread of scores.
 _STEP = 10**0.25

@@ -35,7 +35,7 @@ Each is loaded when it is first used, so that ``import jcmspl`` itself takes no 
 from jcmspl.support import hooks as _hooks
 from jcmspl.support.version import __version__
 
-_hooks.notebook = "jcmspl.report.notebook"  # results of earlier layers are drawn by it
+_hooks.notebook = "jcmspl.report.pages"  # results of earlier layers are drawn by it
 
 TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
 if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter

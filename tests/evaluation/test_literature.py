@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from jcmspl.evaluation import published
-from jcmspl.evaluation.experiment_results import ExperimentData, Experiments, Tuned
-from jcmspl.evaluation.literature import Literature
+from jcmspl.evaluation.experiment_report import ExperimentData, Experiments, Tuned
+from jcmspl.evaluation.published import Literature
 from jcmspl.io.json_text import from_data
 
 LINES = """\

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn import metrics as sk
 
-from jcmspl.evaluation.metrics import Tally, accuracy, confusion_matrix, harmonic_mean, hit_at_k
+from jcmspl.evaluation.accuracy import Tally, accuracy, confusion_matrix, harmonic_mean, hit_at_k
 
 LABELS = st.lists(st.sampled_from("abcde"), min_size=2, max_size=40).filter(lambda labels: len(set(labels)) > 1)
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from jcmspl import JCMSPL, evaluate
 from jcmspl.datasets import make_zsl
-from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.zero_shot_report import Report
 
 
 @pytest.fixture(scope="module")

@@ -36,10 +36,10 @@ from jcmspl.cli._samples import (
     samples_of,
     streamed_chunks,
 )
-from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
+from jcmspl.support.tables import without_formula
 
 EXAMPLES = """\
   jcmspl predict model.safetensors features.npy                         the best class of each row, as CSV

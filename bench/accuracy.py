@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, RidgeVS, TextPrototypes, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.datasets import load_dataset
+from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS, TextPrototypes
 from jcmspl.model_selection.evidence import SHARES
 from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
 
@@ -123,11 +124,11 @@ def tuned(run):
 
 
 def untuned_without_cosine(run):
-    return copy.copy(untuned(run)).set_params(aligned=0.0)
+    return copy.copy(untuned(run)).set_params(cosine_share=0.0)
 
 
 def tuned_without_cosine(run):
-    return copy.copy(tuned(run).best_estimator_).set_params(aligned=0.0)
+    return copy.copy(tuned(run).best_estimator_).set_params(cosine_share=0.0)
 
 
 def text_prototypes(run):
@@ -162,7 +163,7 @@ def equal_peer_with_cosine(run, method):
     best = equal_peer(run, method=method)  # by name, as the row without cosine has it
     if not run.is_alignable or best.best_params_.get("space", "visual") != "visual":
         return best
-    return run.fit(ClassSearchCV(method(), best.best_params_ | {"aligned": SHARES}, progress=False))
+    return run.fit(ClassSearchCV(method(), best.best_params_ | {"cosine_share": SHARES}, progress=False))
 
 
 def adapted(run, fitted):
@@ -181,10 +182,10 @@ def in_visual_space(model):
 
 METHODS = {
     "JCMSPL()": untuned,
-    "JCMSPL(aligned=0)": untuned_without_cosine,
+    "JCMSPL(cosine_share=0)": untuned_without_cosine,
     "TextPrototypes()": text_prototypes,
     REFERENCE: tuned,
-    "JCMSPLCV(aligned=0)": tuned_without_cosine,
+    "JCMSPLCV(cosine_share=0)": tuned_without_cosine,
     **{f"{name}, plain": partial(plain_peer, method=method) for name, method in PEERS.items()},
     **{f"{name}, equal": partial(equal_peer, method=method) for name, method in PEERS.items()},
     **{f"{name}, equal, aligned": partial(equal_peer_with_cosine, method=PEERS[name]) for name in ("RPL", "SAE")},
@@ -196,7 +197,7 @@ METHODS = {
 }
 GENERALIZED = {
     "JCMSPL.paper()": lambda: JCMSPL.paper("CUB", random_state=0, progress=False),
-    "JCMSPL(seen_samples=0)": lambda: JCMSPL(seen_samples=0, progress=False),
+    "JCMSPL(seen_mean_share=0)": lambda: JCMSPL(seen_mean_share=0, progress=False),
     "JCMSPL()": lambda: JCMSPL(progress=False),
     "JCMSPLCV()": lambda: JCMSPLCV(progress=False),
 }

@@ -5,8 +5,9 @@ from functools import lru_cache, partial
 import numpy as np
 import scipy.linalg
 
-from jcmspl import JCMSPL, Spectrum, Statistics, solve
+from jcmspl import JCMSPL
 from jcmspl.cli.bench import SHAPES
+from jcmspl.core import Spectrum, Statistics, solve
 from question import Contestants, Question, Target, need
 from samples import assert_equal, labelled_samples, normalised, reference
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from jcmspl import Spectrum, Statistics, solve
+from jcmspl.core import Spectrum, Statistics, solve
 from question import Contestants, Question, Target
 from samples import assert_equal, labelled_samples, reference
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jcmspl import JCMSPL, Spectrum, Statistics, solve
+from jcmspl import JCMSPL
+from jcmspl.core import Spectrum, Statistics, solve
 from jcmspl.core.solver import Solution
 from question import Contestants, Question, Target, peak_megabytes
 from samples import Samples, assert_equal

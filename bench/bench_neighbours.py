@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from jcmspl import nearest
+from jcmspl.core import nearest
 from question import THREADS, Contestants, Question, Target, blas_kernels, need
 from samples import labelled_samples
 

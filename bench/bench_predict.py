@@ -4,7 +4,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from jcmspl import JCMSPL, AffineScorer
+from jcmspl import JCMSPL
+from jcmspl.core import AffineScorer
 from question import Contestants, Question, Target
 from samples import labelled_samples
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from jcmspl import Statistics
+from jcmspl.core import Statistics
 from jcmspl.data.sample_digest import SampleDigest
 from question import Contestants, Question, Target
 from samples import assert_equal, labelled_samples

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from jcmspl import solve_sylvester
+from jcmspl.core import solve_sylvester
 from question import Contestants, Question, Target
 from samples import assert_equal
 

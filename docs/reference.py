@@ -20,7 +20,13 @@ MODULES = ("jcmspl", *(f"jcmspl.{module}" for module in jcmspl._MODULES))
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "The model": (
         "The model of the package, and the reduced forms of it that its paper compares it with.",
-        ("jcmspl.JCMSPL", "jcmspl.IPL", "jcmspl.JCMSPL0", "jcmspl.JCMSPL1", "jcmspl.load"),
+        (
+            "jcmspl.JCMSPL",
+            "jcmspl.methods.IPL",
+            "jcmspl.methods.JCMSPL0",
+            "jcmspl.methods.JCMSPL1",
+            "jcmspl.load",
+        ),
     ),
     "Models on statistics": (
         "They read samples once, in a stream if need be; every fit works on sums over them. Their calls are those of "
@@ -49,7 +55,8 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
             "jcmspl.evaluate",
             "jcmspl.evaluation.zero_shot_report.Report",
             "jcmspl.evaluation.base_to_new_report.BaseToNew",
-            "jcmspl.evaluation.compare.compare",
+            "jcmspl.compare",
+            "jcmspl.explore",
             "jcmspl.evaluation.comparison_report.Comparison",
             "{jcmspl.metrics}",
         ),
@@ -68,33 +75,10 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Kernels of the compiled core": (
         "Each is usable on its own.",
-        (
-            "jcmspl.Statistics",
-            "jcmspl.StartStatistics",
-            "jcmspl.Spectrum",
-            "jcmspl.solve",
-            "jcmspl.Solution",
-            "jcmspl.nearest",
-            "jcmspl.AffineScorer",
-            "jcmspl.solve_sylvester",
-            "jcmspl.sylvester_residual",
-        ),
+        ("{jcmspl.core}",),
     ),
-    "Errors and warnings": (
-        "",
-        (
-            "jcmspl.AlignmentWarning",
-            "jcmspl.DivergenceError",
-            "jcmspl.ModelFileError",
-            "jcmspl.SingularEquationError",
-            "jcmspl.NearlySingularWarning",
-            "jcmspl.UncalibratedWarning",
-            "jcmspl.TrainedOnWarning",
-        ),
-    ),
+    "Errors and warnings": ("", ("{jcmspl.exceptions}",)),
 }
-#: Where a name of ``jcmspl`` goes that is not listed, by the layer that it comes from.
-GROUP_OF_LAYER = {"data": "Data", "model_selection": "Searches", "evaluation": "Evaluation"}
 # Their docstrings would be those of tuples.
 CONSTANTS = {
     "jcmspl.datasets.LAYOUTS": "The layouts of data files that :func:`~jcmspl.datasets.load_dataset` knows.",
@@ -124,13 +108,10 @@ def groups() -> dict[str, list[str]]:
     missing = []
     for name in sorted(set(public_names()) - set(listed)):
         module = name.rpartition(".")[0]
-        home = getattr(getattr(jcmspl, name.removeprefix("jcmspl."), None), "__module__", "")
-        if module != "jcmspl":
-            found.setdefault(module, []).append(name)
-        elif home.startswith("jcmspl.") and (group := GROUP_OF_LAYER.get(home.split(".")[1])):
-            found[group].append(name)
-        else:
+        if module in ("jcmspl", "jcmspl.methods"):
             missing.append(name)
+        else:
+            found.setdefault(module, []).append(name)
     if missing:
         raise ValueError(f"public names that no group of docs/reference.py has: {', '.join(missing)}")
     twice = sorted({name for name in listed if listed.count(name) > 1})
@@ -164,7 +145,7 @@ def write(folder: Path) -> None:
 def _names_of(module: str) -> list[str]:
     content = importlib.import_module(module)
     if hasattr(content, "__all__"):
-        return list(content.__all__)
+        return [name for name in content.__all__ if module == "jcmspl" or name not in jcmspl.__all__]
     return [name for name, value in vars(content).items() if not name.startswith("_") and inspect.isclass(value)]
 
 
@@ -173,7 +154,7 @@ def _methods() -> dict[str, list[str]]:
     for name, method in registry.methods().items():
         if method.__module__.startswith("jcmspl.") and method is not jcmspl.JCMSPL:
             kind = "posteriors" if issubclass(method, PosteriorMethod) else method.NEEDS
-            found[kind].append(f"jcmspl.{name}")
+            found[kind].append(f"jcmspl.methods.{name}")
     return {kind: sorted(names, key=str.lower) for kind, names in found.items()}
 
 

@@ -39,16 +39,17 @@ X, y, X_new, y_new = images[seen], labels[seen], images[~seen], labels[~seen]
 # %%
 # Four ways
 # ---------
-# :class:`~jcmspl.TextPrototypes` takes the class whose text is nearest, with no training.
+# :class:`~jcmspl.methods.TextPrototypes` takes the class whose text is nearest, with no training.
 # :class:`~jcmspl.JCMSPL` learns a map from texts to images on the 100 seen classes, and forgets that the encoders were
-# aligned. ``aligned=0.5`` gives half of the score to each. :class:`~jcmspl.IdentityRidge` learns how the map *differs*
+# aligned. ``cosine_share=0.5`` gives half of the score to each. :class:`~jcmspl.methods.IdentityRidge` learns how the map *differs*
 # from none.
-from jcmspl import JCMSPL, IdentityRidge, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import IdentityRidge, TextPrototypes
 
 models = {
     "TextPrototypes()": TextPrototypes(),
     "JCMSPL()": JCMSPL(),
-    "JCMSPL(aligned=0.5)": JCMSPL(aligned=0.5),
+    "JCMSPL(cosine_share=0.5)": JCMSPL(cosine_share=0.5),
     "IdentityRidge()": IdentityRidge(),
 }
 scores = {
@@ -62,7 +63,7 @@ for name, score in scores.items():
 # How many seen classes does it take?
 # -----------------------------------
 # Learning needs classes, and not only samples. With few of them the plain cosine is hard to beat; which way is best,
-# and from where on, is for your own data to say: :class:`~jcmspl.JCMSPLCV` chooses ``aligned`` by cross-validation.
+# and from where on, is for your own data to say: :class:`~jcmspl.JCMSPLCV` chooses ``cosine_share`` by cross-validation.
 import matplotlib.pyplot as plt
 
 numbers = [5, 20, 50, 100]

@@ -10,7 +10,7 @@ model prefers those that it knows: generalized recognition.
 # A model that prefers what it knows
 # ----------------------------------
 # The data are made up: 40 seen classes and 10 unseen ones. A fifth of the samples of seen classes is kept for testing.
-# ``seen_bias=0`` says that the competition is meant to be uncalibrated; without it there would be a warning.
+# ``seen_penalty=0`` says that the competition is meant to be uncalibrated; without it there would be a warning.
 from jcmspl import JCMSPL
 from jcmspl.datasets import make_zsl
 from jcmspl.metrics import harmonic_mean
@@ -29,7 +29,7 @@ def accuracies(model, **how):
     ]
 
 
-seen, unseen = accuracies(model, seen_bias=0)
+seen, unseen = accuracies(model, seen_penalty=0)
 print(f"seen {seen:.1%}, unseen {unseen:.1%}, harmonic mean {harmonic_mean(seen, unseen):.1%}")
 
 # %%
@@ -40,7 +40,7 @@ print(f"seen {seen:.1%}, unseen {unseen:.1%}, harmonic mean {harmonic_mean(seen,
 model.calibrate(X, y)
 seen, unseen = accuracies(model)
 print(f"seen {seen:.1%}, unseen {unseen:.1%}, harmonic mean {harmonic_mean(seen, unseen):.1%}")
-print(f"taken off the scores of seen classes: {model.seen_bias_:.3g}")
+print(f"taken off the scores of seen classes: {model.seen_penalty_:.3g}")
 
 # %%
 # All biases at once

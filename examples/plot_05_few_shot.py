@@ -21,7 +21,7 @@ from jcmspl.plots import FewShotDisplay
 data = make_zsl(
     4000, n_features=96, n_attributes=24, n_seen=40, n_unseen=10, noise=2.5, random_state=1
 )
-model = JCMSPL(prediction_weight=10).fit(*data.part("trainval"), class_vectors=data.classes)
+model = JCMSPL(prediction_count=10).fit(*data.part("trainval"), class_vectors=data.classes)
 X_new, y_new = data.part("test_unseen")
 _ = FewShotDisplay.from_estimator(model, X_new, y_new, n_draws=10)
 

@@ -63,7 +63,8 @@ _ = ax.set(
 # Beside other methods
 # --------------------
 # :class:`~jcmspl.ClassSearchCV` is the same search for any method, over a grid of your own or that of the method.
-from jcmspl import ESZSL, SAE, ClassSearchCV
+from jcmspl import ClassSearchCV
+from jcmspl.methods import ESZSL, SAE
 
 X_new, y_new = data.part("test_unseen")
 print(f"JCMSPL, untuned  {JCMSPL().fit(X, y, class_vectors=data.classes).score(X_new, y_new):.1%}")

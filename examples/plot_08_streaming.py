@@ -58,9 +58,9 @@ _ = ax.set(xlabel="samples so far", ylabel="10 unseen classes, % recognised", yl
 # %%
 # Two machines
 # ------------
-# :class:`~jcmspl.Statistics` are those sums. They pickle, and they add up; their size depends on the number of features
+# :class:`~jcmspl.core.Statistics` are those sums. They pickle, and they add up; their size depends on the number of features
 # and classes, and not on the number of samples.
-from jcmspl import Statistics
+from jcmspl.core import Statistics
 
 names, numbers = np.unique(y, return_inverse=True)
 form = {"unit_rows": True, "power": True}  # what the normalisation of the model asks for

@@ -63,43 +63,40 @@ def run(code):
 
 
 class TestLazyImport:
-    """import jcmspl takes no time, and nobody can tell the difference otherwise."""
+    """import jcmspl imports nothing else; each name is there when it is asked for."""
 
     def test_nothing_is_loaded(self):
         loaded = run("import sys, jcmspl; print(jcmspl.__version__, *sys.modules)").split()
         assert loaded[0] == jcmspl.__version__
         assert {name.partition(".")[0] for name in loaded} & {"numpy", "scipy", "sklearn", "tqdm", "shtab"} == set()
+        assert not {"typing", "threading", "importlib.metadata"} & set(loaded)
         ours = {name for name in loaded if name.partition(".")[0] == "jcmspl"}
-        assert ours == {"jcmspl", "jcmspl.support", "jcmspl.support.hooks", "jcmspl.support.version"}
+        assert ours == {"jcmspl", *(f"jcmspl.support{name}" for name in ("", ".hooks", ".lazy", ".version"))}
 
-    def test_the_interpreter_finds_what_type_checkers_read(self):
-        """Both lists in __init__.py name the same objects."""
-        tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    @pytest.mark.parametrize("package", ["jcmspl", "jcmspl.core", "jcmspl.methods"])
+    def test_the_interpreter_finds_what_type_checkers_read(self, package):
+        """Both branches of an __init__.py name the same objects."""
+        module = importlib.import_module(package)
+        tree = ast.parse(Path(module.__file__).read_text())
         (block,) = [node for node in tree.body if isinstance(node, ast.If)]
         promised = {
             name.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for name in node.names
         }
-        assert set(jcmspl.__all__) - {"__version__"} <= set(promised)
-        for name, module in promised.items():
-            home = importlib.import_module(module if module != "jcmspl" else f"jcmspl.{name}")
-            assert getattr(jcmspl, name) is (home if module == "jcmspl" else getattr(home, name))
-        assert set(jcmspl._HOME_OF) <= set(promised)
+        assert set(module.__all__) - {"__version__"} <= set(promised)
+        for name, home in promised.items():
+            path = f"jcmspl.{name}" if home == "jcmspl" else home
+            defined = importlib.import_module(path)
+            assert getattr(module, name) is (defined if home == "jcmspl" else vars(defined)[name])
+        offered = {name for name in dir(module) if not name.startswith("__")}
+        assert offered == set(promised)
+
+    def test_the_top_level_is_small(self):
+        assert len(jcmspl.__all__) <= 12
 
     def test_all_methods_are_there(self):
-        for name, method in registry.methods().items():
-            assert getattr(jcmspl, name) is method
-
-    def test_a_method_that_only_the_registry_knows(self, monkeypatch):
-        class Mine:
-            pass
-
-        monkeypatch.setattr(registry, "names", lambda: ("Mine",))
-        monkeypatch.setattr(registry, "get", {"Mine": Mine}.__getitem__)
-        assert "Mine" in dir(jcmspl)
-        try:
-            assert jcmspl.Mine is Mine
-        finally:
-            vars(jcmspl).pop("Mine", None)
+        assert {name: getattr(jcmspl.methods, name) for name in registry.MODULES} == {
+            name: method for name, method in registry.methods().items() if registry.is_own(method)
+        }
 
     @pytest.mark.parametrize("name", ["nonsense", "_nonsense", "__nonsense__"])
     def test_a_name_that_is_not_there(self, name):
@@ -112,20 +109,24 @@ class TestLazyImport:
         code = "import jcmspl; print(jcmspl.datasets.make_zsl, jcmspl.metrics.accuracy, jcmspl.plots, jcmspl.methods)"
         assert "make_zsl" in run(code)
 
-    def test_everything_at_once(self):
-        code = """
-from jcmspl import *
-import jcmspl, jcmspl.methods.jcmspl
-assert JCMSPL is jcmspl.JCMSPL is jcmspl.methods.jcmspl.JCMSPL
-assert callable(evaluate) and evaluate is jcmspl.evaluation.evaluate.evaluate
-assert set(jcmspl.__all__) <= set(dir(jcmspl))
+    @pytest.mark.parametrize("package", ["jcmspl", "jcmspl.core", "jcmspl.methods", "jcmspl.exceptions"])
+    def test_everything_at_once(self, package):
+        code = f"""
+from {package} import *
+import {package} as package
+for name in package.__all__:
+    assert globals()[name] is getattr(package, name), name
+assert set(package.__all__) <= set(dir(package))
+print(*(name for name in globals() if not name.startswith("__")))
 """
-        run(code)
+        names = set(run(code).split()) - {"package", "name"}
+        assert names == set(importlib.import_module(package).__all__) - {"__version__"}
 
     def test_help(self):
         text = run("import jcmspl; help(jcmspl)")
         assert "class JCMSPL" in text
-        assert "solve_sylvester" in text
+        assert "jcmspl.methods" in text
+        assert "solve_sylvester" in run("import jcmspl; help(jcmspl.core)")
 
     def test_pickles_of_a_process_that_has_loaded_nothing(self):
         data = pickle.dumps(jcmspl.JCMSPL(class_match=2.0)).hex()
@@ -133,24 +134,58 @@ assert set(jcmspl.__all__) <= set(dir(jcmspl))
 
     def test_many_threads_at_once(self):
         code = """
-import threading
+import importlib, threading
 import jcmspl
-names = [*jcmspl.__all__, "datasets", "metrics", "plots"]
+modules = ["core", "methods", "datasets", "exceptions", "metrics", "plots"]
+names = [("jcmspl", name) for name in [*jcmspl.__all__, *modules]]
+names += [(f"jcmspl.{module}", name) for module in modules[:2] for name in getattr(jcmspl, module).__all__]
 start, found, failed = threading.Barrier(16), {}, []
 def resolve(number):
     start.wait()
     try:
-        for name in names[number:] + names[:number]:
-            found.setdefault(name, set()).add(id(getattr(jcmspl, name)))
+        for package, name in names[number:] + names[:number]:
+            found.setdefault(name, set()).add(id(getattr(importlib.import_module(package), name)))
     except Exception as error:
         failed.append(error)
-threads = [threading.Thread(target=resolve, args=(2 * number,)) for number in range(16)]
+threads = [threading.Thread(target=resolve, args=(3 * number,)) for number in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert not failed, failed
 assert all(len(ids) == 1 for ids in found.values())
 """
         run(code)
+
+
+class TestMovedNames:
+    """Names that version 0.2 had at the top level work, with a warning."""
+
+    MOVED = tuple((module, name) for module, names in jcmspl._MOVED.items() for name in names.split())
+
+    def test_all_names_of_version_0_2(self):
+        for module, name in self.MOVED:
+            with pytest.warns(DeprecationWarning, match=rf"jcmspl\.{name} .* use jcmspl\.{module}\.{name}$") as warned:
+                value = getattr(jcmspl, name)
+            assert value is getattr(getattr(jcmspl, module), name)
+            assert [warning.filename for warning in warned] == [__file__]
+
+    def test_an_import_statement_warns_once(self, tmp_path):
+        (tmp_path / "mine.py").write_text("\nfrom jcmspl import (\n    JCMSPL, nearest, __version__)\n")
+        code = f"""
+import sys, warnings
+sys.path.insert(0, {str(tmp_path)!r})
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    import mine
+print(*(f"{{warning.filename}}:{{warning.lineno}} {{warning.message}}" for warning in warned), sep="\\n")
+"""
+        (line,) = run(code).splitlines()
+        assert re.match(re.escape(str(tmp_path / "mine.py")) + r":[23] jcmspl\.nearest is deprecated", line)
+
+    def test_they_are_not_shown(self):
+        names = {name for _, name in self.MOVED}
+        assert not names & {*jcmspl.__all__, *dir(jcmspl)}
+        loaded = run("from jcmspl import *; import jcmspl; dir(jcmspl); print(*globals())").split()
+        assert not names & set(loaded)
 
 
 @pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="not run from a source tree")

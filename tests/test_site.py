@@ -65,13 +65,6 @@ class TestReference:
         with pytest.raises(ValueError, match=r"no group of docs/reference\.py has: jcmspl\.forgotten"):
             reference.groups()
 
-    def test_a_name_goes_where_its_layer_belongs(self, reference, monkeypatch):
-        from jcmspl.evaluation.compare import compare
-
-        monkeypatch.setattr(reference.jcmspl, "compared", compare, raising=False)
-        monkeypatch.setattr(reference.jcmspl, "__all__", [*reference.jcmspl.__all__, "compared"])
-        assert "jcmspl.compared" in reference.groups()["Evaluation"]
-
     def test_a_new_module_is_a_group(self, reference, monkeypatch):
         monkeypatch.setattr(reference, "MODULES", (*reference.MODULES, "jcmspl.evaluation.accuracy"))
         added = reference.groups()["jcmspl.evaluation.accuracy"]
@@ -89,9 +82,9 @@ class TestReference:
 
     def test_methods_are_where_they_belong(self, reference):
         groups = reference.groups()
-        assert "jcmspl.ESZSL" in groups["Models on statistics"]
-        assert "jcmspl.ConSE" in groups["Models on posteriors"]
-        assert "jcmspl.ALE" in groups["Models on samples"]
+        assert "jcmspl.methods.ESZSL" in groups["Models on statistics"]
+        assert "jcmspl.methods.ConSE" in groups["Models on posteriors"]
+        assert "jcmspl.methods.ALE" in groups["Models on samples"]
 
 
 def test_the_first_picture_shows_the_table_of_shots(monkeypatch):

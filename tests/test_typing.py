@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 import jcmspl
-from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, evaluate, load
+from jcmspl.methods import RidgeVS
 from jcmspl.datasets import Dataset, load_dataset, load_digits
 from jcmspl.metrics import harmonic_mean
 
@@ -48,8 +49,8 @@ def further(X: npt.NDArray[np.float64]) -> RidgeVS:
 
 
 def kernels(X: npt.NDArray[np.float64]) -> None:
-    indices, scores = jcmspl.nearest(X, X, 3)
-    solution = jcmspl.solve_sylvester(X, X, X)
+    indices, scores = jcmspl.core.nearest(X, X, 3)
+    solution = jcmspl.core.solve_sylvester(X, X, X)
     print(indices.shape, scores.dtype, solution.shape, jcmspl.__version__)
 
 
@@ -75,8 +76,11 @@ reveal_type(jcmspl.metrics.harmonic_mean(0.5, 0.5))  # (builtins\.)?float
 NO_SUCH_NAME = """
 import jcmspl
 from jcmspl import JCMSLP
+from jcmspl.core import nearst
+from jcmspl.methods import ESZLS
 
 jcmspl.load_model
+jcmspl.methods.RidgeSV
 """
 
 
@@ -113,5 +117,5 @@ def test_a_users_code(mypy):
 def test_names_that_are_not_there(mypy):
     code, lines = mypy(NO_SUCH_NAME)
     assert code == 1
-    assert any('has no attribute "JCMSLP"' in line for line in lines)
-    assert any('has no attribute "load_model"' in line for line in lines)
+    for name in ("JCMSLP", "nearst", "ESZLS", "load_model", "RidgeSV"):
+        assert any(f'has no attribute "{name}"' in line for line in lines), name

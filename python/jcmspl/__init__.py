@@ -3,224 +3,104 @@
 =========================  =====================================================================
 :class:`JCMSPL`            the estimator: fit on some classes, recognise others by their vectors
 :class:`JCMSPLCV`          the same, with its parameters chosen by cross-validation over classes
-:class:`ClassSearchCV`     the same search for any other model
-:class:`RidgeVS`, ...      linear peers with the same methods: RidgeVS, FPL, RPL, SAE, ESZSL
-:class:`TextPrototypes`    no training: the cosine of samples and class vectors of aligned encoders
-:func:`IPL`, ...           the ablations of the paper: IPL, JCMSPL0, JCMSPL1
+:class:`ClassSearchCV`     the same search for any other method
 :class:`ClassTable`        class vectors under the names of their classes
 :class:`ClassKFold`        cross-validation over classes
 :func:`load`               reads a model that was saved
 :func:`evaluate`           tests a model on a data set
+:func:`compare`            tunes and tests many methods on a data set
 :func:`explore`            a page to try a model in: made-up classes, drawn digits
+:mod:`jcmspl.methods`      all methods, with the calls of :class:`JCMSPL`: RidgeVS, ESZSL, SAE ...
 :mod:`jcmspl.datasets`     the field's files, your own, and data that needs none
-:mod:`jcmspl.embed`        features of pictures and vectors of descriptions, by encoders of your own
+:mod:`jcmspl.embed`        features of pictures and vectors of descriptions, by encoders that you have
 :mod:`jcmspl.metrics`      accuracies per class and per sample, seen and unseen
+:mod:`jcmspl.checks`       wrong labels, class vectors that do not fit, duplicates and leaks in data
 :mod:`jcmspl.plots`        charts in the manner of scikit-learn
+:mod:`jcmspl.core`         the kernels of the compiled core: statistics, solver, search
+:mod:`jcmspl.exceptions`   errors and warnings
 =========================  =====================================================================
 
-The kernels of the compiled core, each usable on its own:
-
-=========================  =====================================================================
-:func:`solve_sylvester`    ``a x + x b = q`` for real square ``a`` and ``b``
-:class:`Statistics`        all that a fit needs to know of labelled samples, in one pass
-:class:`Spectrum`          the eigenbases shared by every setting of the model
-:func:`solve`              the model itself, on a spectrum
-:func:`nearest`            the nearest prototypes of each sample
-:class:`AffineScorer`      recognition in the visual, semantic or concept space, as one product
-=========================  =====================================================================
-
-Each is loaded when it is first used, so that ``import jcmspl`` itself takes no time.
+Each is imported when it is first used, so that ``import jcmspl`` itself takes no time.
 """
 
 from jcmspl.support import hooks as _hooks
 from jcmspl.support.version import __version__
 
-_hooks.notebook = "jcmspl.report.pages"  # results of earlier layers are drawn by it
+_hooks.notebook = "jcmspl.report.pages"  # draws the results of earlier layers
 
-TYPE_CHECKING = False  # as in typing, which takes longer to load than all else here
-if TYPE_CHECKING:  # what type checkers and editors read; _HOMES and the registry of methods tell the interpreter
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
+if TYPE_CHECKING:  # for type checkers and editors; the other branch is for the interpreter, and a test compares them
+    from jcmspl import checks as checks
+    from jcmspl import core as core
     from jcmspl import datasets as datasets
     from jcmspl import embed as embed
+    from jcmspl import exceptions as exceptions
+    from jcmspl import methods as methods
     from jcmspl import metrics as metrics
     from jcmspl import plots as plots
-    from jcmspl.core.search import AffineScorer, nearest
-    from jcmspl.core.solver import Solution, Spectrum, solve
-    from jcmspl.core.statistics import StartStatistics, Statistics
-    from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
     from jcmspl.data.class_folds import ClassKFold
     from jcmspl.data.class_table import ClassTable
+    from jcmspl.evaluation.compare import compare
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.explorer import explore
-    from jcmspl.io.archive import ModelFileError
-    from jcmspl.methods.aaw import AAW
-    from jcmspl.methods.ablations import IPL, JCMSPL0, JCMSPL1
-    from jcmspl.methods.ale import ALE
-    from jcmspl.methods.amp import AMP
-    from jcmspl.methods.bzsl import BZSL
-    from jcmspl.methods.capd import CAPD
-    from jcmspl.methods.cca import CCA
-    from jcmspl.methods.class_mean_ridge import ClassMeanRidge
-    from jcmspl.methods.conse import ConSE
-    from jcmspl.methods.cosmo import COSMO
-    from jcmspl.methods.dap import DAP
-    from jcmspl.methods.devise import DeViSE
-    from jcmspl.methods.eszsl import ESZSL
-    from jcmspl.methods.exem import EXEM
-    from jcmspl.methods.fpl import FPL
-    from jcmspl.methods.gda import GDA
-    from jcmspl.methods.gfzsl import GFZSL
-    from jcmspl.methods.iap import IAP
-    from jcmspl.methods.identity_ridge import IdentityRidge
     from jcmspl.methods.jcmspl import JCMSPL
-    from jcmspl.methods.jlse import JLSE
-    from jcmspl.methods.lad import LAD
-    from jcmspl.methods.latem import LATEM
-    from jcmspl.methods.lesae import LESAE
-    from jcmspl.methods.lesd import LESD
-    from jcmspl.methods.procrustes import Procrustes
-    from jcmspl.methods.ridge_vs import RidgeVS
-    from jcmspl.methods.rpl import RPL
-    from jcmspl.methods.sae import SAE
-    from jcmspl.methods.score import SCoRe, SemanticSoftmax
-    from jcmspl.methods.sje import SJE
-    from jcmspl.methods.sse import SSE
-    from jcmspl.methods.ssvoc import SSVoc
-    from jcmspl.methods.sync import SynC
-    from jcmspl.methods.sync_hinge import SynCHinge
-    from jcmspl.methods.text_prototypes import TextPrototypes
-    from jcmspl.methods.untied_autoencoder import UntiedAutoencoder
     from jcmspl.model.persistence import load
     from jcmspl.model_selection.class_search import ClassSearchCV
     from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
-    from jcmspl.support.exceptions import (
-        AlignmentWarning,
-        DivergenceError,
-        NearlySingularWarning,
-        SingularEquationError,
-        TrainedOnWarning,
-        UncalibratedWarning,
-    )
 else:  # hidden from type checkers, which would take any name to be there
-    from _thread import RLock as _RLock  # that of threading
+    from jcmspl.support.lazy import attach as _attach
 
     _HOMES = {
-        "core.search": ("AffineScorer", "nearest"),
-        "core.solver": ("Solution", "Spectrum", "solve"),
-        "core.statistics": ("StartStatistics", "Statistics"),
-        "core.sylvester": ("solve_sylvester", "sylvester_residual"),
-        "data.class_folds": ("ClassKFold",),
-        "data.class_table": ("ClassTable",),
-        "evaluation.evaluate": ("evaluate",),
-        "evaluation.explorer": ("explore",),
-        "io.archive": ("ModelFileError",),
-        "model_selection.class_search": ("ClassSearchCV",),
-        "model_selection.jcmspl_cv": ("JCMSPLCV",),
-        "methods.ablations": ("IPL", "JCMSPL0", "JCMSPL1"),
-        "model.persistence": ("load",),
-        "support.exceptions": (
-            "AlignmentWarning",
-            "DivergenceError",
-            "NearlySingularWarning",
-            "SingularEquationError",
-            "TrainedOnWarning",
-            "UncalibratedWarning",
-        ),
+        "ClassKFold": "data.class_folds",
+        "ClassSearchCV": "model_selection.class_search",
+        "ClassTable": "data.class_table",
+        "JCMSPL": "methods.jcmspl",
+        "JCMSPLCV": "model_selection.jcmspl_cv",
+        "compare": "evaluation.compare",
+        "evaluate": "evaluation.evaluate",
+        "explore": "evaluation.explorer",
+        "load": "model.persistence",
     }
-    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-    _MODULES = ("datasets", "embed", "metrics", "plots")
-    _LAYERS = ("support", "core", "io", "report", "data", "model", "methods", "model_selection", "evaluation", "cli")
-
-    # Threads that load different parts of scikit-learn at once trip over its circular imports. No module of this
-    # package may ask for a public name of it while it is being imported: it would hold its lock and wait for this one.
-    _one_at_a_time = _RLock()
+    _MODULES = ("checks", "core", "datasets", "embed", "exceptions", "methods", "metrics", "plots")
+    # Names that version 0.2 had here; they work until version 0.4.
+    _MOVED = {
+        "core": "AffineScorer Solution Spectrum StartStatistics Statistics nearest solve solve_sylvester "
+        "sylvester_residual",
+        "exceptions": "AlignmentWarning DivergenceError ModelFileError NearlySingularWarning SingularEquationError "
+        "TrainedOnWarning UncalibratedWarning",
+        "methods": "AAW ALE AMP BZSL CAPD CCA COSMO DAP ESZSL EXEM FPL GDA GFZSL IAP IPL JCMSPL0 JCMSPL1 JLSE LAD "
+        "LATEM LESAE LESD RPL SAE SJE SSE ClassMeanRidge ConSE DeViSE IdentityRidge Procrustes RidgeVS SCoRe SSVoc "
+        "SemanticSoftmax SynC SynCHinge TextPrototypes UntiedAutoencoder",
+    }
+    _find, __dir__ = _attach(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()}, _MODULES)
 
     def __getattr__(name):
-        """Load what is asked for by name (PEP 562); from then on it is found without this."""
-        import importlib
+        """Import what is asked for by name; names that have moved are found with a warning."""
+        new_home = next((module for module, names in _MOVED.items() if name in names.split()), None)
+        if new_home is None:
+            return _find(name)
+        import sys
+        import warnings
 
-        with _one_at_a_time:
-            if name in _MODULES or name in _LAYERS:
-                value = importlib.import_module(f"jcmspl.{name}")
-            elif name in _HOME_OF:
-                value = getattr(importlib.import_module(f"jcmspl.{_HOME_OF[name]}"), name)
-            else:
-                from jcmspl.model import registry
-
-                if name.startswith("_") or name not in registry.names():
-                    raise AttributeError(f"module 'jcmspl' has no attribute {name!r}")
-                value = registry.get(name)
-            globals()[name] = value
-        return value
-
-    def __dir__():
-        from jcmspl.model import registry
-
-        return sorted({*__all__, *_MODULES, *registry.names(), *(n for n in globals() if n.startswith("__"))})
+        # An import statement asks twice: importlib whether the name is there, then the line itself for its value.
+        if sys._getframe(1).f_code.co_name != "_handle_fromlist":
+            warnings.warn(
+                f"jcmspl.{name} is deprecated and will be removed in version 0.4: use jcmspl.{new_home}.{name}",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        return getattr(_find(new_home), name)
 
 
 __all__ = [
-    "AAW",
-    "ALE",
-    "AMP",
-    "BZSL",
-    "CAPD",
-    "CCA",
-    "COSMO",
-    "DAP",
-    "ESZSL",
-    "EXEM",
-    "FPL",
-    "GDA",
-    "GFZSL",
-    "IAP",
-    "IPL",
     "JCMSPL",
-    "JCMSPL0",
-    "JCMSPL1",
     "JCMSPLCV",
-    "JLSE",
-    "LAD",
-    "LATEM",
-    "LESAE",
-    "LESD",
-    "RPL",
-    "SAE",
-    "SJE",
-    "SSE",
-    "AffineScorer",
-    "AlignmentWarning",
     "ClassKFold",
-    "ClassMeanRidge",
     "ClassSearchCV",
     "ClassTable",
-    "ConSE",
-    "DeViSE",
-    "DivergenceError",
-    "IdentityRidge",
-    "ModelFileError",
-    "NearlySingularWarning",
-    "Procrustes",
-    "RidgeVS",
-    "SCoRe",
-    "SSVoc",
-    "SemanticSoftmax",
-    "SingularEquationError",
-    "Solution",
-    "Spectrum",
-    "StartStatistics",
-    "Statistics",
-    "SynC",
-    "SynCHinge",
-    "TextPrototypes",
-    "TrainedOnWarning",
-    "UncalibratedWarning",
-    "UntiedAutoencoder",
     "__version__",
+    "compare",
     "evaluate",
     "explore",
     "load",
-    "nearest",
-    "solve",
-    "solve_sylvester",
-    "sylvester_residual",
 ]

@@ -77,7 +77,7 @@ def test_fit_is_the_fit_of_the_library(model):
     expected = JCMSPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
     loaded = load(model)
     np.testing.assert_allclose(loaded.visual_projection_, expected.visual_projection_, rtol=1e-8, atol=1e-12)
-    assert loaded.seen_bias_ > 0
+    assert loaded.seen_penalty_ > 0
     X, _ = digits.part("test_unseen")
     assert loaded.predict(X, candidates="unseen").tolist() == expected.predict(X, candidates="unseen").tolist()
 
@@ -388,4 +388,4 @@ def test_competing_classes_are_told_of_once(model, tmp_path):
     assert jcmspl(*args).stderr == ""  # it is calibrated for its own metric
     assert jcmspl(*args, "--set", "metric=euclidean").stderr.count("note: seen and unseen classes compete") == 1
     assert jcmspl(*args, "--set", "metric=euclidean", "--candidates", "unseen").stderr == ""
-    assert jcmspl(*args, "--set", "metric=euclidean", "--seen-bias", "0.1", "--quiet").stderr == ""
+    assert jcmspl(*args, "--set", "metric=euclidean", "--seen-penalty", "0.1", "--quiet").stderr == ""

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from jcmspl import ESZSL, evaluate
+from jcmspl import evaluate
 from jcmspl.datasets import load_dataset
+from jcmspl.methods import ESZSL
 from support.command import jcmspl
 
 

@@ -64,7 +64,8 @@ def test_a_page_needs_matplotlib(data, tmp_path, monkeypatch, capsys):
 
 INTERRUPTED = """
 import os, signal, sys
-from jcmspl import RPL, cli
+from jcmspl import cli
+from jcmspl.methods import RPL
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored in the background
 original = RPL.fit
 def fit(self, *samples, **options):

@@ -323,11 +323,11 @@ def test_predict_names_the_bad_row(tmp_path, capsys):
     assert not output.exists()
 
 
-@pytest.mark.filterwarnings("always::jcmspl.UncalibratedWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.UncalibratedWarning")
 def test_a_bias_that_is_named_is_meant(tmp_path, capsys):
     model = str(tmp_path / "model")
     assert main(["fit", "digits", "-o", model, "--quiet"]) == 0
     command = ["predict", model, "digits", "--part", "test_unseen"]
-    for options, warned in (([], True), (["--seen-bias", "0"], False), (["--set", "seen_bias=0"], False)):
+    for options, warned in (([], True), (["--seen-penalty", "0"], False), (["--set", "seen_penalty=0"], False)):
         assert main([*command, *options]) == 0
         assert ("without a calibrated bias" in capsys.readouterr().err) is warned

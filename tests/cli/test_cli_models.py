@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, JCMSPLCV, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, load
 from jcmspl.cli import _models
 from jcmspl.datasets import load_digits
 from jcmspl.evaluation.compare import tunable_methods
+from jcmspl.methods import RidgeVS
 from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS
 from support.command import jcmspl
@@ -123,7 +124,7 @@ class TestTune:
 
 class TestAfterAFit:
     def test_evaluate(self, ridge):
-        settings = ["--set", "metric=dot", "--set", "seen_bias=0.25", "--model", "RidgeVS"]
+        settings = ["--set", "metric=dot", "--set", "seen_penalty=0.25", "--model", "RidgeVS"]
         plain, dot = (data_of("evaluate", ridge, "digits", "--space", "semantic", *more) for more in ([], settings))
         assert plain["results"][0]["standard"] != dot["results"][0]["standard"]
         assert dot["results"][0]["generalized"]["seen_bias"] == 0.25
@@ -135,7 +136,7 @@ class TestAfterAFit:
         assert [line.split(",")[1] for line in named] == model.predict(X).tolist()
         as_option, as_setting = (
             jcmspl("predict", ridge, own / "features.npy", *bias).stdout
-            for bias in (["--seen-bias", "0.3"], ["--set", "seen_bias=0.3"])
+            for bias in (["--seen-penalty", "0.3"], ["--set", "seen_penalty=0.3"])
         )
         assert as_option == as_setting != jcmspl("predict", ridge, own / "features.npy").stdout
 
@@ -178,11 +179,11 @@ class TestMistakes:
         ("arguments", "message"),
         [
             (["--model", "SAE"], "holds a model of RidgeVS, not of SAE"),
-            (["--set", "alpha=1"], "alpha cannot be changed after a fit, only space, metric, seen_samples, "),
+            (["--set", "alpha=1"], "alpha cannot be changed after a fit, only space, metric, seen_mean_share, "),
             (["--set", "metrik=dot"], "RidgeVS has no parameter 'metrik': did you mean metric?"),
             (["--set", "metric=dot,cosine"], "2 values of metric"),
             (["--set", "metric=miles"], "metric must be one of"),
-            (["--set", "seen_bias=much"], "seen_bias must be a number, but is 'much'"),
+            (["--set", "seen_penalty=much"], "seen_penalty must be a number, but is 'much'"),
         ],
     )
     def test_after_a_fit(self, ridge, arguments, message, own):
@@ -193,8 +194,8 @@ class TestMistakes:
             assert result.stdout == ""
 
     def test_a_bias_twice(self, ridge, own):
-        given = ["--seen-bias", "1", "--set", "seen_bias=2"]
-        assert "2 values of seen_bias" in jcmspl("predict", ridge, own / "features.npy", *given, code=1).stderr
+        given = ["--seen-penalty", "1", "--set", "seen_penalty=2"]
+        assert "2 values of seen_penalty" in jcmspl("predict", ridge, own / "features.npy", *given, code=1).stderr
 
 
 class TestMethods:

@@ -33,7 +33,7 @@ def model_file(tmp_path_factory, digits):
     X, y = digits.part("trainval")
     model = JCMSPL(progress=False).fit(X, y, class_vectors=digits.classes).calibrate(X, y)
     path = tmp_path_factory.mktemp("digits") / "digits.safetensors"
-    model.calibrate_rejection(X, y, lost=0.3).save(path)
+    model.calibrate_rejection(X, y, max_false_rejection=0.3).save(path)
     return path
 
 

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 # The command line, which says when it has come to a function. What goes on then does not end by itself within a test.
 ANNOUNCED = """
 import sys, time
-from jcmspl import JCMSPL, RPL, cli
+from jcmspl import JCMSPL, cli
+from jcmspl.methods import RPL
 from jcmspl.embed import TextEncoder
 original = {function}
 def announced(*arguments, **options):

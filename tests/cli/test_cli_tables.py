@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jcmspl import RPL, load
+from jcmspl import load
 from jcmspl.cli import main
 from jcmspl.datasets import load_arrays, load_dataset, make_zsl
+from jcmspl.methods import RPL
 
 HOLES = [(7, 2), (57, 0), (107, 2)]
 

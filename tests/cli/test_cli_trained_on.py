@@ -41,7 +41,7 @@ def run(capsys, *arguments, code=0):
     return printed.out, printed.err
 
 
-@pytest.mark.filterwarnings("always::jcmspl.TrainedOnWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.TrainedOnWarning")
 def test_training_samples_are_refused(own, capsys):
     """A fit to all samples of seen classes is not tested with a fifth of them."""
     run(capsys, "fit", *OWN, "--unseen", "0.25", "--calibrate", "-o", "m.safetensors")
@@ -76,7 +76,7 @@ def test_the_split_of_the_fit_is_used_again(own, capsys, command):
     assert one["dataset"]["samples"] == {part: len(held_out.rows(part)) for part in parts}
 
 
-@pytest.mark.filterwarnings("always::jcmspl.TrainedOnWarning")
+@pytest.mark.filterwarnings("always::jcmspl.exceptions.TrainedOnWarning")
 def test_repeated_samples_are_held_out_again(own, tmp_path, capsys):
     """Those that were held out are known by their numbers, though each is also in the training data."""
     X = np.repeat(np.load("X.npy")[:4], 120, axis=0)

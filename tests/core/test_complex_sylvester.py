@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jcmspl import NearlySingularWarning, SingularEquationError, solve_sylvester, sylvester_residual
+from jcmspl.core import solve_sylvester, sylvester_residual
+from jcmspl.exceptions import NearlySingularWarning, SingularEquationError
 from support.sylvester import kronecker_solve
 
 

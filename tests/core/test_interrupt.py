@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from jcmspl import Statistics, nearest, solve_sylvester
+from jcmspl.core import Statistics, nearest, solve_sylvester
 from support.processes import interruptible
 
 JOBS = {
@@ -31,7 +31,7 @@ JOBS = {
     "fit by steps": """
         X, y = rng.random((600, 5)), np.arange(600) % 150  # which no map tells apart
         vectors = rng.random((150, 50))
-        model = jcmspl.SJE(max_iter=1, validation_fraction=0).fit(X, y, class_vectors=vectors)
+        model = jcmspl.methods.SJE(max_iter=1, validation_fraction=0).fit(X, y, class_vectors=vectors)
         before = dict(vars(model))
         def job():
             try:
@@ -52,13 +52,13 @@ JOBS = {
             assert not [name for name in vars(model) if name.endswith("_")]
     """,
     "solve": """
-        spectrum = jcmspl.Spectrum(jcmspl.Statistics.from_samples(rng.random((600, 200)), np.arange(600) % 150),
-                                   rng.random((150, 150)))
-        job = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, tol=0, max_iter=100_000_000)
-        again = lambda: jcmspl.solve(spectrum, l1=1, l2=1, l3=1, l4=1, max_iter=3)
+        statistics = jcmspl.core.Statistics.from_samples(rng.random((600, 200)), np.arange(600) % 150)
+        spectrum = jcmspl.core.Spectrum(statistics, rng.random((150, 150)))
+        job = lambda: jcmspl.core.solve(spectrum, l1=1, l2=1, l3=1, l4=1, tol=0, max_iter=100_000_000)
+        again = lambda: jcmspl.core.solve(spectrum, l1=1, l2=1, l3=1, l4=1, max_iter=3)
     """,
     "statistics": """
-        statistics = jcmspl.Statistics(500, 2)
+        statistics = jcmspl.core.Statistics(500, 2)
         X = np.broadcast_to(rng.random(500), (100_000_000, 500))
         labels = np.zeros(100_000_000, np.int64)
         job = lambda: statistics.update(X, labels)
@@ -69,13 +69,13 @@ JOBS = {
     """,
     "nearest": """
         X = np.broadcast_to(rng.random(100), (100_000_000, 100))
-        job = lambda: jcmspl.nearest(X, rng.random((1000, 100)))
-        again = lambda: jcmspl.nearest(X[:3], rng.random((1000, 100)))
+        job = lambda: jcmspl.core.nearest(X, rng.random((1000, 100)))
+        again = lambda: jcmspl.core.nearest(X[:3], rng.random((1000, 100)))
     """,
     "sylvester": """
         a = rng.random((700, 700)) + 700 * np.eye(700)
-        job = lambda: [jcmspl.solve_sylvester(a, a, a) for _ in range(100_000)]
-        again = lambda: jcmspl.solve_sylvester(a[:4, :4], a[:3, :3], np.ones((4, 3)))
+        job = lambda: [jcmspl.core.solve_sylvester(a, a, a) for _ in range(100_000)]
+        again = lambda: jcmspl.core.solve_sylvester(a[:4, :4], a[:3, :3], np.ones((4, 3)))
     """,
 }
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import AffineScorer, nearest
+from jcmspl.core import AffineScorer, nearest
 
 
 def similarity(X, prototypes, metric):

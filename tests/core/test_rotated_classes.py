@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import Spectrum, Statistics, solve
+from jcmspl.core import Spectrum, Statistics, solve
 from jcmspl.core.rotated_classes import turned_classes
 from support.descent import PLAIN, relative_error, textbook
 from support.samples import Samples

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from jcmspl import AffineScorer, _core, nearest
+from jcmspl import _core
+from jcmspl.core import AffineScorer, nearest
 from jcmspl.support.threads import blas_threads
 from support.threads import most_blas_threads
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import jcmspl
-from jcmspl import Spectrum, StartStatistics, Statistics
+from jcmspl.core import Spectrum, StartStatistics, Statistics
 from support.descent import PLAIN, fit, relative_error, spectrum_of, textbook
 from support.reference import PAPER_SETTINGS, class_codes, jcmspl_iterations
 from support.samples import make_samples

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import DivergenceError, Spectrum, StartStatistics, Statistics, _core, solve
+from jcmspl import _core
+from jcmspl.core import Spectrum, StartStatistics, Statistics, solve
 from jcmspl.core.solver import TERMS
+from jcmspl.exceptions import DivergenceError
 from support.descent import PLAIN, fit, relative_error, spectrum_of
 from support.reference import class_codes, objective_terms
 from support.samples import make_samples

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import Spectrum, StartStatistics, Statistics, solve
+from jcmspl.core import Spectrum, StartStatistics, Statistics, solve
 from support.samples import make_samples
 
 
@@ -308,7 +308,7 @@ def test_reading_while_another_thread_updates():
 LABELS_IN_MOTION = """
 import threading
 import numpy as np
-from jcmspl import StartStatistics, Statistics
+from jcmspl.core import StartStatistics, Statistics
 
 X, codes, labels = np.ones((20_000, 2)), np.ones((20_000, 3)), np.zeros(20_000, dtype=np.int64)
 done = threading.Event()

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jcmspl import NearlySingularWarning, SingularEquationError, _core, solve_sylvester, sylvester_residual
+from jcmspl import _core
+from jcmspl.core import solve_sylvester, sylvester_residual
+from jcmspl.exceptions import NearlySingularWarning, SingularEquationError
 from support.sylvester import kronecker_solve
 
 
@@ -348,10 +350,10 @@ def test_bad_input(arguments, error, message):
 OURS_FOR_SCIPYS = """
 import scipy.linalg
 import jcmspl
-scipy.linalg.solve_sylvester = jcmspl.solve_sylvester
+scipy.linalg.solve_sylvester = jcmspl.core.solve_sylvester
 
 def pytest_collection_modifyitems(items):
-    assert items[0].module.solve_sylvester is jcmspl.solve_sylvester
+    assert items[0].module.solve_sylvester is jcmspl.core.solve_sylvester
 """
 
 

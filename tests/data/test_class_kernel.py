@@ -9,9 +9,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, load
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.methods import ESZSL, RPL, SAE
 from support.animals import make_zoo
 
 ZOO = make_zoo(noise=1.0)

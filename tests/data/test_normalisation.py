@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import normalize
 
-from jcmspl import Statistics
+from jcmspl.core import Statistics
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation, parse_normalisation
 from support.normalised import explicit
 from support.samples import make_samples

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, SAE, AffineScorer, ClassSearchCV, RidgeVS, Statistics, load
+from jcmspl import JCMSPL, ClassSearchCV, load
+from jcmspl.core import AffineScorer, Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.methods import SAE, RidgeVS
 from jcmspl.support.scaling import Scaling, signed_root
 from support.animals import make_zoo
 

@@ -9,20 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import normalize
 
-from jcmspl import (
-    EXEM,
-    GFZSL,
-    JCMSPL,
-    SAE,
-    ClassSearchCV,
-    ClassTable,
-    IdentityRidge,
-    RidgeVS,
-    Statistics,
-    TextPrototypes,
-    load,
-)
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable, load
+from jcmspl.core import Statistics
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.methods import EXEM, GFZSL, SAE, IdentityRidge, RidgeVS, TextPrototypes
 from support.animals import make_zoo
 from support.normalised import explicitly_whitened
 from support.samples import make_samples

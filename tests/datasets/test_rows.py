@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, ClassSearchCV, ClassTable, RidgeVS, Statistics
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable
+from jcmspl.core import Statistics
 from jcmspl.datasets import DatasetError, load_arrays, load_dataset, open_rows, read_labels
 from jcmspl.datasets.arrays import load_features
+from jcmspl.methods import RidgeVS
 from jcmspl.model.registry import get
 from support.shards import KINDS, write_metadata, write_shard, write_shards, write_zarr
 
@@ -577,7 +579,7 @@ class TestUse:
         assert_array_equal(one.predict(X), two.predict(rows))
         assert one.statistics_.allclose(two.statistics_)
         assert_array_equal(one.adapt(X).predict(X), two.adapt(rows).predict(rows))
-        assert_array_equal(one.calibrate(X, Y).seen_bias_, two.calibrate(rows, Y).seen_bias_)
+        assert_array_equal(one.calibrate(X, Y).seen_penalty_, two.calibrate(rows, Y).seen_penalty_)
 
     def test_methods_that_read_samples(self, rows):
         for name in ("SAE", "ESZSL"):

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, ClassTable, TextPrototypes, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation.base_to_new_report import BaseToNew
+from jcmspl.methods import ESZSL, TextPrototypes
 
 N_CLASSES, N_TRAIN, N_TEST, N_FEATURES = 12, 6, 5, 10
 
@@ -39,7 +40,7 @@ def accuracy(model, data, labels, candidates, **options):
     shares = []
     for label in labels:
         own = [row for row, name in zip(X, y, strict=True) if name == label]
-        named = [model.predict(row[None], candidates=candidates, seen_bias=0.0, **options)[0] for row in own]
+        named = [model.predict(row[None], candidates=candidates, seen_penalty=0.0, **options)[0] for row in own]
         shares.append(np.mean([name == label for name in named]))
     return float(np.mean(shares))
 
@@ -70,7 +71,7 @@ def test_the_bias_is_calibrated_on_base_classes(data):
     is_base = np.isin(y, list(data.classes)[: N_CLASSES // 2])
     model = JCMSPL(progress=False).fit(X[is_base], y[is_base], class_vectors=data.classes)
     model.calibrate(X[is_base], y[is_base])
-    assert found.seen_bias == pytest.approx(model.seen_bias_)
+    assert found.seen_bias == pytest.approx(model.seen_penalty_)
     assert found.seen_bias != 0
     assert run(JCMSPL(), data).row(0).draws[0].seen_bias == 0  # nothing was trained
 
@@ -180,9 +181,9 @@ def test_a_test_part_is_drawn_where_there_is_none(data):
 
 def test_the_model_stays_as_it_was(data):
     fitted = JCMSPL(progress=False).fit(*data.part("train"), class_vectors=data.classes)
-    before = fitted.decision_function(data.X[:3], seen_bias=0)
+    before = fitted.decision_function(data.X[:3], seen_penalty=0)
     assert run(fitted, data).row().draws == run(JCMSPL(), data).row().draws
-    np.testing.assert_array_equal(fitted.decision_function(data.X[:3], seen_bias=0), before)
+    np.testing.assert_array_equal(fitted.decision_function(data.X[:3], seen_penalty=0), before)
     assert len(fitted.classes_) == N_CLASSES
 
 

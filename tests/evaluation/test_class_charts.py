@@ -104,7 +104,7 @@ class TestClassAccuracy:
         bars = ClassAccuracyDisplay.from_estimator(model, X_ALL, Y_ALL, candidates="all")
         right = {label: np.mean(named[label == Y_ALL] == label) for label in set(Y_ALL.tolist())}
         assert dict(zip(bars.labels, bars.accuracies["accuracy"], strict=True)) == pytest.approx(right)
-        unbiased = ClassAccuracyDisplay.from_estimator(model, X_ALL, Y_ALL, seen_bias=1e6)
+        unbiased = ClassAccuracyDisplay.from_estimator(model, X_ALL, Y_ALL, seen_penalty=1e6)
         assert all(
             bars_of == 0
             for label, bars_of in zip(unbiased.labels, unbiased.accuracies["accuracy"], strict=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jcmspl import RidgeVS
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.compare import compare, tunable_methods
 from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, Row, Seconds
+from jcmspl.methods import RidgeVS
 from jcmspl.model_selection.class_search import ClassSearchCV
 from jcmspl.model_selection.jcmspl_cv import search_for
 from jcmspl.support.names import METHOD_GROUPS

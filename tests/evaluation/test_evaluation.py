@@ -12,10 +12,11 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassTable, RidgeVS, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
 from jcmspl.evaluation.findings import Generalized, Standard
 from jcmspl.evaluation.zero_shot_report import Report
+from jcmspl.methods import RidgeVS
 
 
 @pytest.fixture(scope="module")

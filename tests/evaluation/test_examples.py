@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from jcmspl import JCMSPL, ConSE, evaluate
+from jcmspl import JCMSPL, evaluate
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.zero_shot_report import Report
+from jcmspl.methods import ConSE
 from jcmspl.report.pages import picture_named, thumbnail
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, DivergenceError
+from jcmspl import JCMSPL
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
 from jcmspl.evaluation.experiment_report import Experiments
 from jcmspl.evaluation.experiments import ABLATIONS, reproduce
+from jcmspl.exceptions import DivergenceError
 from jcmspl.io.json_text import from_data
 from support.command import jcmspl
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import jcmspl
-from jcmspl import JCMSPL, ClassTable, ConSE, RidgeVS, SynC, explore
+from jcmspl import JCMSPL, ClassTable, explore
 from jcmspl.datasets import Dataset, load_digits
 from jcmspl.evaluation import explorer
+from jcmspl.methods import ConSE, RidgeVS, SynC
 from support.animals import make_zoo
 
 

@@ -6,9 +6,10 @@ from functools import cache
 import numpy as np
 from numpy.testing import assert_allclose
 
-from jcmspl import ESZSL, GDA, JCMSPL, ClassTable, RidgeVS, SynC, TextPrototypes, explore
+from jcmspl import JCMSPL, ClassTable, explore
 from jcmspl.datasets import Dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
+from jcmspl.methods import ESZSL, GDA, RidgeVS, SynC, TextPrototypes
 from support.animals import make_zoo
 from support.browser import browse, needs_chromium
 from support.pen import DIGITS, DRAW
@@ -66,7 +67,7 @@ MODELS = [
     (JCMSPL(space="concept", metric="euclidean", feature_normalisation="center+whiten"), ZOO),
     (JCMSPL(space="visual", metric="euclidean", class_normalisation="zscore", n_concepts=20), ZOO),
     (JCMSPL(space="visual", metric="dot", feature_normalisation="power+zscore", class_normalisation="none"), ZOO),
-    (JCMSPL(seen_samples=0.5, space="visual"), ZOO),
+    (JCMSPL(seen_mean_share=0.5, space="visual"), ZOO),
     (JCMSPL(source_shares=(0.8, 0.2)), JOINED),
     (RidgeVS(feature_normalisation="none", class_normalisation="feature_l2"), ZOO),
     (ESZSL(), ZOO),
@@ -79,7 +80,7 @@ def test_scores_are_those_of_the_model(tmp_path):
     """Of all classes, of a made-up one among them, and of the unseen ones alone, to the precision of float32."""
     pages, vectors, wanted = [], [], []
     for model, dataset in MODELS:
-        fitted(model, dataset).set_params(seen_bias=0.125)
+        fitted(model, dataset).set_params(seen_penalty=0.125)
         page, rng = explore(model, dataset, n_samples=12), np.random.default_rng(0)
         made_up = rng.dirichlet(np.ones(dataset.classes.n_classes)) @ dataset.classes.vectors
         X, new = dataset.X[page.rows], {"my class": made_up}
@@ -118,7 +119,7 @@ def test_a_slider_takes_samples(tmp_path):
 
     def named_with(vector):
         new = {"okapi": vector}
-        return model.predict(X, candidates=[*page.labels, "okapi"], class_vectors=new, seen_bias=0.0).tolist()
+        return model.predict(X, candidates=[*page.labels, "okapi"], class_vectors=new, seen_penalty=0.0).tolist()
 
     tried = [(j, noisy.classes.vectors[:, j].min()) for j in range(noisy.classes.n_attributes)]
     vectors = [np.where(np.arange(noisy.classes.n_attributes) == j, value, noisy.classes[unseen]) for j, value in tried]
@@ -146,7 +147,7 @@ def test_a_slider_takes_samples(tmp_path):
       return { before, same, after, filtered, reset, mixed };"""
     given = {"from": page.labels.index(unseen), "moved": moved, "value": value, "other": 0}
     (found,) = browse(tmp_path, [page.to_html()], SET + script, [given])
-    plain = model.predict(X, candidates="all", seen_bias=0.0).tolist()
+    plain = model.predict(X, candidates="all", seen_penalty=0.0).tolist()
     assert found["before"]["named"] == found["same"]["named"] == found["reset"]["named"] == plain
     assert "Move a slider" in found["before"]["takes"]
     assert found["same"]["takes"].startswith(f"is {unseen} to the last value")
@@ -221,7 +222,7 @@ def test_choosing_samples(tmp_path):
 
 def test_reasons_are_those_of_explain(tmp_path):
     """Attributes, and the samples of classes, by their parts in the difference of two scores."""
-    models = [fitted(model, ZOO) for model in (JCMSPL(space="semantic"), JCMSPL(space="visual", seen_samples=0.5))]
+    models = [fitted(model, ZOO) for model in (JCMSPL(space="semantic"), JCMSPL(space="visual", seen_mean_share=0.5))]
     pages = [explore(model, ZOO, n_samples=9) for model in models]
     script = """
       return [...Array(9).keys()].map((i) => {
@@ -233,7 +234,7 @@ def test_reasons_are_those_of_explain(tmp_path):
     for found, model, page in zip(
         browse(tmp_path, [page.to_html() for page in pages], SET + script), models, pages, strict=True
     ):
-        reasons = model.explain(ZOO.X[page.rows], candidates=page.labels, seen_bias=0.0)
+        reasons = model.explain(ZOO.X[page.rows], candidates=page.labels, seen_penalty=0.0)
         for one, reason in zip(found, reasons, strict=True):
             assert one["title"] == f"What spoke for {reason.label} rather than {reason.against}"
             assert one["names"] == [name for name, _ in [*reason.top(4), *reversed(reason.bottom(4))]]
@@ -282,7 +283,7 @@ def test_drawn_digits_are_named(tmp_path):
     assert sum(found["dot"]) > 0
     assert_allclose(found["plain"], model.decision_function(pixels[None], candidates=page.labels)[0], atol=1e-6)
     twin = explore_twin(model, digits)
-    adapted = twin.decision_function(pixels[None], candidates=page.labels, seen_bias=0.0)[0]
+    adapted = twin.decision_function(pixels[None], candidates=page.labels, seen_penalty=0.0)[0]
     assert_allclose(found["adapted"], adapted, atol=1e-6)
 
 

@@ -13,7 +13,8 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 
-from jcmspl import GDA, JCMSPL, RidgeVS
+from jcmspl import JCMSPL
+from jcmspl.methods import GDA, RidgeVS
 from jcmspl.metrics import few_shot_accuracies
 from jcmspl.plots import FewShotDisplay
 from support.animals import make_zoo
@@ -44,7 +45,7 @@ def by_hand(model, shots, seed, weight):
     given = np.concatenate(
         [rng.choice(np.flatnonzero(ZOO.y_new == label), shots, replace=False) for label in np.unique(ZOO.y_new)]
     )
-    grown = copy.copy(model).add_classes(X=ZOO.X_new[given], y=ZOO.y_new[given]).set_params(prediction_weight=weight)
+    grown = copy.copy(model).add_classes(X=ZOO.X_new[given], y=ZOO.y_new[given]).set_params(prediction_count=weight)
     rest = np.setdiff1d(np.arange(len(ZOO.y_new)), given)
     return balanced_accuracy_score(ZOO.y_new[rest], grown.predict(ZOO.X_new[rest], candidates="unseen"))
 
@@ -64,10 +65,10 @@ def test_draws_depend_on_the_seed_alone(model, found):
 
 
 def test_the_model_stays_as_it_is(model):
-    before = model.decision_function(ZOO.X_new, seen_bias=0)
+    before = model.decision_function(ZOO.X_new, seen_penalty=0)
     adapted = copy.copy(model).adapt(ZOO.X_new, candidates="unseen")
     of_both = [few_shot_accuracies(one, ZOO.X_new, ZOO.y_new, shots=[0, 2], n_draws=1) for one in (model, adapted)]
-    np.testing.assert_array_equal(model.decision_function(ZOO.X_new, seen_bias=0), before)
+    np.testing.assert_array_equal(model.decision_function(ZOO.X_new, seen_penalty=0), before)
     np.testing.assert_array_equal(of_both[0][BOTH], of_both[1][BOTH])  # samples undo an adaptation
     assert hasattr(adapted, "adapted_")
 

@@ -10,7 +10,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import ClassKFold, ClassSearchCV, RidgeVS, UncalibratedWarning
+from jcmspl import ClassKFold, ClassSearchCV
+from jcmspl.exceptions import UncalibratedWarning
+from jcmspl.methods import RidgeVS
 from jcmspl.metrics import HarmonicMeanScorer, ZeroShotScorer, harmonic_mean
 from support.animals import make_zoo
 
@@ -23,7 +25,7 @@ def share(model, X, y, labels, candidates, average, k=1):
     hits = {label: [] for label in labels}
     for sample, label in zip(X, y, strict=True):
         if label in hits:
-            scores = model.decision_function(sample[None], candidates=candidates, seen_bias=model.seen_bias_)[0]
+            scores = model.decision_function(sample[None], candidates=candidates, seen_penalty=model.seen_penalty_)[0]
             hits[label].append(label in [candidates[i] for i in np.argsort(-scores)[:k]])
     hits = [found for found in hits.values() if found]
     return np.mean([np.mean(found) for found in hits] if average == "class" else np.concatenate(hits))
@@ -51,10 +53,10 @@ def test_an_uncalibrated_model_is_told_of():
 
 
 @pytest.mark.parametrize("average", ["class", "sample"])
-@pytest.mark.parametrize("seen_bias", [0.0, 0.3])
-def test_harmonic_mean(average, seen_bias):
+@pytest.mark.parametrize("seen_penalty", [0.0, 0.3])
+def test_harmonic_mean(average, seen_penalty):
     cv = ClassKFold(3, test_seen=0.3)
-    model, scoring = RidgeVS(seen_bias=seen_bias), HarmonicMeanScorer(average)
+    model, scoring = RidgeVS(seen_penalty=seen_penalty), HarmonicMeanScorer(average)
     found = cross_val_score(model, ZOO.X, ZOO.y, cv=cv, scoring=scoring, params=TABLE)
     expected = []
     for train, test in cv.split(ZOO.X, ZOO.y):
@@ -67,10 +69,10 @@ def test_harmonic_mean(average, seen_bias):
 
 def test_a_bias_is_worth_something():
     """What scikit-learn's own balanced accuracy, of predictions among all classes, could not tell."""
-    grid = {"seen_bias": [0.0, 0.1, 0.2, 0.3]}
+    grid = {"seen_penalty": [0.0, 0.1, 0.2, 0.3]}
     cv = ClassKFold(3, test_seen=0.3)
     search = GridSearchCV(RidgeVS(), grid, cv=cv, scoring=HarmonicMeanScorer()).fit(ZOO.X, ZOO.y, **TABLE)
-    assert search.best_params_["seen_bias"] > 0
+    assert search.best_params_["seen_penalty"] > 0
     assert search.best_score_ > 0.1 + search.cv_results_["mean_test_score"][0]
 
 

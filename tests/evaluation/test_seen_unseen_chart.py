@@ -37,7 +37,7 @@ def test_of_a_model(model):
 
 def test_of_scores(model):
     labels = [*ZOO.seen, *ZOO.unseen]
-    scores = model.decision_function(X_ALL, candidates=labels, seen_bias=0)
+    scores = model.decision_function(X_ALL, candidates=labels, seen_penalty=0)
     display = SeenUnseenDisplay.from_scores(Y_ALL, scores, labels=labels, seen=ZOO.seen)
     expected = model.generalized_curve(X_ALL, Y_ALL)
     biases = expected.biases()

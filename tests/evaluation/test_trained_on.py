@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from jcmspl import RPL, ClassSearchCV, TrainedOnWarning, evaluate
+from jcmspl import ClassSearchCV, evaluate
 from jcmspl.data import sample_digest
 from jcmspl.datasets import load_arrays, load_digits, make_zsl
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.evaluation.trained_on import trained_on, with_test_parts
 from jcmspl.evaluation.zero_shot_report import Report
+from jcmspl.exceptions import TrainedOnWarning
+from jcmspl.methods import RPL
 
 DATA = make_zsl(600, 12, 8, 8, 4, random_state=0)  # with test parts
 X, Y = np.asarray(DATA.X), DATA.y

@@ -8,7 +8,8 @@ import warnings
 
 import numpy as np
 
-from jcmspl import NearlySingularWarning, Statistics, nearest, solve_sylvester
+from jcmspl.core import Statistics, nearest, solve_sylvester
+from jcmspl.exceptions import NearlySingularWarning
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 
@@ -166,8 +167,8 @@ def models_round(seed):
     space, metric = str(rng.choice(method.SPACES)), str(rng.choice(["cosine", "euclidean", "dot"]))
     parameters = {
         "metric": metric,
-        "seen_samples": 0.0,  # classes are where they are predicted
-        "aligned": 0.0,
+        "seen_mean_share": 0.0,  # classes are where they are predicted
+        "cosine_share": 0.0,
         "feature_normalisation": str(rng.choice(normalisations)),
         "class_normalisation": str(rng.choice(normalisations)),
     }

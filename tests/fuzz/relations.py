@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from fuzz.settings import ALIGNED
 from fuzz.tolerance import Wrong, best, conditioning, last_digits_changed, rounding, same
-from jcmspl import ClassTable, Statistics, load
+from jcmspl import ClassTable, load
+from jcmspl.core import Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation
 
 _FEW = 5  # iterations
@@ -29,7 +30,7 @@ class Fitted:
         self.model = self.fit()
         self.candidates = setting.classes
         self.scores = self.of(self.model)
-        self.recogniser = self.model.recogniser(candidates=self.candidates, seen_bias=0.0)
+        self.recogniser = self.model.recogniser(candidates=self.candidates, seen_penalty=0.0)
         if not np.isfinite(self.scores).all():
             raise Wrong("scores are not finite")
 
@@ -64,7 +65,7 @@ class Fitted:
     def of(self, model, T=None, candidates=None):
         """Return the scores of all candidates, without a bias."""
         names = self.setting.classes if candidates is None else candidates
-        return np.asarray(model.decision_function(self.T if T is None else T, candidates=names, seen_bias=0.0))
+        return np.asarray(model.decision_function(self.T if T is None else T, candidates=names, seen_penalty=0.0))
 
     @cached_property
     def exact(self):
@@ -99,8 +100,8 @@ class Fitted:
 # Of one model.
 def names_are_of_the_best_scores(one):
     for how, found in (
-        ("predict", one.model.predict(one.T, candidates=one.candidates, seen_bias=0.0)),
-        ("predict_topk", one.model.predict_topk(one.T, 1, candidates=one.candidates, seen_bias=0.0)[:, 0]),
+        ("predict", one.model.predict(one.T, candidates=one.candidates, seen_penalty=0.0)),
+        ("predict_topk", one.model.predict_topk(one.T, 1, candidates=one.candidates, seen_penalty=0.0)[:, 0]),
         ("the recogniser", one.recogniser.predict(one.T)),
     ):
         best(how, one.positions(found.tolist()), one.scores, one.exact)
@@ -109,7 +110,7 @@ def names_are_of_the_best_scores(one):
 
 def the_best_come_in_order(one):
     k = len(one.candidates)
-    labels, scores = one.model.predict_topk(one.T, candidates=one.candidates, k=k, seen_bias=0.0, return_scores=True)
+    labels, scores = one.model.predict_topk(one.T, candidates=one.candidates, k=k, seen_penalty=0.0, return_scores=True)
     if (np.diff(scores, axis=1) > 0).any():
         raise Wrong("predict_topk: scores rise")
     for row, named in enumerate(labels.tolist()):
@@ -120,7 +121,7 @@ def the_best_come_in_order(one):
 
 
 def shares_rank_as_scores_do(one):
-    shares = one.model.predict_proba(one.T, candidates=one.candidates, seen_bias=0.0)
+    shares = one.model.predict_proba(one.T, candidates=one.candidates, seen_penalty=0.0)
     same("sums of predict_proba", shares.sum(axis=1), np.ones(len(shares)), 1e-9)
     named, highest, rows = shares.argmax(axis=1), one.scores.argmax(axis=1), np.arange(len(shares))
     tie = shares[rows, named] - shares[rows, highest] <= 4 * 2.0**-52  # shares cannot tell scores that are nearly 0
@@ -130,14 +131,14 @@ def shares_rank_as_scores_do(one):
 def a_bias_is_taken_off_seen_classes(one):
     is_seen = np.array([label in one.setting.seen for label in one.candidates])
     for bias in (one.rng.normal() * np.abs(one.scores).max(), -1e9):
-        found = one.model.decision_function(one.T, candidates=one.candidates, seen_bias=bias)
+        found = one.model.decision_function(one.T, candidates=one.candidates, seen_penalty=bias)
         expected = one.scores - bias * is_seen
-        same(f"seen_bias={bias:.3g}", found, expected, one.exact + 4 * 2.0**-52 * np.abs(bias))
+        same(f"seen_penalty={bias:.3g}", found, expected, one.exact + 4 * 2.0**-52 * np.abs(bias))
 
 
 def a_rejected_sample_scores_low(one):
     threshold = float(np.median(one.scores.max(axis=1)))
-    labels = one.model.predict(one.T, candidates=one.candidates, seen_bias=0.0, reject=threshold)
+    labels = one.model.predict(one.T, candidates=one.candidates, seen_penalty=0.0, reject=threshold)
     off = one.scores.max(axis=1) - threshold
     for row, label in enumerate(labels.tolist()):
         if (label is None) != (off[row] < 0) and abs(off[row]) > one.exact[row].max():
@@ -194,7 +195,10 @@ def single_precision_is_near(one):
         return
     same("float32", one.of(one.model, T), wide, allowed)
     best(
-        "float32", one.positions(one.model.predict(T, candidates=one.candidates, seen_bias=0.0).tolist()), wide, allowed
+        "float32",
+        one.positions(one.model.predict(T, candidates=one.candidates, seen_penalty=0.0).tolist()),
+        wide,
+        allowed,
     )
 
 
@@ -296,7 +300,7 @@ def parts_and_statistics(one):
     cuts = np.sort(one.rng.integers(0, len(X) + 1, 2))
     parts, rows = clone(model), [part for part in np.split(np.arange(len(X)), cuts) if len(part)]
     for part in rows:
-        parts.partial_fit(X[part], [y[i] for i in part], class_vectors=table, solve=part is rows[-1])
+        parts.partial_fit(X[part], [y[i] for i in part], class_vectors=table, refit=part is rows[-1])
     same("partial_fit", one.of(parts), one.scores, one.allowed)
     if model.class_weight is None:
         codes = [one.setting.seen.index(label) for label in y]
@@ -309,7 +313,7 @@ def comparison_is_set_after_the_fit(one):
     model, changes = one.setting.model, {}
     if "space" in model.COMPARISON:
         changes["space"] = str(one.rng.choice(model.SPACES))
-    if "metric" in {*model.COMPARISON} - {*model.FITTED_FOR} and not getattr(model, "aligned", 0):
+    if "metric" in {*model.COMPARISON} - {*model.FITTED_FOR} and not getattr(model, "cosine_share", 0):
         changes["metric"] = str(one.rng.choice(["cosine", "euclidean", "dot"]))
     if not changes:
         return
@@ -325,7 +329,7 @@ def dask_is_memory(one):
 
     with dask.config.set(scheduler="synchronous"):
         T = da.from_array(one.T, chunks=(max(len(one.T) // 3, 1), one.T.shape[1]))
-        found = one.model.decision_function(T, candidates=one.candidates, seen_bias=0.0)
+        found = one.model.decision_function(T, candidates=one.candidates, seen_penalty=0.0)
         same("dask", found.compute(), one.scores, one.exact)
         if one.allowed is None or one.model._needs != "statistics":
             return
@@ -337,7 +341,7 @@ def dask_is_memory(one):
 def compares_with_class_vectors(setting):
     """Whether samples are compared with class vectors, feature by feature, or may be."""
     alignable = setting.X.shape[1] == setting.table.vectors.shape[1]
-    return setting.name in ALIGNED or (alignable and getattr(setting.model, "aligned", 0) != 0)
+    return setting.name in ALIGNED or (alignable and getattr(setting.model, "cosine_share", 0) != 0)
 
 
 OF_ONE_MODEL = (

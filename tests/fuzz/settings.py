@@ -111,9 +111,9 @@ def _value(rng, method, field, usual):
         "init": lambda: str(rng.choice(["codes", "random"])),
         "metric": lambda: str(rng.choice(METRICS)),
         "whitening_shrinkage": lambda: float(10.0 ** (rng.uniform(-2, 1) if usual else rng.uniform(-12, 6))),
-        "penalty_factors": lambda: None if rng.random() < 0.8 else (0.3, 3.0),
+        "ensemble_factors": lambda: None if rng.random() < 0.8 else (0.3, 3.0),
         "expert": lambda: str(rng.choice(["JCMSPL", "RPL", "ESZSL"])),
-        "seen_bias": lambda: 0.0,
+        "seen_penalty": lambda: 0.0,
         "kernel_width": lambda: float(10.0 ** rng.uniform(-1, 1.5)),  # of the median distance
         "feature_normalisation": lambda: _feature_normalisation(rng),
         "class_normalisation": lambda: str(rng.choice(NORMALISATIONS)),
@@ -166,8 +166,8 @@ def _weights(rng, seen):
 def _fit_together(rng, name, values, c, m, d):
     """Change parameters that the others, the method or the data do not allow."""
     roots = values["feature_normalisation"].startswith(POWERS)
-    if values.get("aligned") and (values["metric"] != "cosine" or m != d or roots or values["source_shares"]):
-        values["aligned"] = 0.0
+    if values.get("cosine_share") and (values["metric"] != "cosine" or m != d or roots or values["source_shares"]):
+        values["cosine_share"] = 0.0
     if m == 1:  # all samples of length one would be the same
         values["feature_normalisation"] = values["feature_normalisation"].replace("sample_l2", "none", 1)
         values["feature_normalisation"] = values["feature_normalisation"].replace("none+", "")

@@ -9,7 +9,7 @@ from fuzz.contract import OUTCOMES, settings_tried, tried
 from fuzz.relations import Fitted, names_are_of_the_best_scores
 from fuzz.settings import drawn
 from fuzz.tolerance import Wrong, best, same
-from jcmspl import RPL
+from jcmspl.methods import RPL
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 

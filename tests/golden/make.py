@@ -19,7 +19,7 @@ from jcmspl.model.persistence import FORMAT_VERSION  # noqa: E402
 from support.animals import make_zoo  # noqa: E402
 
 zoo = make_zoo(n_seen=3, n_unseen=2, n_attributes=3, n_features=4, per_class=5)
-model = JCMSPL(space="concept", seen_bias=0.125, random_state=7).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+model = JCMSPL(space="concept", seen_penalty=0.125, random_state=7).fit(zoo.X, zoo.y, class_vectors=zoo.table)
 stem = f"model-v{FORMAT_VERSION}"
 model.save(HERE / f"{stem}.safetensors", statistics=True)
 X = np.round(zoo.X_new[:4], 3)

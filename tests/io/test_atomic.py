@@ -62,7 +62,7 @@ def test_nothing_is_left_when_the_file_was_just_made(tmp_path, monkeypatch):
 LIBRARY = """
 import signal, sys, threading, time
 {handler}
-from jcmspl import RPL
+from jcmspl.methods import RPL
 from jcmspl.datasets import load_digits, save_npz, save_xlsa17
 from jcmspl.io import atomic
 def wait(_):

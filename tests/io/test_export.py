@@ -16,7 +16,7 @@ ZOO = make_zoo(noise=1.0)
 
 @pytest.fixture(scope="module", params=["sample_l2+center", "zscore"])
 def model(request):
-    return JCMSPL(feature_normalisation=request.param, seen_bias=0.05).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    return JCMSPL(feature_normalisation=request.param, seen_penalty=0.05).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
 
 
 @pytest.mark.parametrize("space", ["semantic", "visual", "concept"])

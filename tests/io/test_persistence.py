@@ -21,7 +21,8 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 import jcmspl
-from jcmspl import JCMSPL, ClassTable, ModelFileError, load
+from jcmspl import JCMSPL, ClassTable, load
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io import archive, atomic
 from jcmspl.model.model_layout import decoded
 from support.animals import make_zoo
@@ -38,7 +39,15 @@ def assert_same(one, two):
     assert one.get_params().keys() == two.get_params().keys()
     for name in ("classes_", "unseen_classes_", "visual_projection_", "objective_terms_", "objective_", "class_means_"):
         assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
-    for name in ("class_table_", "n_iter_", "converged_", "seen_bias_", "timings_", "stationarity_", "n_features_in_"):
+    for name in (
+        "class_table_",
+        "n_iter_",
+        "converged_",
+        "seen_penalty_",
+        "timings_",
+        "stationarity_",
+        "n_features_in_",
+    ):
         assert getattr(one, name) == getattr(two, name), name
     for X in (ZOO.X_new, ZOO.X_new.astype(np.float32)):
         assert_array_equal(one.decision_function(X), two.decision_function(X))
@@ -51,7 +60,7 @@ def assert_same(one, two):
     [
         {},
         {"space": "visual", "metric": "euclidean", "feature_normalisation": "zscore", "class_normalisation": "none"},
-        {"init": "random", "random_state": 3, "seen_bias": 0.5, "temperature": 0.2, "n_concepts": 8},
+        {"init": "random", "random_state": 3, "seen_penalty": 0.5, "temperature": 0.2, "n_concepts": 8},
         {"init": np.eye(6), "max_iter": np.int64(90), "tol": np.float64(1e-5)},
     ],
 )
@@ -71,7 +80,7 @@ def test_a_calibrated_model_with_feature_names(tmp_path):
     model = JCMSPL().fit(frame, ZOO.y, class_vectors=ZOO.table).calibrate(frame, ZOO.y)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    assert again.seen_bias_ == model.seen_bias_ != 0
+    assert again.seen_penalty_ == model.seen_penalty_ != 0
     assert_array_equal(again.feature_names_in_, frame.columns)
     assert_array_equal(again.predict(frame), model.predict(frame))
     with pytest.raises(ValueError, match="feature names"):
@@ -110,7 +119,7 @@ def test_going_on_after_loading(tmp_path):
 def test_samples_that_were_not_solved_for_are_kept(tmp_path):
     first = np.isin(ZOO.y, ZOO.seen[2:])
     model = JCMSPL().fit(ZOO.X[first], ZOO.y[first], class_vectors=ZOO.table)
-    model.partial_fit(ZOO.X[~first][:-1], ZOO.y[~first][:-1], solve=False)
+    model.partial_fit(ZOO.X[~first][:-1], ZOO.y[~first][:-1], refit=False)
     model.save(tmp_path / "model", statistics=True)
     again = load(tmp_path / "model")
     assert_array_equal(again.predict(ZOO.X_new), model.predict(ZOO.X_new))
@@ -152,7 +161,7 @@ def test_there_is_a_golden_file_of_this_version():
     ],
 )
 def test_pickle_joblib_and_copies(copied):
-    model = fitted(seen_bias=0.1)
+    model = fitted(seen_penalty=0.1)
     assert_same(copied(model), model)
     assert copied(model).statistics_.allclose(model.statistics_)
     model.set_params(metric=np.subtract)  # a named function goes with a pickle

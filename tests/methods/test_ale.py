@@ -1,6 +1,6 @@
 import pytest
 
-from jcmspl import ALE
+from jcmspl.methods import ALE
 from support.linear import ZOOS, assert_map, explicit_data, fit
 from support.ranking import textbook_fit
 

@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
-from jcmspl import AMP
+from jcmspl.methods import AMP
 from jcmspl.methods.amp import _scores, absorption
-from support.linear import ZOO, fit, refuses
+from support.linear import ZOO, fit
 from support.posteriors import SHRINKAGE, TEMPERATURE, lda_posterior, normalised, of_logits, scores_of
 
 RNG = np.random.default_rng(0)
@@ -95,8 +95,3 @@ def test_classes_with_the_same_vector():
     assert np.isfinite(absorption(twice, twice[:2], 2, 1.0)).all()
     assert np.isfinite(absorption(np.zeros((3, 2)), np.zeros((2, 2)), 2, 1.0)).all()
     assert_array_equal(absorption(S, U[:1], 3, 1.0), np.ones((12, 1)))
-
-
-def test_bad_parameters():
-    refuses(AMP(0), "n_neighbours must be")
-    refuses(AMP(width=0), "width must be above 0")

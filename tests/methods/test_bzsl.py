@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import BZSL
+from jcmspl.methods import BZSL
 from jcmspl.methods.bzsl import orthogonal_factor
 from support.animals import make_zoo
-from support.linear import explicit_data, refuses
+from support.linear import explicit_data
 
 ZOO = make_zoo(n_seen=12)
 PLAIN = {"feature_normalisation": "sample_l2+center", "n_bits": 6, "max_iter": 8, "tol": 0}
@@ -128,8 +128,3 @@ def test_orthogonal_factors(shape):
     low = A[:, :2] @ A[:2]
     assert_allclose(orthogonal_factor(low), polar(low), atol=1e-8)
     assert_array_equal(orthogonal_factor(np.zeros(shape)), np.zeros(shape))
-
-
-def test_bad_parameters():
-    refuses(BZSL(n_bits=0), "n_bits must be from 1")
-    refuses(BZSL(visual_weight=-1), "visual_weight must be a finite number of at least 0")

@@ -4,10 +4,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from jcmspl import CAPD
+from jcmspl.methods import CAPD
 from jcmspl.methods.capd import mixtures
 from support.animals import make_zoo
-from support.linear import ZOO, explicit_data, fit, refuses
+from support.linear import ZOO, explicit_data, fit
 
 PLAIN = {"feature_normalisation": "sample_l2+center", "class_normalisation": "sample_l2+center"}
 
@@ -138,7 +138,3 @@ def test_extreme_penalties():
     for penalty in (1e-12, 1e12):
         model = clone(CAPD(penalty)).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         assert np.isfinite(model.coefficients_).all()
-
-
-def test_bad_parameters():
-    refuses(CAPD(0.0), "penalty must be above 0")

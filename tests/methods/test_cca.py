@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from sklearn.cross_decomposition import CCA as CCAOfScikitLearn
 
-from jcmspl import CCA
+from jcmspl.methods import CCA
 from support.animals import make_zoo
-from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
+from support.linear import ZOO, ZOOS, explicit_data, fit
 
 LOW = make_zoo(n_seen=12, n_attributes=5, n_features=9, per_class=10, noise=0.8)  # nothing is singular
 
@@ -66,11 +66,6 @@ def test_fewer_components_are_the_first_ones():
 def test_samples_that_are_all_the_same():
     zoo = ZOO._replace(X=np.ones_like(ZOO.X))
     assert_allclose(fit(CCA(), zoo).decision_function(ZOO.X_new), 0)
-
-
-def test_bad_parameters():
-    refuses(CCA(-1), "visual_penalty must be")
-    refuses(CCA(n_components=0), "n_components must be")
 
 
 def test_no_more_pairs_than_classes_allow():

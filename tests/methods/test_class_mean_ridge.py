@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, ClassMeanRidge
+from jcmspl.methods import RPL, ClassMeanRidge
 from support.animals import make_zoo
-from support.linear import ZOO, ZOOS, assert_map, class_means, explicit_data, fit, refuses
+from support.linear import ZOO, ZOOS, assert_map, class_means, explicit_data, fit
 
 
 def unbalanced(zoo):
@@ -43,7 +43,3 @@ def test_units_of_samples():
     zoo = ZOO._replace(X=1000 * ZOO.X, X_new=1000 * ZOO.X_new)
     plain = ClassMeanRidge(feature_normalisation="none")
     assert_array_equal(fit(plain, zoo).predict(zoo.X_new), fit(plain).predict(ZOO.X_new))
-
-
-def test_bad_parameters():
-    refuses(ClassMeanRidge(-1), "alpha must be")

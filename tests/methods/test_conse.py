@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cosine
 
-from jcmspl import ClassTable, ConSE
+from jcmspl import ClassTable
+from jcmspl.methods import ConSE
 from jcmspl.methods.conse import _cosines
 from support.linear import ZOO, ZOOS, fit
 from support.posteriors import SHRINKAGE, TEMPERATURE, lda_posterior, normalised, of_logits, scores_of

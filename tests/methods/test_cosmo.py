@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import COSMO, RPL, ClassKFold, load
+from jcmspl import ClassKFold, load
+from jcmspl.methods import COSMO, RPL
 from jcmspl.methods.cosmo import Mixture, _gate, _scores, _spread
 from jcmspl.model.cross_fitted import BOTH, halves
 from jcmspl.model.posteriors import Affine
@@ -223,13 +224,16 @@ def test_the_expert_that_was_fitted_counts(tmp_path):
         model.predict(ZOO.X_new)
 
 
-def test_bad_parameters():
+def test_an_expert_is_a_bilinear_method_on_statistics():
     refuses(COSMO("JCMSPLL"), "there is no method 'JCMSPLL'")
     refuses(COSMO("ConSE"), "expert must be a bilinear method on statistics")
     refuses(COSMO("COSMO"), "expert must be a bilinear method on statistics")
-    refuses(COSMO(n_splits=1), "n_splits must be")
     with pytest.raises(TypeError, match="expert must be the name of a method"):
         fit(COSMO(RPL()), ZOO)
+
+
+def test_the_gate_takes_two_folds_or_more():
+    refuses(COSMO(n_splits=1), "n_splits must be")
 
 
 def test_scores_that_differ_by_rounding_alone_have_no_spread():

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from jcmspl import DAP, ClassTable
+from jcmspl import ClassTable
+from jcmspl.methods import DAP
 from jcmspl.model.signatures import Signatures
 from support.linear import WIDE, ZOO, explicit_data, fit, refuses
 from support.posteriors import normalised, scores_of

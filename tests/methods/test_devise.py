@@ -3,10 +3,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import ALE, LATEM, SJE, ClassKFold, ClassSearchCV, ClassTable, DeViSE
+from jcmspl import ClassKFold, ClassSearchCV, ClassTable
+from jcmspl.methods import ALE, LATEM, SJE, DeViSE
 from jcmspl.support.exceptions import DivergenceError
 from support.animals import make_zoo
-from support.linear import ZOO, assert_map, explicit_data, fit, refuses
+from support.linear import ZOO, assert_map, explicit_data, fit
 from support.ranking import textbook_fit
 
 FEW = {"max_iter": 3, "validation_fraction": 0.0}
@@ -140,9 +141,6 @@ def test_progress_is_told(monkeypatch):
     assert told[-1] <= 6
 
 
-def test_bad_parameters():
-    refuses(DeViSE(0.0), "learning_rate must be above 0")
-    refuses(DeViSE(margin=0), "margin must be above 0")
-    refuses(DeViSE(validation_fraction=1.5), "validation_fraction must be from 0 to 1")
+def test_a_descent_that_overflows_says_so():
     with pytest.raises(DivergenceError, match="lower it, or scale the data down"):
         fit(DeViSE(1e307, margin=1e307, max_iter=50, feature_normalisation="none", validation_fraction=0.0))

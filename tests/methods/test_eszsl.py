@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import ESZSL
+from jcmspl.methods import ESZSL
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit, refuses
 
 
@@ -27,6 +27,5 @@ def test_labels_make_no_difference_on_centred_samples():
     assert_array_equal(published.predict(ZOO.X_new), other.predict(ZOO.X_new))
 
 
-def test_bad_parameters():
-    refuses(ESZSL(1, -1), "semantic_penalty must be")
+def test_the_negative_label_is_below_the_positive_one():
     refuses(ESZSL(negative_label=1), "negative_label must be a number below 1")

@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import KernelCenterer
 
-from jcmspl import EXEM, ClassMeanRidge
+from jcmspl.methods import EXEM, ClassMeanRidge
 from support.linear import (
     ZOO,
     ZOOS,
@@ -15,7 +15,6 @@ from support.linear import (
     fit,
     new_classes,
     new_samples,
-    refuses,
 )
 
 
@@ -89,8 +88,3 @@ def test_samples_of_a_class_that_do_not_differ_and_are_far_from_the_origin():
         options = {"feature_normalisation": "zscore", "distance": "standardised", "progress": False}
         model = EXEM(**options).fit(means[y], y, class_vectors=vectors)
         assert_array_equal(model.arrays_["scale"], 1)
-
-
-def test_bad_parameters():
-    refuses(EXEM(-1), "alpha must be")
-    refuses(EXEM(distance="cosine"), "distance must be one of")

@@ -2,18 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import FPL, RidgeVS
-from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
+from jcmspl.methods import FPL, RidgeVS
+from support.linear import ZOOS, assert_map, explicit_data, fit
 
 
 @ZOOS
 def test_oracle_least_squares_of_numpy(zoo):
     X, Y, *_ = explicit_data(zoo)
     assert_map(fit(FPL(), zoo), np.linalg.lstsq(X.T, Y.T, rcond=None)[0].T)
-
-
-def test_bad_parameters():
-    refuses(FPL(space="audio"), "space must be one of")
 
 
 def a_world_of_shared_attributes(seed):

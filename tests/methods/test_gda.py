@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from jcmspl import EXEM, GDA
-from support.linear import ZOO, ZOOS, assert_same_but_for_a_shared_term, class_means, explicit_data, fit, refuses
+from jcmspl.methods import EXEM, GDA
+from support.linear import ZOO, ZOOS, assert_same_but_for_a_shared_term, class_means, explicit_data, fit
 
 PLAIN = {"feature_normalisation": "none", "class_normalisation": "none", "class_kernel": "linear"}
 
@@ -17,7 +17,7 @@ def test_oracle_linear_discriminant_analysis_of_scikit_learn(shrinkage):
     zoo = ZOO._replace(X=ZOO.X[kept], y=ZOO.y[kept])
     oracle = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage or None).fit(zoo.X, zoo.y)
     expected = oracle.decision_function(zoo.X_new) - np.log(oracle.priors_)
-    model = fit(GDA(shrinkage=shrinkage, seen_samples=1.0, feature_normalisation="none"), zoo)
+    model = fit(GDA(shrinkage=shrinkage, seen_mean_share=1.0, feature_normalisation="none"), zoo)
     found = model.decision_function(zoo.X_new, candidates="seen")
     assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
 
@@ -52,12 +52,12 @@ def test_whitened_samples_and_euclidean_distances_say_the_same():
 
 
 def test_seen_classes_by_true_or_by_predicted_means():
-    model = fit(GDA(10.0, seen_samples=0.0))
+    model = fit(GDA(10.0, seen_mean_share=0.0))
     fitted, unseen = (
         model.decision_function(ZOO.X, candidates="seen"),
         model.decision_function(ZOO.X_new, candidates="unseen"),
     )
-    true = model.set_params(seen_samples=1.0).decision_function(ZOO.X, candidates="seen")
+    true = model.set_params(seen_mean_share=1.0).decision_function(ZOO.X, candidates="seen")
     assert not np.allclose(fitted, true)
     assert model.score(ZOO.X, ZOO.y, candidates="seen") == 1
     assert_array_equal(model.decision_function(ZOO.X_new, candidates="unseen"), unseen)
@@ -67,8 +67,8 @@ def test_seen_classes_by_true_or_by_predicted_means():
     found = model.decision_function(ZOO.X, class_vectors=other)
     assert_allclose(found[:, 1:], true[:, 1:])
     assert not np.allclose(found[:, 0], true[:, 0])
-    with pytest.raises(ValueError, match="seen_samples must be from 0 to 1"):
-        model.set_params(seen_samples=2.0).predict(ZOO.X)
+    with pytest.raises(ValueError, match="seen_mean_share must be from 0 to 1"):
+        model.set_params(seen_mean_share=2.0).predict(ZOO.X)
 
 
 def test_one_sample_of_each_class_has_no_covariance():
@@ -84,8 +84,3 @@ def test_samples_that_do_not_differ_within_classes_have_no_covariance_but_roundi
         model = GDA(shrinkage=1e-4, feature_normalisation="power+center", class_kernel="linear")
         model.fit(means[y], y, class_vectors=rng.random((6, 5)))
         assert np.abs(model.decision_function(means)).max() < 1e3
-
-
-def test_bad_parameters():
-    refuses(GDA(shrinkage=1.5), "shrinkage must be from 0 to 1")
-    refuses(GDA(-1), "alpha must be")

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import IAP, ClassTable
+from jcmspl import ClassTable
+from jcmspl.methods import IAP
 from jcmspl.methods.iap import _scores
 from jcmspl.model.signatures import Signatures
 from support.linear import ZOO, ZOOS, fit, refuses

@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, IdentityRidge, TextPrototypes
+from jcmspl.methods import RPL, IdentityRidge, TextPrototypes
 from support.animals import make_zoo
-from support.linear import assert_map, explicit_data, fit, refuses
+from support.linear import assert_map, explicit_data, fit
 
 ZOO = make_zoo(n_seen=8, n_attributes=12, n_features=12, aligned=True)
 
@@ -50,7 +50,3 @@ def test_other_dimensions_are_refused():
         fit(IdentityRidge(), zoo)
     with pytest.raises(ValueError, match="class_kernel='rbf'"):
         fit(IdentityRidge(class_kernel="rbf"), ZOO)
-
-
-def test_bad_parameters():
-    refuses(IdentityRidge(-1), "alpha must be")

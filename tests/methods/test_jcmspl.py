@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import ESZSL, IPL, JCMSPL, JCMSPL0, JCMSPL1
+from jcmspl import JCMSPL
 from jcmspl.data.normalisation import NORMALISATIONS
+from jcmspl.methods import ESZSL, IPL, JCMSPL0, JCMSPL1
 from jcmspl.methods.jcmspl import WEIGHTS
 from support.animals import make_zoo
 from support.linear import fit

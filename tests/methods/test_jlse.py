@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
 from sklearn.svm import LinearSVC
 
-from jcmspl import ESZSL, JLSE
+from jcmspl.methods import ESZSL, JLSE
 from support.animals import make_zoo
-from support.linear import explicit_data, refuses
+from support.linear import explicit_data
 from support.normalised import explicit
 
 ZOO = make_zoo(n_seen=7, n_attributes=10)
@@ -181,8 +181,3 @@ def test_what_was_fitted_counts():
     model = fit(JLSE())
     before = model.decision_function(ZOO.X_new)
     assert_array_equal(model.set_params(visual_ridge=5.0, semantic_ridge=5.0).decision_function(ZOO.X_new), before)
-
-
-def test_bad_parameters():
-    refuses(JLSE(loss="log"), "loss must be one of 'squared', 'squared_hinge', 'hinge'")
-    refuses(JLSE(visual_ridge=-1), "visual_ridge must be a finite number of at least 0")

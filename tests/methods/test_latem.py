@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import LATEM, DeViSE, SSVoc
+from jcmspl.methods import LATEM, DeViSE, SSVoc
 from support.animals import make_zoo
-from support.linear import ZOO, explicit_data, fit, refuses
+from support.linear import ZOO, explicit_data, fit
 from support.normalised import explicit
 from support.ranking import settled, textbook, textbook_fit
 
@@ -73,11 +73,6 @@ def test_pruning_leaves_a_map_and_waits_for_five_epochs():
     assert len(fit(model.set_params(max_iter=4)).maps_) == 6
     assert len(fit(model.set_params(max_iter=6)).maps_) == 1
     assert len(fit(model.set_params(average=False)).maps_) == 1
-
-
-def test_bad_parameters():
-    refuses(LATEM(n_maps=0), "n_maps must be from 1")
-    refuses(LATEM(pruning=2), "pruning must be from 0 to 1")
 
 
 @pytest.mark.parametrize("model", [LATEM(), SSVoc(metric="cosine")])

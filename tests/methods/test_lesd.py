@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import LESD, RPL
+from jcmspl.methods import LESD, RPL
 from support.animals import make_zoo
-from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
+from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples
 
 WHOLE = {"class_share": 1.0}
 
@@ -86,9 +86,3 @@ def test_a_linear_world_is_recovered():
 def test_samples_that_are_all_the_same():
     zoo = ZOO._replace(X=np.ones_like(ZOO.X))
     assert_allclose(fit(LESD(), zoo).decision_function(ZOO.X_new), 0)
-
-
-def test_bad_parameters():
-    refuses(LESD(-1), "alpha must be")
-    refuses(LESD(n_components=0), "n_components must be")
-    refuses(LESD(class_share=2), "class_share must be from 0 to 1")

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import orthogonal_procrustes, polar
 from sklearn.decomposition import PCA
 
-from jcmspl import Procrustes, TextPrototypes
+from jcmspl.methods import Procrustes, TextPrototypes
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit
 

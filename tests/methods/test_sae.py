@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import solve_sylvester
 
-from jcmspl import SAE
+from jcmspl.methods import SAE
 from support.animals import make_zoo
-from support.linear import ZOOS, assert_map, explicit_data, fit, refuses
+from support.linear import ZOOS, assert_map, explicit_data, fit
 
 
 @pytest.mark.parametrize("weight", [1e-2, 1.0, 1e3])
@@ -26,7 +26,3 @@ def test_where_the_equation_is_singular(zoo, weight):
     assert np.abs(gradient).max() < 1e-10 * np.abs(Y @ X.T).max() * (1 + weight)
     assert_allclose(W @ X @ np.linalg.pinv(X, 1e-10), W, atol=1e-8 * np.abs(W).max())
     assert_allclose(Y @ np.linalg.pinv(Y, 1e-10) @ W, W, atol=1e-8 * np.abs(W).max())
-
-
-def test_bad_parameters():
-    refuses(SAE(np.nan), "weight must be")

@@ -5,12 +5,12 @@ from scipy.optimize import check_grad
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl import SCoRe, SemanticSoftmax
 from jcmspl.data.training import TrainingData
+from jcmspl.methods import SCoRe, SemanticSoftmax
 from jcmspl.methods.score import SoftmaxObjective, _binary_cross_entropy, _cross_entropy
 from jcmspl.model.descent import Block
 from support.animals import make_zoo
-from support.linear import ZOO, explicit_data, fit, refuses
+from support.linear import ZOO, explicit_data, fit
 
 EXACT = {"max_iter": 5000, "tol": 1e-9}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -140,12 +140,6 @@ def test_the_course_of_the_descent():
     assert (np.diff(model.objective_) <= 0).all()
     with pytest.warns(match="before it converged"):
         assert fit(SCoRe(max_iter=1)).n_iter_ == 1
-
-
-def test_bad_parameters():
-    refuses(SemanticSoftmax(0.0), "penalty must be above 0")
-    refuses(SCoRe(attribute_match=-1), "attribute_match must be")
-    refuses(SCoRe(codeword_match=np.nan), "codeword_match must be")
 
 
 def test_losses_near_zero_keep_their_digits():

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import SJE, ClassSearchCV, ClassTable
+from jcmspl import ClassSearchCV, ClassTable
+from jcmspl.methods import SJE
 from support.linear import ZOO, ZOOS, assert_map, explicit_data, fit
 from support.ranking import textbook_fit
 
@@ -52,8 +53,6 @@ def test_a_search_knows_the_sources():
     assert len(set(np.round(scores, 9))) > 1
 
 
-def test_bad_parameters():
-    with pytest.raises(TypeError, match="separate_sources must be True or False"):
-        fit(SJE(separate_sources="yes"))
+def test_a_kernel_does_not_go_with_separate_sources():
     with pytest.raises(ValueError, match="class_kernel='rbf' mixes the sources"):
         fit(SJE(separate_sources=True, class_kernel="rbf"), JOINED)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, nnls
 
-from jcmspl import SSE
+from jcmspl.methods import SSE
 from jcmspl.methods.sse import _Margins, missing
 from support.animals import make_zoo
 from support.linear import refuses
@@ -101,7 +101,7 @@ def test_a_seen_class_is_itself_without_a_ridge():
 def test_where_thresholds_do_not_matter_all_classes_tie():
     model = fit(SSE())
     model.arrays_ = model.arrays_ | {"thresholds": np.full((5, 14), 1e3)}
-    scores = model.decision_function(ZOO.X_new, candidates="all", seen_bias=0)
+    scores = model.decision_function(ZOO.X_new, candidates="all", seen_penalty=0)
     assert_allclose(scores, np.repeat(scores[:, :1], scores.shape[1], axis=1), atol=1e-12)
     assert_allclose(scores[:, 0], unit(ZOO.X_new) @ model.weights_, atol=1e-12)
 

@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad, minimize
 from scipy.spatial.distance import cdist
 
-from jcmspl import RidgeVS, SSVoc, load
+from jcmspl import load
+from jcmspl.methods import RidgeVS, SSVoc
 from jcmspl.methods.ssvoc import VocabularyObjective
 from jcmspl.model.descent import Block
 from support.animals import make_zoo
@@ -111,7 +112,7 @@ def test_margins_keep_samples_from_other_words():
     words = dict(enumerate(WORDS)) | zoo.attributes
     for regression in (1.0, 0.1):
         model = fit(SSVoc(regression=regression, vocabulary=np.array(list(words.values())), n_neighbours=20), zoo)
-        labels = model.predict(zoo.X, class_vectors=words, seen_bias=0.0)
+        labels = model.predict(zoo.X, class_vectors=words, seen_penalty=0.0)
         right.append(np.mean([label == own for label, own in zip(labels.tolist(), zoo.y, strict=True)]))
     assert right[0] < right[1]
 
@@ -132,8 +133,7 @@ def test_files_keep_the_vocabulary(tmp_path):
     assert load(tmp_path / "closed").vocabulary is None
 
 
-def test_bad_parameters():
-    refuses(SSVoc(0.0), "penalty must be above 0")
+def test_a_vocabulary_that_does_not_fit_is_refused():
     refuses(SSVoc(vocabulary=np.zeros((0, 8))), "vocabulary is empty")
     refuses(SSVoc(vocabulary=np.full((2, 8), np.nan)), "vocabulary holds NaN")
     refuses(

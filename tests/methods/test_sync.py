@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 from sklearn.linear_model import Ridge
 
-from jcmspl import SynC
-from support.linear import WIDE, ZOO, ZOOS, fit, refuses
+from jcmspl.methods import SynC
+from support.linear import WIDE, ZOO, ZOOS, fit
 from support.normalised import explicit
 
 
@@ -81,8 +81,3 @@ def test_equal_class_vectors():
     found = scores(model, ZOO, "seen")
     assert_allclose(found[:, :4], found[:, :1] * np.ones(4), atol=1e-10)
     assert np.isfinite(scores(model, ZOO, "unseen")).all()
-
-
-def test_bad_parameters():
-    refuses(SynC(-1), "penalty must be")
-    refuses(SynC(tau=-1), "tau must be")

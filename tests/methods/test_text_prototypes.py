@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import TextPrototypes
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, n_attributes=12, n_features=12, aligned=True)
@@ -31,7 +32,7 @@ def order(one, two):
 
 def test_it_is_all_that_aligned_can_be():
     model = TextPrototypes().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    learnt = JCMSPL(space="visual", aligned=1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    learnt = JCMSPL(space="visual", cosine_share=1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     for candidates in ("seen", "unseen"):
         expected = model.predict(ZOO.X_new, candidates=candidates)
         assert_array_equal(learnt.predict(ZOO.X_new, candidates=candidates), expected)

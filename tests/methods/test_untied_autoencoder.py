@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 
-from jcmspl import RPL, RidgeVS, UntiedAutoencoder
-from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples, refuses
+from jcmspl.methods import RPL, RidgeVS, UntiedAutoencoder
+from support.linear import ZOO, ZOOS, explicit_data, fit, new_classes, new_samples
 
 
 @ZOOS
@@ -41,8 +41,3 @@ def test_precision_is_that_of_the_samples():
     model = fit(UntiedAutoencoder())
     exact, rounded = (model.decision_function(ZOO.X_new.astype(dtype)) for dtype in (np.float64, np.float32))
     assert_allclose(rounded, exact, atol=1e-5)
-
-
-def test_bad_parameters():
-    refuses(UntiedAutoencoder(-1), "encoder_penalty must be")
-    refuses(UntiedAutoencoder(visual_share=1.5), "visual_share must be from 0 to 1")

@@ -15,10 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
-from jcmspl import JCMSPL, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, ClassSearchCV, ClassTable, evaluate, load
 from jcmspl.datasets import load_dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import Archive, read_archive, write_archive
+from jcmspl.methods import RidgeVS
 from jcmspl.model import directions as directions_module
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adaptation_check import neighbour_agreement
@@ -249,7 +251,7 @@ def test_a_model_that_is_not_fitted():
 class TestWhoIsAdapted:
     def test_among_other_candidates_nothing_has_changed(self, plain, model):
         model.adapt(ZOO.X_new, candidates="unseen")
-        for options in ({"candidates": "seen"}, {"candidates": "all", "seen_bias": 0.1}):
+        for options in ({"candidates": "seen"}, {"candidates": "all", "seen_penalty": 0.1}):
             assert_array_equal(
                 model.decision_function(ZOO.X_new, **options), plain.decision_function(ZOO.X_new, **options)
             )
@@ -304,7 +306,7 @@ class TestWhoIsAdapted:
         assert model.score(ZOO.X_new, ZOO.y_new, candidates="all") > before
         assert model.adapted_.classes.n_classes == 15
         # the bias is still what it was: something that is taken off the scores of seen classes
-        with_bias, without = (model.decision_function(ZOO.X_new, seen_bias=bias) for bias in (0.25, 0.0))
+        with_bias, without = (model.decision_function(ZOO.X_new, seen_penalty=bias) for bias in (0.25, 0.0))
         assert_allclose(without - with_bias, np.tile([0.25] * 10 + [0.0] * 5, (150, 1)), atol=1e-9)
 
     def test_labelled_samples_hold_their_class(self, model):
@@ -325,7 +327,7 @@ class TestWhoIsAdapted:
     @pytest.mark.filterwarnings("ignore:almost none of the 150 samples")
     def test_the_cosine_with_class_vectors_is_adapted_too(self):
         zoo = make_zoo(n_seen=10, n_unseen=5, n_attributes=20, per_class=30, noise=1.0, aligned=True)
-        model = JCMSPL(space="visual", aligned=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)
+        model = JCMSPL(space="visual", cosine_share=0.5).fit(zoo.X, zoo.y, class_vectors=zoo.table)
         Z = model.feature_normalisation_.of_rows(zoo.X_new)
         layer = model._visual_scorer(zoo.table.select(zoo.unseen))
         zero = np.zeros(5)
@@ -342,7 +344,7 @@ class TestForgetting:
     @pytest.mark.parametrize(
         "change",
         [
-            lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9], solve=False),
+            lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9], refit=False),
             lambda model: model.reset_adaptation(),
             lambda model: model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table),
             lambda model: model.partial_fit(ZOO.X[:9], ZOO.y[:9]),
@@ -640,9 +642,9 @@ class TestSeenAndUnseen:
 
     def test_predictions_and_scores_take_no_bias_off(self, model):
         model.calibrate(ZOO.X, ZOO.y).adapt(np.vstack([ZOO.X, ZOO.X_new]), candidates="all")
-        assert model.seen_bias_ != 0
+        assert model.seen_penalty_ != 0
         scores = model.decision_function(ZOO.X_new, candidates="all")
-        assert_array_equal(scores, model.decision_function(ZOO.X_new, candidates="all", seen_bias=0.0))
+        assert_array_equal(scores, model.decision_function(ZOO.X_new, candidates="all", seen_penalty=0.0))
         labels = np.array([*model.classes_, *model.unseen_classes_])
         assert_array_equal(model.predict(ZOO.X_new, candidates="all"), labels[scores.argmax(axis=1)])
 

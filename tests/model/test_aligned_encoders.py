@@ -1,4 +1,4 @@
-"""aligned="auto": encoders that agree are recognised, and the plain cosine gets a share."""
+"""cosine_share="auto": encoders that agree are recognised, and the plain cosine gets a share."""
 
 import logging
 import os
@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, RPL, AlignmentWarning, ClassTable, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassTable, load
+from jcmspl.core import Statistics
+from jcmspl.exceptions import AlignmentWarning
+from jcmspl.methods import RPL, TextPrototypes
 from jcmspl.model.prototypes import COSINE_COUNT, LONE_SHARE, NEW_SHARE
 
 N_SEEN, N_CLASSES, M = 12, 18, 24
@@ -57,23 +60,23 @@ class TestDecision:
 
     def test_new_classes_get_the_share_that_a_number_means(self):
         """For classes without samples, "auto" is the same as the number it finds, but for what all scores have."""
-        difference = scores(fitted()) - scores(fitted(aligned=NEW_SHARE))
+        difference = scores(fitted()) - scores(fitted(cosine_share=NEW_SHARE))
         assert_allclose(difference, np.repeat(difference[:, :1], len(NEW), axis=1), atol=1e-12)
 
     def test_unaligned_vectors_of_equal_length_change_nothing(self):
         table = ClassTable(range(N_CLASSES), VECTORS[:, ::-1])
         model = fitted(table=table)
         assert not model.alignment_.is_aligned
-        assert_array_equal(scores(model), scores(fitted(table=table, aligned=0.0)))
+        assert_array_equal(scores(model), scores(fitted(table=table, cosine_share=0.0)))
         seen = list(range(N_SEEN))
-        plain = fitted(table=table, aligned=0.0, seen_samples=0.5)
+        plain = fitted(table=table, cosine_share=0.0, seen_mean_share=0.5)
         assert_array_equal(scores(model, candidates=seen), scores(plain, candidates=seen))
 
     @pytest.mark.parametrize("parameters", [{"space": "semantic"}, {"space": "concept"}, {"metric": "euclidean"}])
     def test_only_the_cosine_in_the_visual_space(self, parameters):
         model = fitted(**parameters)
         assert model.cosine_share_ == 0
-        assert_array_equal(scores(model), scores(fitted(**parameters, aligned=0.0, seen_samples=0.5)))
+        assert_array_equal(scores(model), scores(fitted(**parameters, cosine_share=0.0, seen_mean_share=0.5)))
 
     def test_other_lengths_and_no_class_vectors(self):
         model = fitted(table=ClassTable(range(N_CLASSES), VECTORS[:, :9]))
@@ -84,9 +87,9 @@ class TestDecision:
 
     def test_methods_have_it_as_an_option(self):
         visual = {"space": "visual", "feature_normalisation": "sample_l2+center"}
-        assert RPL().aligned == 0
+        assert RPL().cosine_share == 0
         assert fitted(method=RPL, **visual).cosine_share_ == 0
-        assert fitted(method=RPL, aligned="auto", **visual).cosine_share_ == NEW_SHARE
+        assert fitted(method=RPL, cosine_share="auto", **visual).cosine_share_ == NEW_SHARE
 
     def test_the_log_tells(self, caplog):
         with caplog.at_level(logging.INFO, "jcmspl"):
@@ -132,7 +135,7 @@ class TestSeenClasses:
         table = ClassTable(range(N_CLASSES), VECTORS + common)
         model = JCMSPL(progress=False).fit(X[SEEN] + common, Y[SEEN], class_vectors=table)
         assert model.alignment_.is_aligned
-        named = model.predict(np.vstack([X_NEW, X[SEEN]]) + common, seen_bias=0.0)
+        named = model.predict(np.vstack([X_NEW, X[SEEN]]) + common, seen_penalty=0.0)
         is_new = np.isin(named, NEW)
         assert is_new[: len(X_NEW)].mean() > 0.8
         assert is_new[len(X_NEW) :].mean() < 0.2  # 1 if the larger share of new classes decides
@@ -146,7 +149,7 @@ class TestSeenClasses:
         assert_allclose(model._cosine_shares(TABLE), LONE_SHARE)
 
     def test_a_number_holds_for_all_classes(self):
-        model = fitted(aligned=0.3, seen_samples=0.6)
+        model = fitted(cosine_share=0.3, seen_mean_share=0.6)
         assert_allclose(model._cosine_shares(TABLE), 0.3)
         assert model._sample_shares(np.arange(3.0)) == 0.6
 
@@ -161,9 +164,9 @@ class TestWays:
         assert again.alignment_ == model.alignment_
         assert_allclose(scores(again), scores(model), atol=1e-12)
         assert_array_equal(scores(pickle.loads(pickle.dumps(model))), scores(model))
-        changed = again.set_params(aligned=0.0)
+        changed = again.set_params(cosine_share=0.0)
         assert changed.cosine_share_ == 0
-        assert_allclose(scores(changed.set_params(aligned="auto")), scores(model), atol=1e-12)
+        assert_allclose(scores(changed.set_params(cosine_share="auto")), scores(model), atol=1e-12)
 
     def test_chunks_parts_and_statistics(self):
         whole = scores(fitted())
@@ -202,7 +205,7 @@ class TestWays:
 
     def test_calibrated(self):
         model = fitted().calibrate(X[SEEN], Y[SEEN])
-        assert np.isfinite(model.seen_bias_)
+        assert np.isfinite(model.seen_penalty_)
         assert set(model.predict(X_NEW)) <= set(range(N_CLASSES))
 
 
@@ -222,7 +225,7 @@ class TestRoots:
     def test_taken_where_encoders_do_not_agree_or_the_cosine_is_not_wanted(self):
         table = ClassTable(range(N_CLASSES), np.abs(VECTORS)[:, ::-1])
         assert fitted(X=self.POSITIVE, table=table).feature_normalisation_.scaling.power
-        model = fitted(X=self.POSITIVE, table=self.POSITIVE_TABLE, aligned=0.0)
+        model = fitted(X=self.POSITIVE, table=self.POSITIVE_TABLE, cosine_share=0.0)
         assert model.feature_normalisation_.scaling.power
         assert model.alignment_ is None
 
@@ -236,12 +239,12 @@ class TestRoots:
 
 class TestHints:
     def test_a_cosine_left_out(self):
-        with pytest.warns(AlignmentWarning, match="aligned=0 leaves their cosine out.*aligned='auto'"):
-            fitted(aligned=0)
+        with pytest.warns(AlignmentWarning, match="cosine_share=0 leaves their cosine out.*cosine_share='auto'"):
+            fitted(cosine_share=0)
 
     def test_a_cosine_of_what_cannot_be_compared(self):
-        with pytest.warns(AlignmentWarning, match="not aligned.*aligned=0.5 compares them as they are"):
-            fitted(table=ClassTable(range(N_CLASSES), VECTORS[:, ::-1]), aligned=0.5)
+        with pytest.warns(AlignmentWarning, match="not aligned.*cosine_share=0.5 compares them as they are"):
+            fitted(table=ClassTable(range(N_CLASSES), VECTORS[:, ::-1]), cosine_share=0.5)
 
     def test_lengths(self):
         with pytest.warns(AlignmentWarning, match="not of length one.*sample_l2"):

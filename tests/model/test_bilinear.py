@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from jcmspl import IdentityRidge
+from jcmspl.methods import IdentityRidge
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 from support.animals import make_zoo

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import recall_score
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
+from jcmspl import JCMSPL, ClassSearchCV
+from jcmspl.methods import RidgeVS
 from jcmspl.model.calibration import SeenUnseenCurve, best_bias, generalized_curve
 from support.animals import make_zoo
 
@@ -59,7 +60,7 @@ def test_curve_of_a_model_is_that_of_its_predictions(model):
     kinds = [model.recogniser(candidates=kind) for kind in ("seen", "unseen")]
     curve = generalized_curve(*kinds, [(X[:50], y[:50]), (X[50:], y[50:])])
     for bias in (-0.1, 0.0, 0.05, 0.2):
-        predicted = model.predict(X, seen_bias=bias)
+        predicted = model.predict(X, seen_penalty=bias)
         expected = [
             recall_score(y, predicted, labels=names, average="macro", zero_division=0)
             for names in (ZOO.seen, ZOO.unseen)
@@ -70,48 +71,48 @@ def test_curve_of_a_model_is_that_of_its_predictions(model):
 def test_calibrate_helps_generalized_recognition(model):
     def harmonic(bias):
         seen, unseen = (
-            model.score(X, y, candidates="all", seen_bias=bias) for X, y in ((ZOO.X, ZOO.y), (ZOO.X_new, ZOO.y_new))
+            model.score(X, y, candidates="all", seen_penalty=bias) for X, y in ((ZOO.X, ZOO.y), (ZOO.X_new, ZOO.y_new))
         )
         return 2 * seen * unseen / (seen + unseen)
 
     before = harmonic(0)
     assert model.calibrate(ZOO.X, ZOO.y) is model
-    assert model.seen_bias_ > 0
+    assert model.seen_penalty_ > 0
     assert set(model.calibration_) == {(space, "cosine") for space in ("semantic", "visual", "concept")}
     assert harmonic(None) > before + 0.03
-    first = model.seen_bias_
+    first = model.seen_penalty_
     order = np.random.default_rng(0).permutation(len(ZOO.X))
-    assert model.calibrate(ZOO.X, ZOO.y).seen_bias_ == first
-    assert model.calibrate(ZOO.X[order], ZOO.y[order]).seen_bias_ > 0
-    assert model.calibrate(ZOO.X, ZOO.y, random_state=1).seen_bias_ != first
+    assert model.calibrate(ZOO.X, ZOO.y).seen_penalty_ == first
+    assert model.calibrate(ZOO.X[order], ZOO.y[order]).seen_penalty_ > 0
+    assert model.calibrate(ZOO.X, ZOO.y, random_state=1).seen_penalty_ != first
     model.calibration_ = {}
 
 
 def test_calibrate_sees_nothing_of_the_unseen_classes(model):
-    one = model.calibrate(ZOO.X, ZOO.y).seen_bias_
+    one = model.calibrate(ZOO.X, ZOO.y).seen_penalty_
     other = JCMSPL(space="semantic").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     other.add_classes({name: np.random.default_rng(0).random(8) for name in ZOO.unseen}, replace=True)
-    assert other.calibrate(ZOO.X, ZOO.y).seen_bias_ == one
+    assert other.calibrate(ZOO.X, ZOO.y).seen_penalty_ == one
     model.calibration_ = {}
 
 
 def test_calibration_belongs_to_a_space_and_a_metric():
-    model = JCMSPL(seen_bias=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    assert model.set_params(seen_bias=0.25).seen_bias_ == 0.25  # takes effect at once, as space and metric do
+    model = JCMSPL(seen_penalty=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    assert model.set_params(seen_penalty=0.25).seen_penalty_ == 0.25  # takes effect at once, as space and metric do
     model.calibrate(ZOO.X, ZOO.y)
     for space in ("semantic", "visual", "concept"):
         alone = JCMSPL(space=space).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).calibrate(ZOO.X, ZOO.y)
-        assert model.set_params(space=space).seen_bias_ == alone.seen_bias_ != 0.25
+        assert model.set_params(space=space).seen_penalty_ == alone.seen_penalty_ != 0.25
         mixed = [*ZOO.seen, *ZOO.unseen]
         assert_array_equal(
             JCMSPL.recogniser(model, candidates=mixed, space="visual").bias,
             model.set_params(space="visual").recogniser(candidates=mixed).bias,
         )
-    assert model.set_params(metric="euclidean").seen_bias_ == 0.25
+    assert model.set_params(metric="euclidean").seen_penalty_ == 0.25
     model.set_params(metric="cosine", space="semantic")
-    before = model.seen_bias_
-    assert model.partial_fit(ZOO.X[:1], ZOO.y[:1]).seen_bias_ == before
-    assert model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_bias_ == 0.25
+    before = model.seen_penalty_
+    assert model.partial_fit(ZOO.X[:1], ZOO.y[:1]).seen_penalty_ == before
+    assert model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_penalty_ == 0.25
 
 
 def test_folds_train_on_every_class_they_do_not_hold_out(monkeypatch):
@@ -146,7 +147,7 @@ def test_bad_input(model):
         model.calibrate(ZOO.X[first], ZOO.y[first])
     with pytest.raises(ValueError, match="no unseen classes"):
         JCMSPL().fit(ZOO.X, ZOO.y).calibrate(ZOO.X, ZOO.y)
-    assert_array_equal(model.seen_bias_, 0)
+    assert_array_equal(model.seen_penalty_, 0)
 
 
 def test_a_bias_that_is_set_takes_the_place_of_a_calibrated_one(tmp_path):
@@ -157,16 +158,16 @@ def test_a_bias_that_is_set_takes_the_place_of_a_calibrated_one(tmp_path):
     model.set_params(temperature=0.1)
     assert model.calibration_
     for bias in (1.25, 0.0):
-        model.set_params(seen_bias=bias)
-        assert model.seen_bias_ == bias
+        model.set_params(seen_penalty=bias)
+        assert model.seen_penalty_ == bias
         assert {key[2] for key in model.rejection_} == {"seen", "unseen"}  # the third was chosen with another bias
-        expected = model.decision_function(ZOO.X_new, candidates="all", seen_bias=bias)
+        expected = model.decision_function(ZOO.X_new, candidates="all", seen_penalty=bias)
         assert_array_equal(model.decision_function(ZOO.X_new, candidates="all"), expected)
-    assert JCMSPL().set_params(seen_bias=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_bias_ == 0.5
+    assert JCMSPL().set_params(seen_penalty=0.5).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).seen_penalty_ == 0.5
     assert model.calibrate(ZOO.X, ZOO.y).calibration_
 
 
 def test_in_a_search_too():
     search = ClassSearchCV(RidgeVS(), {"alpha": [1.0, 10.0]}, cv=2, random_state=0)
     search.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).best_estimator_.calibrate(ZOO.X, ZOO.y)
-    assert search.set_params(estimator__seen_bias=0.75).best_estimator_.seen_bias_ == 0.75
+    assert search.set_params(estimator__seen_penalty=0.75).best_estimator_.seen_penalty_ == 0.75

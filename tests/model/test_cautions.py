@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jcmspl import ClassSearchCV, ClassTable, RidgeVS
+from jcmspl import ClassSearchCV, ClassTable
+from jcmspl.methods import RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ESZSL, GDA, JCMSPL, RidgeVS, SynC, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import ESZSL, GDA, RidgeVS, SynC, TextPrototypes
 from jcmspl.model import registry
 from support.animals import make_zoo
 
@@ -40,7 +41,7 @@ def assert_maps(model, zoo):
 @pytest.mark.parametrize("space", ["visual", "semantic", "concept"])
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
 def test_spaces_and_metrics(space, metric):
-    for model in (JCMSPL(), RidgeVS(), JCMSPL(seen_samples=0.5, n_concepts=20), ESZSL()):
+    for model in (JCMSPL(), RidgeVS(), JCMSPL(seen_mean_share=0.5, n_concepts=20), ESZSL()):
         model.set_params(progress=False, space=space, metric=metric)
         assert_maps(model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table), ZOO)
 
@@ -54,25 +55,27 @@ def test_every_method_that_has_one():
             continue  # it has none
         zoo = ALIGNED if method.__name__ in ("TextPrototypes", "IdentityRidge") else ZOO
         model = method(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
-        if model.class_normalisation_.kernel is not None or getattr(model, "aligned", 0):
+        if model.class_normalisation_.kernel is not None or getattr(model, "cosine_share", 0):
             model = method(progress=False, class_kernel="linear").fit(zoo.X, zoo.y, class_vectors=zoo.table)
         assert_maps(model, zoo)
         mapped.append(method.__name__)
     assert {"JCMSPL", "GDA", "TextPrototypes", "ALE", "SAE"} <= set(mapped)
 
 
-@pytest.mark.parametrize("model", [JCMSPL(class_normalisation="zscore"), GDA(seen_samples=1.0)])
+@pytest.mark.parametrize("model", [JCMSPL(class_normalisation="zscore"), GDA(seen_mean_share=1.0)])
 def test_normalisations(model):
     assert_maps(model.set_params(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table), ZOO)
 
 
-@pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+@pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
 def test_models_that_have_none():
     assert SynC().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)._class_map("own") is None
-    model = JCMSPL(progress=False, space="visual", aligned=0.0).fit(ALIGNED.X, ALIGNED.y, class_vectors=ALIGNED.table)
+    model = JCMSPL(progress=False, space="visual", cosine_share=0.0).fit(
+        ALIGNED.X, ALIGNED.y, class_vectors=ALIGNED.table
+    )
     assert model._class_map("visual") is not None
-    assert model.set_params(aligned=0.5)._class_map("visual") is None
-    assert model.set_params(aligned=0.0, metric=lambda Z, P: Z @ P.T)._class_map("visual") is None
+    assert model.set_params(cosine_share=0.5)._class_map("visual") is None
+    assert model.set_params(cosine_share=0.0, metric=lambda Z, P: Z @ P.T)._class_map("visual") is None
 
 
 def test_few_numbers():

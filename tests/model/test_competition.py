@@ -7,11 +7,13 @@ import warnings
 import numpy as np
 import pytest
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS, UncalibratedWarning, evaluate, load
+from jcmspl import JCMSPL, ClassSearchCV, evaluate, load
 from jcmspl.datasets import load_digits
+from jcmspl.exceptions import UncalibratedWarning
+from jcmspl.methods import RidgeVS
 from support.animals import make_zoo
 
-pytestmark = pytest.mark.filterwarnings("error::jcmspl.UncalibratedWarning")
+pytestmark = pytest.mark.filterwarnings("error::jcmspl.exceptions.UncalibratedWarning")
 
 ZOO = make_zoo(n_seen=6, noise=0.5)
 
@@ -43,11 +45,11 @@ def test_a_warning_the_first_time(model, call):
 def test_no_warning_where_none_is_due(model):
     for candidates in ("seen", "unseen", ZOO.unseen[:2]):
         model.predict(ZOO.X_new, candidates=candidates)
-    model.predict(ZOO.X_new, seen_bias=0.0)
+    model.predict(ZOO.X_new, seen_penalty=0.0)
     model.decision_function(ZOO.X_new)  # chooses nothing
     model.score(ZOO.X_new, ZOO.y_new)
     RidgeVS().fit(ZOO.X, ZOO.y).predict(ZOO.X_new)
-    RidgeVS(seen_bias=0.1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).predict(ZOO.X_new)
+    RidgeVS(seen_penalty=0.1).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).predict(ZOO.X_new)
     model.calibrate(ZOO.X, ZOO.y).predict(ZOO.X_new)
 
 
@@ -85,12 +87,12 @@ def test_searches_and_evaluation():
 def test_score_says_first_what_its_candidates_are(model):
     first = JCMSPL.score.__doc__.splitlines()[0]
     assert "among the classes in y if all are unseen, else among all that the model knows" in first
-    of_all = model.predict(ZOO.X_new, seen_bias=0.0)
+    of_all = model.predict(ZOO.X_new, seen_penalty=0.0)
     alone = model.predict(ZOO.X_new, candidates="unseen")
     assert (of_all != alone).any()
     shares = [np.mean([np.mean(named[ZOO.y_new == name] == name) for name in ZOO.unseen]) for named in (of_all, alone)]
     assert model.score(ZOO.X_new, ZOO.y_new) == pytest.approx(shares[1])
-    assert model.score(ZOO.X_new, ZOO.y_new, candidates="all", seen_bias=0.0) == pytest.approx(shares[0])
+    assert model.score(ZOO.X_new, ZOO.y_new, candidates="all", seen_penalty=0.0) == pytest.approx(shares[0])
 
 
 def test_the_user_decides_what_becomes_of_it(model):

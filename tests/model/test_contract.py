@@ -6,6 +6,7 @@ independent oracle: ``tests/methods/test_<module>.py`` with a function ``test_or
 
 import ast
 import pickle
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
-from jcmspl import JCMSPL, SSE, ClassKFold, ClassSearchCV, IdentityRidge, Statistics, TextPrototypes, load
+from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
+from jcmspl.core import Statistics
+from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.parameters import weight_names
+from jcmspl.model.parameters import (
+    COUNT,
+    FLAG,
+    INFINITE_WEIGHT,
+    OPTIONAL_COUNT,
+    POSITIVE,
+    SHARE,
+    SHARE_OR_AUTO,
+    WEIGHT,
+    weight_names,
+)
 from support.animals import make_zoo
 from support.sklearn_checks import expected_failures, run_check
 
@@ -30,6 +43,18 @@ RECTIFIED = make_zoo(n_seen=8, rectified=True)  # no feature is negative
 OWN = [method for method in registry.methods().values() if method.__module__.startswith("jcmspl.")]
 MODELS = [method() for method in OWN]
 EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+# Values that are refused, by the metadata of a parameter.
+REFUSED = (
+    (COUNT, (0, 1.5)),
+    (FLAG, ("yes",)),
+    (INFINITE_WEIGHT, (-1.0, np.nan)),
+    (OPTIONAL_COUNT, (0, 1.5)),
+    (POSITIVE, (0.0, -1.0, np.inf)),
+    (SHARE, (-0.1, 1.5)),
+    (SHARE_OR_AUTO, (1.5, "sometimes")),
+    (WEIGHT, (-1.0, np.nan, np.inf)),
+)
+REFUSED_BY = {metadata["check"]: values for metadata, values in REFUSED}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -70,10 +95,10 @@ def test_has_an_oracle(model):
 
 def test_a_method_without_an_oracle_is_noticed(tmp_path):
     (tmp_path / "test_sae.py").write_text("def test_that_it_runs(): ...")
-    assert not has_oracle(jcmspl.SAE, tmp_path)
-    assert not has_oracle(jcmspl.RPL, tmp_path)
+    assert not has_oracle(jcmspl.methods.SAE, tmp_path)
+    assert not has_oracle(jcmspl.methods.RPL, tmp_path)
     (tmp_path / "test_sae.py").write_text("def test_oracle_scipy(): ...")
-    assert has_oracle(jcmspl.SAE, tmp_path)
+    assert has_oracle(jcmspl.methods.SAE, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:after normalisation all samples are the same:RuntimeWarning")
@@ -92,10 +117,18 @@ class TestRegistry:
         assert len(method.PAPER) > 10
         assert method.NEEDS in ("statistics", "samples")
         assert issubclass(method, ZeroShotClassifier)
-        assert getattr(jcmspl, method.__name__) is method
-        assert method.__name__ in jcmspl.__all__
+        assert getattr(jcmspl.methods, method.__name__) is method
+        assert method.__name__ in jcmspl.methods.__all__
         assert set(method.GRID) <= set(model.get_params())
         assert set(weight_names(model)) <= set(model.get_params())
+
+    def test_bad_values_of_parameters_are_refused(self, model):
+        zoo = zoo_of(model)
+        for field in fields(model):
+            values = [object(), *REFUSED_BY.get(field.metadata["check"], ()), *["bogus"] * ("names" in field.metadata)]
+            for value in values:
+                with pytest.raises((TypeError, ValueError), match=field.name):
+                    clone(model).set_params(**{field.name: value}).fit(zoo.X, zoo.y, class_vectors=zoo.table)
 
     def test_every_value_that_a_search_tries_is_allowed(self, model):
         for name, values in model.GRID.items():
@@ -176,14 +209,14 @@ class TestRecognition:
     def test_generalized_with_calibration(self, model):
         zoo = zoo_of(model)
         fitted = fit(model).calibrate(zoo.X, zoo.y)
-        assert np.isfinite(fitted.seen_bias_)
+        assert np.isfinite(fitted.seen_penalty_)
         assert {space for space, _ in fitted.calibration_} == set(model.SPACES)
         X, y = np.vstack([zoo.X, zoo.X_new]), np.concatenate([zoo.y, zoo.y_new])
         assert 0 < fitted.generalized_curve(X, y).area() <= 1
 
     def test_open_sets(self, model):
         zoo = zoo_of(model)
-        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, lost=0.2, n_splits=2)
+        fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, max_false_rejection=0.2, n_splits=2)
         assert {(space, group) for space, _, group in fitted.rejection_} == {
             (space, group) for space in model.SPACES for group in ("seen", "unseen", "all")
         }
@@ -243,7 +276,7 @@ class TestFiles:
             assert type(again) is type(model)
             assert repr(again.get_params()) == repr(fitted.get_params())
             assert_array_equal(scores_of(again), scores_of(fitted))
-            assert again.seen_bias_ == fitted.seen_bias_
+            assert again.seen_penalty_ == fitted.seen_penalty_
         if model.NEEDS == "statistics":
             load(tmp_path / "model").partial_fit(zoo.X, zoo.y)
         if type(model) is not JCMSPL:

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from jcmspl import JCMSPL, ClassTable, DivergenceError
+from jcmspl import JCMSPL, ClassTable
+from jcmspl.exceptions import DivergenceError
 from support.animals import make_zoo
 from support.fits import ZOO, assert_same_model, fitted
 
@@ -203,7 +204,7 @@ def with_nan():
         (lambda: bad(X=iter([(ZOO.X, ZOO.y)])), TypeError, "leave y out"),
         (lambda: bad(X=np.ma.masked_greater(ZOO.X, 1)), ValueError, "X has masked values"),
         (lambda: bad(init=None), (TypeError, ValueError), "init"),
-        (lambda: bad(seen_bias="auto"), TypeError, "seen_bias must be a number"),
+        (lambda: bad(seen_penalty="auto"), TypeError, "seen_penalty must be a number"),
         (lambda: bad(X=iter([]), y=None), ValueError, "no samples: the iterator gave no chunk"),
         (lambda: bad(X=iter([1]), y=None), TypeError, r"chunk 0 is not a pair \(X, y\)"),
         (lambda: bad(X=iter([(ZOO.X, ZOO.y[:3])]), y=None), ValueError, "chunk 0 has 90 samples but 3 labels"),
@@ -217,7 +218,7 @@ def with_nan():
         (lambda: bad(n_concepts=3), ValueError, "at least the number of classes, 6"),
         (lambda: bad(max_iter=0), ValueError, "max_iter must be from 1"),
         (lambda: bad(temperature=0), ValueError, "temperature must be a finite number above 0"),
-        (lambda: bad(seen_bias=np.inf), ValueError, "seen_bias must be a finite number"),
+        (lambda: bad(seen_penalty=np.inf), ValueError, "seen_penalty must be a finite number"),
         (lambda: bad(feature_normalisation="l1"), ValueError, "feature_normalisation must be one of"),
         (lambda: bad(visual_reconstruction=1e308), DivergenceError, "overflow|not a number|diverge"),
     ],

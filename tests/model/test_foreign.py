@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 from sklearn.preprocessing import StandardScaler, normalize
 
-from jcmspl import DAP, ESZSL, RPL, SAE, ConSE
+from jcmspl.methods import DAP, ESZSL, RPL, SAE, ConSE
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -95,7 +95,7 @@ def assert_names(model, world, scores, rtol=1e-9):
     """Compare with scores of all classes, for two choices of candidates."""
     model.set_params(progress=False).fit(world.X, world.y, class_vectors=world.S)
     for candidates in (world.unseen, np.arange(len(world.S))):
-        names = model.predict(world.T, candidates=candidates.tolist(), seen_bias=0.0)
+        names = model.predict(world.T, candidates=candidates.tolist(), seen_penalty=0.0)
         among = scores[:, candidates]
         chosen = scores[np.arange(len(names)), names]
         assert np.isin(names, candidates).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import AAW
+from jcmspl.methods import AAW
 from jcmspl.model import registry
 from support.animals import make_zoo
 

@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl import AAW, BZSL, JLSE, LAD, LESAE, SSE, SCoRe, SemanticSoftmax, SSVoc, SynCHinge, load
+from jcmspl import load
+from jcmspl.methods import AAW, BZSL, JLSE, LAD, LESAE, SSE, SCoRe, SemanticSoftmax, SSVoc, SynCHinge
 from support.animals import make_zoo
 
 ZOO, RECTIFIED = (make_zoo(n_seen=8, rectified=rectified) for rectified in (False, True))

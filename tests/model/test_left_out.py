@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import Statistics
+from jcmspl.core import Statistics
 from jcmspl.model.left_out import LeftOut
 from jcmspl.model.posteriors import ClassGaussians
 from support.posteriors import left_out_by_hand

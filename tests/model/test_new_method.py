@@ -12,9 +12,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import jcmspl
-from jcmspl import ClassSearchCV, RidgeVS, cli, evaluate, load
+from jcmspl import ClassSearchCV, cli, evaluate, load
 from jcmspl.datasets import load_digits
 from jcmspl.evaluation.compare import compare
+from jcmspl.methods import RidgeVS
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.embedding import Embedding
@@ -120,7 +121,7 @@ def test_a_name_of_the_package_is_not_taken_before_it_is_imported():
     code = (
         "from jcmspl.model.bilinear import Bilinear\n"
         "class SAE(Bilinear):\n    PAPER = 'another'\n"
-        "import jcmspl; assert jcmspl.SAE.__module__ == 'jcmspl.methods.sae', jcmspl.SAE"
+        "import jcmspl; assert jcmspl.methods.SAE.__module__ == 'jcmspl.methods.sae', jcmspl.methods.SAE"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -190,7 +191,7 @@ def test_it_has_all_that_models_have(toy, tmp_path):
     model.save(tmp_path / "toy")
     again = load(tmp_path / "toy")
     assert type(again) is toy
-    assert (again.alpha, again.seen_bias_) == (0.5, model.seen_bias_)
+    assert (again.alpha, again.seen_penalty_) == (0.5, model.seen_penalty_)
     assert_array_equal(again.decision_function(ZOO.X_new), model.decision_function(ZOO.X_new))
     with pytest.raises(ValueError, match="the array 'W' has the wrong type or shape"):
         fit(type("Wrong", (toy,), {"_fit": lambda self, prepared, monitor: {"W": np.zeros((2, 2))}})())

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JCMSPL, JLSE, RidgeVS
+from jcmspl import JCMSPL
+from jcmspl.methods import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JLSE, RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=6)
@@ -69,9 +70,9 @@ def test_what_cannot_be_a_label(model, value):
 
 
 def test_numbers_that_no_float_holds(model):
-    for name in ("seen_bias", "reject"):
+    for name in ("seen_penalty", "reject"):
         with pytest.raises(ValueError, match=f"{name} must be a finite number, but has 401 digits"):
-            model.predict(ZOO.X, candidates="all", **{"seen_bias": 0.0, name: 10**400})
+            model.predict(ZOO.X, candidates="all", **{"seen_penalty": 0.0, name: 10**400})
 
 
 @pytest.mark.parametrize("value", [np.array([]), np.array([1.0, 2.0]), None, 3])

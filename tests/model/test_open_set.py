@@ -72,7 +72,7 @@ def test_calibration_is_a_plain_loop_over_folds_of_classes(calibrated):
         trained = one.classes_.tolist()
 
         def best(rows, candidates, one=one):
-            scores = one.decision_function(ZOO.X[rows], candidates=candidates, seen_bias=model.seen_bias_)
+            scores = one.decision_function(ZOO.X[rows], candidates=candidates, seen_penalty=model.seen_penalty_)
             return scores.max(axis=1)
 
         def without_own(candidates, fold=fold, best=best):
@@ -161,7 +161,7 @@ def test_what_makes_thresholds_stale(calibrated, tmp_path):
 def test_a_search_hands_it_on():
     grid = {"class_match": [1.0, 100.0]}
     search = ClassSearchCV(JCMSPL(progress=False), grid, cv=2, extend=0).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    assert search.calibrate_rejection(ZOO.X, ZOO.y, lost=0.2) is search
+    assert search.calibrate_rejection(ZOO.X, ZOO.y, max_false_rejection=0.2) is search
     assert None in search.predict(ZOO.X_new, candidates="unseen", reject="auto").tolist()
 
 
@@ -183,9 +183,9 @@ def test_what_is_refused(options, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"lost": 1.0}, "lost must be a share"),
-        ({"lost": -0.1}, "lost must be a share"),
-        ({"lost": "many"}, "lost must be"),
+        ({"max_false_rejection": 1.0}, "max_false_rejection must be a share"),
+        ({"max_false_rejection": -0.1}, "max_false_rejection must be a share"),
+        ({"max_false_rejection": "many"}, "max_false_rejection must be"),
         ({"n_splits": 7}, "12 classes, too few for 7 folds of 2 classes at least"),
         ({"held_out": 0.0}, "held_out must be"),
     ],

@@ -117,11 +117,11 @@ def test_samples_and_statistics_and_files_give_the_same(tmp_path):
 
 
 class TestAveraging:
-    """penalty_factors: the mean of the predictions of several fits."""
+    """ensemble_factors: the mean of the predictions of several fits."""
 
     def test_prediction_is_the_mean(self):
         factors = (0.1, 1.0, 10.0)
-        model = fit(penalty_factors=factors, semantic_reconstruction=2.0)
+        model = fit(ensemble_factors=factors, semantic_reconstruction=2.0)
         vectors = model.class_normalisation_.of_rows(ZOO.table.vectors)
         seen = model.class_normalisation_.of_rows(model.class_table_.vectors[:7])
         expected = 0
@@ -131,27 +131,27 @@ class TestAveraging:
         assert_allclose(model._expected(vectors), expected, atol=1e-10)
 
     def test_one_factor_recognises_as_one_fit(self):
-        one, other = fit(penalty_factors=(3.0,)), fit(semantic_reconstruction=3.0)
+        one, other = fit(ensemble_factors=(3.0,)), fit(semantic_reconstruction=3.0)
         assert_allclose(one.decision_function(ZOO.X), other.decision_function(ZOO.X), atol=1e-9)
 
     def test_files_and_later_samples(self, tmp_path):
-        model = fit(penalty_factors=(1.0, 5.0), rows=slice(0, 30))
+        model = fit(ensemble_factors=(1.0, 5.0), rows=slice(0, 30))
         model.save(tmp_path / "model", statistics=True)
         again = load(tmp_path / "model").partial_fit(ZOO.X[30:], ZOO.y[30:])
-        assert again.penalty_factors == (1.0, 5.0)
-        whole = fit(penalty_factors=(1.0, 5.0))
+        assert again.ensemble_factors == (1.0, 5.0)
+        whole = fit(ensemble_factors=(1.0, 5.0))
         assert_allclose(again.decision_function(ZOO.X), whole.decision_function(ZOO.X), atol=1e-8)
 
     def test_an_array_of_factors(self):
-        assert fit(penalty_factors=np.array([1.0, 2.0])).visual_projection_.shape[0] == 14
+        assert fit(ensemble_factors=np.array([1.0, 2.0])).visual_projection_.shape[0] == 14
 
     def test_with_a_descent(self):
-        model = JCMSPL(penalty_factors=(0.5, 2.0), max_iter=5, tol=0, progress=False)
+        model = JCMSPL(ensemble_factors=(0.5, 2.0), max_iter=5, tol=0, progress=False)
         model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         assert model.visual_projection_.shape == (14, ZOO.X.shape[1])
         assert model.n_iter_ == 5
 
     @pytest.mark.parametrize("factors", [(), (1.0, -1.0), (np.nan,), "many", (0.0,)])
     def test_bad_factors(self, factors):
-        with pytest.raises((ValueError, TypeError), match="penalty_factors"):
-            fit(penalty_factors=factors)
+        with pytest.raises((ValueError, TypeError), match="ensemble_factors"):
+            fit(ensemble_factors=factors)

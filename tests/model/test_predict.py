@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from jcmspl import ESZSL, JCMSPL, SAE, RidgeVS
+from jcmspl import JCMSPL
 from jcmspl.core.search import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
+from jcmspl.methods import ESZSL, SAE, RidgeVS
 from jcmspl.model.scorers import NearestScorer
 from jcmspl.support.scaling import Scaling
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted
@@ -79,7 +80,7 @@ class TestCandidates:
     def test_a_full_array_means_the_rows_of_training(self):
         numbers = {name: i for i, name in enumerate(ZOO.table)}
         y = np.array([numbers[name] for name in ZOO.y])
-        model = JCMSPL(seen_bias=1e9).fit(ZOO.X, y, class_vectors=ZOO.table.vectors)
+        model = JCMSPL(seen_penalty=1e9).fit(ZOO.X, y, class_vectors=ZOO.table.vectors)
         assert not set(model.predict(ZOO.X, class_vectors=ZOO.table.vectors)) & set(y)
         # rows of another array are other classes, whatever their numbers
         few = model.predict(ZOO.X_new, class_vectors=ZOO.table.vectors[[8, 7, 6]])
@@ -89,9 +90,9 @@ class TestCandidates:
     def test_the_bias_is_for_classes_of_training_not_for_their_numbers(self):
         """Row 0 of an array is a class of training only if it has that class's vector."""
         vectors, seen = ZOO.table.select([*ZOO.seen, *ZOO.unseen]).vectors, list(ZOO.seen)
-        model = JCMSPL(seen_bias=0.25).fit(ZOO.X, [seen.index(name) for name in ZOO.y], class_vectors=vectors[:6])
+        model = JCMSPL(seen_penalty=0.25).fit(ZOO.X, [seen.index(name) for name in ZOO.y], class_vectors=vectors[:6])
         given = vectors[[0, 7, 8, 6, 4]]  # the rows 0 and 4 are what they were
-        plain, biased = (model.decision_function(ZOO.X_new, class_vectors=given, seen_bias=b) for b in (0, None))
+        plain, biased = (model.decision_function(ZOO.X_new, class_vectors=given, seen_penalty=b) for b in (0, None))
         assert_allclose(plain - biased, np.tile([0.25, 0, 0, 0, 0.25], (len(ZOO.X_new), 1)), atol=1e-12)
 
     @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ class TestCandidates:
             ({"candidates": [ZOO.seen[0], ZOO.seen[0]]}, "names some classes twice"),
             ({"class_vectors": {"yeti": [1.0]}}, "1 attributes, but those of the model have 8"),
             ({"class_vectors": {ZOO.seen[0]: np.ones(8)}, "candidates": "all"}, "has another vector for 'animal"),
-            ({"seen_bias": np.nan}, "seen_bias must be a finite number"),
+            ({"seen_penalty": np.nan}, "seen_penalty must be a finite number"),
         ],
     )
     def test_bad_candidates(self, call, message):
@@ -137,19 +138,19 @@ class TestCandidates:
 
 class TestSeenBias:
     def test_is_taken_off_the_scores_of_seen_classes_where_both_are_candidates(self):
-        plain, biased = (MODEL.decision_function(ZOO.X, seen_bias=bias) for bias in (0, 0.25))
+        plain, biased = (MODEL.decision_function(ZOO.X, seen_penalty=bias) for bias in (0, 0.25))
         assert_allclose(plain[:, :6] - 0.25, biased[:, :6], atol=1e-12)
         assert_array_equal(plain[:, 6:], biased[:, 6:])
         for group in ("seen", "unseen"):
-            one, two = (MODEL.decision_function(ZOO.X, candidates=group, seen_bias=bias) for bias in (0, 0.25))
+            one, two = (MODEL.decision_function(ZOO.X, candidates=group, seen_penalty=bias) for bias in (0, 0.25))
             assert_array_equal(one, two)
 
     def test_of_the_model(self):
-        model = fitted(seen_bias=0.25)
-        assert model.seen_bias_ == 0.25
-        assert_array_equal(model.decision_function(ZOO.X), MODEL.decision_function(ZOO.X, seen_bias=0.25))
-        assert not set(model.predict(ZOO.X, seen_bias=1e6)) & set(ZOO.seen)
-        assert not set(model.predict(ZOO.X, seen_bias=-1e6)) & set(ZOO.unseen)
+        model = fitted(seen_penalty=0.25)
+        assert model.seen_penalty_ == 0.25
+        assert_array_equal(model.decision_function(ZOO.X), MODEL.decision_function(ZOO.X, seen_penalty=0.25))
+        assert not set(model.predict(ZOO.X, seen_penalty=1e6)) & set(ZOO.seen)
+        assert not set(model.predict(ZOO.X, seen_penalty=-1e6)) & set(ZOO.unseen)
 
 
 class TestTopK:
@@ -266,7 +267,7 @@ class TestScore:
 class TestMetricOfOnesOwn:
     @pytest.mark.parametrize("space", SPACES)
     def test_any_distance(self, space):
-        model = fitted(space=space, metric=lambda Z, P: cdist(Z, P, "cityblock"), seen_bias=0.1)
+        model = fitted(space=space, metric=lambda Z, P: cdist(Z, P, "cityblock"), seen_penalty=0.1)
         z, p = in_space(model, ZOO.X_new, model.class_table_.vectors)
         expected = -cdist(z, p, "cityblock") - 0.1 * (np.arange(9) < 6)
         assert_allclose(model.decision_function(ZOO.X_new), expected, rtol=1e-9)

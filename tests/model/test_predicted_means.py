@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import EXEM, GDA, GFZSL, ClassMeanRidge, load
+from jcmspl import load
+from jcmspl.methods import EXEM, GDA, GFZSL, ClassMeanRidge
 from support.animals import make_zoo
 from support.linear import assert_same_but_for_a_shared_term
 

@@ -10,8 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file, save_file
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassKFold, ClassSearchCV, ClassTable, ModelFileError, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable, load
+from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import read_archive
+from jcmspl.methods import RPL, RidgeVS
 from support.animals import make_zoo
 from support.threads import in_threads
 
@@ -52,14 +54,14 @@ def assert_same_scores(one, two):
 class TestSeenClasses:
     @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
     def test_cosine(self, share):
-        model = fitted(seen_samples=share)
+        model = fitted(seen_mean_share=share)
         means = np.array([normalised(model, ZOO.X[ZOO.y == name]).mean(axis=0) for name in ZOO.seen])
         prototypes = unit((1 - share) * unit(predicted(model, ZOO.seen)) + share * unit(means))
         assert_allclose(scores(model, ZOO.seen), normalised(model, X_TEST) @ prototypes.T, atol=1e-9)
 
     @pytest.mark.parametrize("metric", ["euclidean", "dot", "function"])
     def test_points(self, metric):
-        model = fitted(seen_samples=0.3, metric=cdist if metric == "function" else metric)
+        model = fitted(seen_mean_share=0.3, metric=cdist if metric == "function" else metric)
         z = normalised(model, X_TEST)
         means = np.array([normalised(model, ZOO.X[ZOO.y == name]).mean(axis=0) for name in ZOO.seen])
         prototypes = 0.7 * predicted(model, ZOO.seen) + 0.3 * means
@@ -72,20 +74,20 @@ class TestSeenClasses:
 
     def test_only_in_the_visual_space(self):
         for space in ("semantic", "concept"):
-            one, two = (fitted(space=space, seen_samples=share) for share in (0, 1))
+            one, two = (fitted(space=space, seen_mean_share=share) for share in (0, 1))
             assert_array_equal(scores(one, ZOO.seen), scores(two, ZOO.seen))
-        assert_array_equal(scores(fitted(), ZOO.seen), scores(fitted(seen_samples=0.5), ZOO.seen))
-        assert RPL().seen_samples == 0
+        assert_array_equal(scores(fitted(), ZOO.seen), scores(fitted(seen_mean_share=0.5), ZOO.seen))
+        assert RPL().seen_mean_share == 0
 
     def test_another_vector_is_another_class(self):
-        model = fitted(seen_samples=0.8)
+        model = fitted(seen_mean_share=0.8)
         name = ZOO.seen[0]
         vectors = {name: ZOO.table[name], "other": ZOO.table[ZOO.unseen[0]]}
         as_trained = model.decision_function(X_TEST, class_vectors=vectors)[:, 0]
         assert_allclose(as_trained, scores(model, ZOO.seen)[:, 0])
         vectors[name] = vectors[name] + 1e-6
         changed = model.decision_function(X_TEST, class_vectors=vectors)[:, 0]
-        assert_allclose(changed, scores(fitted(seen_samples=0), ZOO.seen)[:, 0], atol=1e-4)
+        assert_allclose(changed, scores(fitted(seen_mean_share=0), ZOO.seen)[:, 0], atol=1e-4)
         assert np.abs(changed - as_trained).max() > 0.01
 
 
@@ -93,7 +95,7 @@ class TestFewShots:
     @pytest.mark.parametrize("normalisation", ["sample_l2+center+whiten", "none", "zscore", "power+center"])
     @pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0, 7.0])
     def test_cosine(self, normalisation, kappa):
-        model = fitted(feature_normalisation=normalisation, prediction_weight=kappa).add_classes(X=X_SHOT, y=Y_SHOT)
+        model = fitted(feature_normalisation=normalisation, prediction_count=kappa).add_classes(X=X_SHOT, y=Y_SHOT)
         z, length = normalised(model, X_SHOT), np.sqrt((normalised(model, ZOO.X) ** 2).sum(axis=1).mean())
         sums = np.array([z[name == Y_SHOT].sum(axis=0) for name in ZOO.unseen[:3]])
         prototypes = unit(kappa * unit(predicted(model, ZOO.unseen[:3])) + sums / length)
@@ -103,19 +105,19 @@ class TestFewShots:
         assert_array_equal(scores(model, alone), scores(fitted(feature_normalisation=normalisation), alone))
 
     def test_points(self):
-        model = fitted(metric="dot", prediction_weight=2).add_classes(X=X_SHOT, y=Y_SHOT)
+        model = fitted(metric="dot", prediction_count=2).add_classes(X=X_SHOT, y=Y_SHOT)
         sums = np.array([normalised(model, X_SHOT[name == Y_SHOT]).sum(axis=0) for name in ZOO.unseen[:3]])
         prototypes = (2 * predicted(model, ZOO.unseen[:3]) + sums) / (2 + 3)
         assert_allclose(scores(model, ZOO.unseen[:3]), normalised(model, X_TEST) @ prototypes.T, atol=1e-9)
 
     def test_infinity_is_without_samples_and_zero_without_prediction(self):
         plain = fitted()
-        model = fitted(prediction_weight=np.inf).add_classes(X=X_SHOT, y=Y_SHOT)
+        model = fitted(prediction_count=np.inf).add_classes(X=X_SHOT, y=Y_SHOT)
         assert_array_equal(scores(model), scores(plain))
         names = ZOO.unseen[:3]
         means = np.array([normalised(plain, X_SHOT[name == Y_SHOT]).mean(axis=0) for name in names])
         nearest = np.array(names)[cdist(normalised(plain, X_TEST), means, "cosine").argmin(axis=1)]
-        assert_array_equal(model.set_params(prediction_weight=0).predict(X_TEST, candidates=names), nearest)
+        assert_array_equal(model.set_params(prediction_count=0).predict(X_TEST, candidates=names), nearest)
 
     def test_order_and_chunks_do_not_matter(self):
         expected = fitted().add_classes(X=X_SHOT, y=Y_SHOT)
@@ -126,7 +128,7 @@ class TestFewShots:
         assert_same_scores(one_by_one, expected)
         chunks = [(X_SHOT[order[:4]], Y_SHOT[order[:4]]), (X_SHOT[order[4:]], Y_SHOT[order[4:]])]
         assert_same_scores(fitted().add_classes(X=iter(chunks)), expected)
-        assert_same_scores(fitted().partial_fit(X_SHOT[order], Y_SHOT[order], solve=False), expected)
+        assert_same_scores(fitted().partial_fit(X_SHOT[order], Y_SHOT[order], refit=False), expected)
 
     @pytest.mark.parametrize("add", ["add_classes", "partial_fit"])
     def test_new_classes_are_candidates_at_once(self, add):
@@ -136,7 +138,7 @@ class TestFewShots:
         if add == "add_classes":
             model.add_classes(new, X_SHOT, Y_SHOT)
         else:
-            model.partial_fit(X_SHOT, Y_SHOT, class_vectors=new, solve=False)
+            model.partial_fit(X_SHOT, Y_SHOT, class_vectors=new, refit=False)
         assert_array_equal(model.visual_projection_, A)
         assert_array_equal(model.classes_, ZOO.seen)
         assert set(model.unseen_classes_) == set(ZOO.unseen)
@@ -149,14 +151,14 @@ class TestFewShots:
         assert_same_scores(model, fitted().partial_fit(X_SHOT, Y_SHOT).partial_fit(*rest))
 
     def test_further_samples_of_trained_classes_count_at_once(self):
-        model = fitted(seen_samples=1).partial_fit(ZOO.X[:40], ZOO.y[:40], solve=False)
+        model = fitted(seen_mean_share=1).partial_fit(ZOO.X[:40], ZOO.y[:40], refit=False)
         X, y = np.vstack([ZOO.X, ZOO.X[:40]]), np.concatenate([ZOO.y, ZOO.y[:40]])
         means = np.array([normalised(model, X[y == name]).mean(axis=0) for name in ZOO.seen])
         assert_allclose(scores(model, ZOO.seen), normalised(model, X_TEST) @ unit(means).T, atol=1e-9)
 
     def test_a_new_vector_keeps_the_samples(self):
         name, other = ZOO.unseen[:2]
-        model = fitted(prediction_weight=0).add_classes(X=X_SHOT, y=Y_SHOT)
+        model = fitted(prediction_count=0).add_classes(X=X_SHOT, y=Y_SHOT)
         before = scores(model)
         model.add_classes({name: ZOO.table[other]}, replace=True)
         assert_allclose(scores(model), before, atol=1e-12)
@@ -171,8 +173,8 @@ class TestFewShots:
         search.add_classes(X=X_SHOT, y=Y_SHOT)
         assert_same_scores(search, search.best_estimator_)
         assert np.abs(scores(search) - before).max() > 0.01
-        tuned = JCMSPLCV(prediction_weight=np.inf, seen_samples=0.25, aligned=0)
-        assert (tuned._template().prediction_weight, tuned._template().seen_samples) == (np.inf, 0.25)
+        tuned = JCMSPLCV(prediction_count=np.inf, seen_mean_share=0.25, cosine_share=0)
+        assert (tuned._template().prediction_count, tuned._template().seen_mean_share) == (np.inf, 0.25)
 
     def test_one_set_of_samples_from_many_threads(self):
         model = fitted()
@@ -217,13 +219,13 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("name", "value", "message"),
         [
-            ("seen_samples", 1.5, "seen_samples must be from 0 to 1, but is 1.5"),
-            ("seen_samples", "half", "from 0 to 1 or .auto., but is .half."),
-            ("prediction_weight", -1, "at least 0, but is -1"),
-            ("prediction_weight", np.nan, "must be a finite number"),
-            ("prediction_weight", -np.inf, "must be a finite number"),
-            ("aligned", -0.1, "aligned must be from 0 to 1"),
-            ("aligned", 0.5, "samples have 20 features and class vectors 8 attributes"),
+            ("seen_mean_share", 1.5, "seen_mean_share must be from 0 to 1, but is 1.5"),
+            ("seen_mean_share", "half", "from 0 to 1 or .auto., but is .half."),
+            ("prediction_count", -1, "at least 0, but is -1"),
+            ("prediction_count", np.nan, "must be a finite number"),
+            ("prediction_count", -np.inf, "must be a finite number"),
+            ("cosine_share", -0.1, "cosine_share must be from 0 to 1"),
+            ("cosine_share", 0.5, "samples have 20 features and class vectors 8 attributes"),
         ],
     )
     def test_parameters(self, name, value, message):
@@ -242,7 +244,7 @@ class TestFiles:
     @pytest.mark.parametrize("statistics", [False, True])
     @pytest.mark.parametrize("normalisation", ["sample_l2+center+whiten", "center"])
     def test_round_trip(self, tmp_path, statistics, normalisation):
-        model = fitted(feature_normalisation=normalisation, prediction_weight=0.7, seen_samples=0.4)
+        model = fitted(feature_normalisation=normalisation, prediction_count=0.7, seen_mean_share=0.4)
         model.add_classes({"a first one": ZOO.table.vectors[0] + 1}, X_SHOT[:2], ["a first one"] * 2)
         model.add_classes(X=X_SHOT[:5], y=Y_SHOT[:5])
         model.save(tmp_path / "model", statistics=statistics)
@@ -253,24 +255,24 @@ class TestFiles:
             assert_same_scores(again, expected)
 
     def test_infinity(self, tmp_path):
-        fitted(prediction_weight=np.inf).save(tmp_path / "model")
-        assert load(tmp_path / "model").prediction_weight == np.inf
+        fitted(prediction_count=np.inf).save(tmp_path / "model")
+        assert load(tmp_path / "model").prediction_count == np.inf
 
     def test_files_without_samples(self, tmp_path):
         """As older versions wrote them: the means of classes, no counts, and no parameters of this kind."""
-        model = fitted(seen_samples=0.6)
+        model = fitted(seen_mean_share=0.6)
         model.save(tmp_path / "model")
         content = read_archive(tmp_path / "model", 2, lambda *_: ()).content
         arrays = {name: a for name, a in load_file(tmp_path / "model").items() if name not in ("class_sums", "counts")}
         content |= {"sampled_labels": []}
         del content["sample_length"], content["arrays"]
-        for name in ("seen_samples", "prediction_weight", "aligned"):
+        for name in ("seen_mean_share", "prediction_count", "cosine_share"):
             del content["parameters"][name]
         save_file(arrays, tmp_path / "old", described(content))
         old = load(tmp_path / "old")
-        assert old.seen_samples == 0  # as it was
-        assert_array_equal(scores(old, ZOO.seen), scores(fitted(seen_samples=0), ZOO.seen))
-        assert_allclose(scores(old.set_params(seen_samples=0.6), ZOO.seen), scores(model, ZOO.seen), atol=1e-12)
+        assert old.seen_mean_share == 0  # as it was
+        assert_array_equal(scores(old, ZOO.seen), scores(fitted(seen_mean_share=0), ZOO.seen))
+        assert_allclose(scores(old.set_params(seen_mean_share=0.6), ZOO.seen), scores(model, ZOO.seen), atol=1e-12)
         assert_same_scores(old.add_classes(X=X_SHOT, y=Y_SHOT), model.add_classes(X=X_SHOT, y=Y_SHOT))
 
     @pytest.mark.parametrize(
@@ -295,7 +297,7 @@ class TestFiles:
 class TestExplain:
     @pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
     def test_parts_sum_up_and_samples_are_one_of_them(self, metric):
-        model = fitted(metric=metric, seen_bias=0.3).add_classes(X=X_SHOT, y=Y_SHOT)
+        model = fitted(metric=metric, seen_penalty=0.3).add_classes(X=X_SHOT, y=Y_SHOT)
         for label, share_of_samples in ((ZOO.unseen[0], True), (ZOO.unseen[3], False), (ZOO.seen[0], True)):
             explanation = model.explain(X_TEST[:1], label=label, against=None, candidates="all")[0]
             bias = 0.3 if label in ZOO.seen else 0
@@ -319,9 +321,9 @@ class TestAligned:
         options = {"space": "visual", "progress": False, **WHITENED, **parameters}
         return JCMSPL(**options).fit(self.X[seen], self.Y[seen], class_vectors=ClassTable(range(12), self.VECTORS))
 
-    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+    @pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
     def test_share_of_the_cosine(self):
-        model, plain = self.fitted(aligned=0.3), self.fitted(aligned=0.0)
+        model, plain = self.fitted(cosine_share=0.3), self.fitted(cosine_share=0.0)
         X, names = self.X[80:], [8, 9, 10, 11]
         cosines = unit(X) @ unit(self.VECTORS[8:]).T
         means = np.array([unit(self.X[c == self.Y]).mean(axis=0) for c in range(8)])
@@ -338,26 +340,26 @@ class TestAligned:
 
     def test_all_of_the_score(self):
         nearest = cdist(self.X[80:], self.VECTORS[8:], "cosine").argmin(axis=1) + 8
-        assert_array_equal(self.fitted(aligned=1).predict(self.X[80:], candidates="unseen"), nearest)
+        assert_array_equal(self.fitted(cosine_share=1).predict(self.X[80:], candidates="unseen"), nearest)
 
     def test_lengths_that_are_left_alone(self):
-        model = self.fitted(aligned=1, feature_normalisation="zscore_unit")
+        model = self.fitted(cosine_share=1, feature_normalisation="zscore_unit")
         expected = self.X[80:] @ unit(self.VECTORS[8:]).T
         found = model.decision_function(self.X[80:], candidates="unseen")
         assert_allclose(found / found[0, 0], expected / expected[0, 0], atol=1e-9)
 
     def test_in_a_search_and_with_samples(self):
-        search = ClassSearchCV(RPL(**WHITENED), {"alpha": (1.0,), "aligned": (0.0, 0.5)}, cv=2, extend=0)
+        search = ClassSearchCV(RPL(**WHITENED), {"alpha": (1.0,), "cosine_share": (0.0, 0.5)}, cv=2, extend=0)
         seen = self.Y < 8
         search.fit(self.X[seen], self.Y[seen], class_vectors=ClassTable(range(12), self.VECTORS))
-        for number, aligned in enumerate((0.0, 0.5)):
-            model = RPL(**WHITENED, aligned=aligned)
+        for number, share in enumerate((0.0, 0.5)):
+            model = RPL(**WHITENED, cosine_share=share)
             means = []
             for train, test in self.folds(search):
                 model.fit(self.X[train], self.Y[train], class_vectors=ClassTable(range(12), self.VECTORS))
                 means.append(model.score(self.X[test], self.Y[test]))
             assert search.cv_results_["mean_test_score"][number] == pytest.approx(np.mean(means))
-        model = self.fitted(aligned=0.5).add_classes(X=self.X[80:90], y=self.Y[80:90])
+        model = self.fitted(cosine_share=0.5).add_classes(X=self.X[80:90], y=self.Y[80:90])
         assert np.isfinite(model.predict_proba(self.X)).all()
 
     def folds(self, search):
@@ -367,14 +369,14 @@ class TestAligned:
 
     @pytest.mark.parametrize("metric", ["euclidean", "dot", cdist])
     def test_refused(self, metric):
-        with pytest.raises(ValueError, match="aligned takes metric='cosine'"):
-            self.fitted(aligned=0.5, metric=metric)
-        with pytest.raises(ValueError, match="aligned takes metric='cosine'"):
-            self.fitted(metric=metric).set_params(aligned=0.5).predict(self.X)
+        with pytest.raises(ValueError, match="cosine_share takes metric='cosine'"):
+            self.fitted(cosine_share=0.5, metric=metric)
+        with pytest.raises(ValueError, match="cosine_share takes metric='cosine'"):
+            self.fitted(metric=metric).set_params(cosine_share=0.5).predict(self.X)
         with pytest.raises(ValueError, match="takes roots of samples"):
-            self.fitted(aligned=0.5, feature_normalisation="power+sample_l2")
+            self.fitted(cosine_share=0.5, feature_normalisation="power+sample_l2")
         with pytest.raises(ValueError, match="20 features and class vectors 8 attributes"):
-            fitted().set_params(aligned=0.5).predict(X_TEST, candidates="unseen")
+            fitted().set_params(cosine_share=0.5).predict(X_TEST, candidates="unseen")
 
 
 def test_other_spaces_and_methods_are_as_they_were():
@@ -389,7 +391,7 @@ def test_a_huge_weight_of_the_prediction_is_as_an_infinite_one():
     model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
     model.add_classes(X=zoo.X_new[:4], y=zoo.y_new[:4])
     scores = [
-        model.set_params(prediction_weight=weight).decision_function(zoo.X_new, candidates="unseen")
+        model.set_params(prediction_count=weight).decision_function(zoo.X_new, candidates="unseen")
         for weight in (1e200, 1e308, np.inf)
     ]
     assert_allclose(scores[0], scores[2])
@@ -403,7 +405,7 @@ def test_class_vectors_of_any_size_are_aligned_alike(scale):
     y = np.repeat(np.arange(6), 8)
     X = vectors[y] + rng.standard_normal((48, 12))
     scores = [
-        JCMSPL(aligned=0.5, progress=False).fit(X, y, class_vectors=vectors * size).decision_function(X)
+        JCMSPL(cosine_share=0.5, progress=False).fit(X, y, class_vectors=vectors * size).decision_function(X)
         for size in (1.0, scale)
     ]
     assert_allclose(scores[1], scores[0], atol=1e-6 if scale > 1e-300 else 1e-2)
@@ -423,14 +425,14 @@ def test_samples_of_two_calls_count_as_those_of_one():
 def test_a_copy_has_statistics_of_its_own():
     zoo = make_zoo(n_seen=6, per_class=6)
     model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
-    twin = copy.copy(model).partial_fit(zoo.X, zoo.y, solve=False)
+    twin = copy.copy(model).partial_fit(zoo.X, zoo.y, refit=False)
     assert (model.statistics_.n_samples, twin.statistics_.n_samples) == (len(zoo.X), 2 * len(zoo.X))
 
 
 def test_new_labels_undo_an_adaptation():
     zoo = make_zoo(n_seen=6, n_unseen=3, per_class=10, noise=0.3)
     model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table).adapt(zoo.X_new, candidates="unseen")
-    model.partial_fit(zoo.X_new[:5], zoo.y_new[:5], solve=False)
+    model.partial_fit(zoo.X_new[:5], zoo.y_new[:5], refit=False)
     assert not hasattr(model, "adapted_")
     with pytest.raises(ValueError, match="adaptation_pull must be above 0"):
         model.set_params(adaptation_pull=-1.0).adapt(zoo.X_new, candidates="unseen")

@@ -9,19 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.io import loadmat
 from scipy.spatial.distance import cdist
 
-from jcmspl import (
-    ESZSL,
-    GFZSL,
-    JCMSPL,
-    JCMSPLCV,
-    RPL,
-    SAE,
-    ClassKFold,
-    ClassSearchCV,
-    ClassTable,
-    RidgeVS,
-    TextPrototypes,
-)
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, ClassTable
+from jcmspl.methods import ESZSL, GFZSL, RPL, SAE, RidgeVS, TextPrototypes
 from jcmspl.methods.jcmspl import WEIGHTS
 from support.normalised import explicit
 from support.reference import class_codes, jcmspl_iterations
@@ -185,7 +174,7 @@ def of_one_shot(model, X, y, draws=3):
         shots = np.array([rng.choice(np.flatnonzero(y == label)) for label in np.unique(y)])
         grown = copy.copy(model).add_classes(X=X[shots], y=y[shots])
         rest = np.delete(X, shots, axis=0), np.delete(y, shots)
-        alone = copy.copy(grown).set_params(prediction_weight=0, aligned=0)
+        alone = copy.copy(grown).set_params(prediction_count=0, cosine_share=0)
         figures.append([100 * one.score(*rest) for one in (grown, alone)])
     return np.mean(figures, axis=0)
 
@@ -204,7 +193,7 @@ def test_sentences_of_one_encoder_with_their_intents_and_with_a_sentence_of_each
     assert together > 77.5  # 68.4 without it
     assert alone < 70
     cosine = TextPrototypes().fit(X[~is_new], y[~is_new], class_vectors=vectors)
-    figures = [100 * one.score(X[is_new], y[is_new]) for one in (cosine, model.set_params(aligned=0.5))]
+    figures = [100 * one.score(X[is_new], y[is_new]) for one in (cosine, model.set_params(cosine_share=0.5))]
     assert_allclose(figures, [74.6, 75.5], atol=0.2)
 
 
@@ -214,7 +203,7 @@ def test_seen_birds_are_found_where_they_are(cub):
     seen, unseen = (cub.part(name) for name in ("test_seen", "test_unseen"))
     curve = model.generalized_curve(*(np.concatenate(pair) for pair in zip(seen, unseen, strict=True)))
     assert curve.area() > 0.465  # 0.410 where classes are predicted
-    assert curve.harmonic_mean(model.seen_bias_) > 0.575  # 0.552
+    assert curve.harmonic_mean(model.seen_penalty_) > 0.575  # 0.552
 
 
 @pytest.mark.parametrize("normalisation", ["center", "none"])

@@ -7,7 +7,8 @@ from typing import ClassVar
 import pytest
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, RPL, SAE, TextPrototypes
+from jcmspl import JCMSPL
+from jcmspl.methods import RPL, SAE, TextPrototypes
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.recogniser import LinearRecogniser
@@ -35,7 +36,7 @@ class Costly(ZeroShotClassifier):
     """A method that is not registered, for it has no paper."""
 
     NEEDS: ClassVar = "samples"
-    GRID: ClassVar = {"seen_bias": (0.0, 1.0), "temperature": (1.0, 2.0, 3.0)}
+    GRID: ClassVar = {"seen_penalty": (0.0, 1.0), "temperature": (1.0, 2.0, 3.0)}
 
 
 def test_cost():

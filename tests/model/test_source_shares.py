@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import ESZSL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, ClassTable, RidgeVS, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, load
 from jcmspl.io.archive import ModelFileError
+from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, noise=0.8)
@@ -83,7 +84,7 @@ def test_reconstruction_is_in_the_units_of_the_table():
 
 def test_parts_and_calibration():
     found, expected = fit(JCMSPL(), source_shares=SHARES), fit(JCMSPL(), BY_HAND)
-    assert found.calibrate(ZOO.X, ZOO.y).seen_bias_ == pytest.approx(expected.calibrate(ZOO.X, ZOO.y).seen_bias_)
+    assert found.calibrate(ZOO.X, ZOO.y).seen_penalty_ == pytest.approx(expected.calibrate(ZOO.X, ZOO.y).seen_penalty_)
     in_parts = JCMSPL(source_shares=SHARES, progress=False)
     for part in (slice(0, 60), slice(60, None)):
         in_parts.partial_fit(ZOO.X[part], ZOO.y[part], class_vectors=TABLE)

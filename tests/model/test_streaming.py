@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from jcmspl import JCMSPL, Statistics
+from jcmspl import JCMSPL
+from jcmspl.core import Statistics
 from support.fits import ZOO, assert_same_model, fitted
 
 
@@ -68,7 +69,7 @@ class TestPartialFit:
         model = JCMSPL()
         for i in range(0, len(ZOO.X), 9):
             last = i + 9 >= len(ZOO.X)
-            model.partial_fit(ZOO.X[i : i + 9], ZOO.y[i : i + 9], class_vectors=ZOO.table, solve=last)
+            model.partial_fit(ZOO.X[i : i + 9], ZOO.y[i : i + 9], class_vectors=ZOO.table, refit=last)
             if not last:
                 with pytest.raises(NotFittedError):
                     model.predict(ZOO.X)
@@ -139,7 +140,7 @@ class TestStatistics:
     def test_bad_input(self):
         codes = np.unique(ZOO.y, return_inverse=True)[1]
         statistics = Statistics.from_samples(ZOO.X, codes, unit_rows=True)
-        with pytest.raises(TypeError, match=r"jcmspl.Statistics, but is ndarray"):
+        with pytest.raises(TypeError, match=r"jcmspl.core.Statistics, but is ndarray"):
             JCMSPL().fit_from_statistics(ZOO.X)
         with pytest.raises(ValueError, match="6 different labels"):
             JCMSPL().fit_from_statistics(statistics, ["a", "b"])

@@ -12,7 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from jcmspl import JCMSPL, ClassSearchCV, RidgeVS
+from jcmspl import JCMSPL, ClassSearchCV
+from jcmspl.methods import RidgeVS
 from jcmspl.support.state import changes, lock_of
 from support.animals import make_zoo
 from support.threads import in_threads
@@ -55,7 +56,7 @@ def test_readers_see_a_whole_state(model):
     expected = []
     for X, y, table in (small, large):
         model.fit(X, y, class_vectors=table)
-        expected.append(model.decision_function(ZOO.X_new, seen_bias=0.0))
+        expected.append(model.decision_function(ZOO.X_new, seen_penalty=0.0))
     done = threading.Event()
 
     def fit():
@@ -66,7 +67,7 @@ def test_readers_see_a_whole_state(model):
 
     def read():
         while not done.is_set():
-            scores = model.decision_function(ZOO.X_new, seen_bias=0.0)
+            scores = model.decision_function(ZOO.X_new, seen_penalty=0.0)
             assert any(scores.shape == one.shape and np.allclose(scores, one) for one in expected)
 
     in_threads(fit, read, read)

@@ -12,10 +12,13 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.base import clone
 
-from jcmspl import COSMO, JCMSPL, JCMSPLCV, RPL, ClassSearchCV, ModelFileError, Statistics, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, load
+from jcmspl.core import Statistics
 from jcmspl.data import sample_digest
 from jcmspl.data.sample_digest import MOST, SampleDigest
 from jcmspl.datasets.splits import HeldOut
+from jcmspl.exceptions import ModelFileError
+from jcmspl.methods import COSMO, RPL
 from support.animals import make_zoo
 
 ZOO = make_zoo()
@@ -94,7 +97,7 @@ class TestLearningOn:
     def test_partial_fit_adds_to_it(self, solve):
         model = JCMSPL()
         for rows in np.array_split(np.arange(len(ZOO.X)), 4):
-            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table, solve=solve)
+            model.partial_fit(ZOO.X[rows], ZOO.y[rows], class_vectors=ZOO.table, refit=solve)
         assert_holds(model)
 
     def test_a_model_from_a_file_adds_to_it(self, tmp_path):

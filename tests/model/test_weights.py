@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from jcmspl import ESZSL, FPL, JCMSPL, JCMSPLCV, RPL, SAE, ClassSearchCV, RidgeVS, Statistics, cli, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, cli, load
+from jcmspl.core import Statistics
+from jcmspl.methods import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.model import registry
 from support.animals import make_zoo
 
@@ -200,14 +202,14 @@ def test_whole_counts_are_stored_as_they_always_were(tmp_path):
 
 def test_calibration_weighs_classes_as_the_model_does():
     even = fit(JCMSPL(class_match=np.inf, class_weight=dict.fromkeys(ZOO.seen, 1.0))).calibrate(ZOO.X, ZOO.y)
-    assert even.seen_bias_ == pytest.approx(fit(JCMSPL(class_match=np.inf)).calibrate(ZOO.X, ZOO.y).seen_bias_)
+    assert even.seen_penalty_ == pytest.approx(fit(JCMSPL(class_match=np.inf)).calibrate(ZOO.X, ZOO.y).seen_penalty_)
     uneven = {name: 100.0 if i % 2 else 0.01 for i, name in enumerate(ZOO.seen)}
     biases = [
-        fit(JCMSPL(class_match=np.inf, class_weight=how)).calibrate(ZOO.X, ZOO.y).seen_bias_
+        fit(JCMSPL(class_match=np.inf, class_weight=how)).calibrate(ZOO.X, ZOO.y).seen_penalty_
         for how in (uneven, "balanced")
     ]
-    assert biases[0] != pytest.approx(even.seen_bias_)
-    assert biases[1] == pytest.approx(even.seen_bias_)  # there are as many samples of each class
+    assert biases[0] != pytest.approx(even.seen_penalty_)
+    assert biases[1] == pytest.approx(even.seen_penalty_)  # there are as many samples of each class
 
 
 def test_metadata_is_routed():

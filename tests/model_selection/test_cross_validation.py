@@ -11,19 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from jcmspl import (
-    ESZSL,
-    FPL,
-    JCMSPL,
-    JCMSPLCV,
-    RPL,
-    SAE,
-    ClassKFold,
-    ClassSearchCV,
-    DivergenceError,
-    RidgeVS,
-    load,
-)
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, load
+from jcmspl.exceptions import DivergenceError
+from jcmspl.methods import ESZSL, FPL, RPL, SAE, RidgeVS
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model.parameters import weight_names
 from support.animals import make_zoo
@@ -108,7 +98,7 @@ class TestWhatItIsThen:
             assert (ours == theirs).all() if ours.dtype.kind == "U" else np.allclose(ours, theirs)
         assert model.score(ZOO.X_new, ZOO.y_new) == plain.score(ZOO.X_new, ZOO.y_new)
         assert str(model.explain(ZOO.X_new[:1])[0]) == str(plain.explain(ZOO.X_new[:1])[0])
-        assert model.calibrate(ZOO.X, ZOO.y).seen_bias_ == pytest.approx(plain.calibrate(ZOO.X, ZOO.y).seen_bias_)
+        assert model.calibrate(ZOO.X, ZOO.y).seen_penalty_ == pytest.approx(plain.calibrate(ZOO.X, ZOO.y).seen_penalty_)
 
     def test_attributes(self):
         model = tuned()

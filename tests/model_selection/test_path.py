@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable, TextPrototypes
+from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable
+from jcmspl.methods import TextPrototypes
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection import path
 from jcmspl.model_selection.evidence import PREDICTION_WEIGHTS, SHARES
@@ -165,11 +166,12 @@ class TestWhatIsNamed:
 
     def test_parameters_can_be_set_again(self, search):
         copied = copy.copy(search)
-        assert copied.set_params(**copied.get_params()).aligned == "auto"
-        assert copied.set_params(aligned=0.0).best_estimator_.aligned == 0
-        assert copied.set_params(aligned="auto").best_estimator_.aligned == 0
+        assert copied.set_params(**copied.get_params()).cosine_share == "auto"
+        assert copied.set_params(cosine_share=0.0).best_estimator_.cosine_share == 0
+        assert copied.set_params(cosine_share="auto").best_estimator_.cosine_share == 0
         assert (
-            copied.set_params(seen_samples=0.3).set_params(seen_samples="auto").best_estimator_.seen_samples == "auto"
+            copied.set_params(seen_mean_share=0.3).set_params(seen_mean_share="auto").best_estimator_.seen_mean_share
+            == "auto"
         )
 
     def test_a_space(self):
@@ -187,17 +189,17 @@ class TestEvidence:
         X = vectors[y] + 1.3 * rng.standard_normal((len(y), 30))
         return X, y, vectors, y < 8
 
-    @pytest.mark.filterwarnings("ignore::jcmspl.AlignmentWarning")
+    @pytest.mark.filterwarnings("ignore::jcmspl.exceptions.AlignmentWarning")
     def test_a_share_of_the_cosine(self, aligned):
         X, y, vectors, seen = aligned
         model = JCMSPLCV(progress=False).fit(X[seen], y[seen], class_vectors=vectors)
         cosine = TextPrototypes().fit(X[seen], y[seen], class_vectors=vectors)
-        assert model.best_params_["aligned"] in ("auto", *SHARES[1:])
+        assert model.best_params_["cosine_share"] in ("auto", *SHARES[1:])
         assert model.cosine_share_ > 0
         assert model.score(X[~seen], y[~seen]) >= cosine.score(X[~seen], y[~seen]) - 0.03
-        named = JCMSPLCV(progress=False, aligned=0.0).fit(X[seen], y[seen], class_vectors=vectors)
-        assert "aligned" not in named.best_params_
-        assert named.best_estimator_.aligned == 0
+        named = JCMSPLCV(progress=False, cosine_share=0.0).fit(X[seen], y[seen], class_vectors=vectors)
+        assert "cosine_share" not in named.best_params_
+        assert named.best_estimator_.cosine_share == 0
         assert model.score(X[~seen], y[~seen]) > named.score(X[~seen], y[~seen]) + 0.05
 
     def test_all_settings_whiten_where_encoders_are_aligned(self, aligned):
@@ -216,19 +218,19 @@ class TestEvidence:
 
     def test_none_where_there_cannot_be_one(self, search):
         assert ZOO.X.shape[1] != ZOO.table.n_attributes
-        assert search.best_params_["aligned"] == "auto"
+        assert search.best_params_["cosine_share"] == "auto"
         assert search.alignment_ is None
         assert search.cosine_share_ == 0
 
     def test_the_weight_of_predictions(self, search):
-        assert search.best_params_["prediction_weight"] in PREDICTION_WEIGHTS
+        assert search.best_params_["prediction_count"] in PREDICTION_WEIGHTS
         rng = np.random.default_rng(0)
         table = ClassTable(ZOO.seen, rng.standard_normal((10, 3)))  # predictions are worth nothing
         model = JCMSPLCV(cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=table)
-        assert model.best_params_["prediction_weight"] == min(PREDICTION_WEIGHTS)
+        assert model.best_params_["prediction_count"] == min(PREDICTION_WEIGHTS)
         few = np.concatenate([np.flatnonzero(ZOO.y == name)[:4] for name in ZOO.seen])
         small = JCMSPLCV(cv=5, progress=False).fit(ZOO.X[few], ZOO.y[few], class_vectors=ZOO.table)
-        assert small.best_params_["prediction_weight"] == JCMSPL.prediction_weight
+        assert small.best_params_["prediction_count"] == JCMSPL.prediction_count
 
     def test_one_sample_far_away_changes_nothing(self, search):
         X = ZOO.X.copy()
@@ -244,19 +246,19 @@ class TestEvidence:
         with pytest.warns(RuntimeWarning, match="interrupted: the setting is chosen"):
             model = JCMSPLCV(cv=5, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
         assert model.interrupted_
-        assert "aligned" not in model.best_params_
+        assert "cosine_share" not in model.best_params_
         assert model.best_params_.items() <= search.best_params_.items()
 
     def test_a_share_that_is_named_needs_samples_as_they_are(self, aligned):
         X, y, vectors, seen = aligned
-        model = JCMSPLCV(aligned=0.5, progress=False).fit(np.abs(X[seen]), y[seen], class_vectors=np.abs(vectors))
-        assert model.best_estimator_.aligned == 0.5
+        model = JCMSPLCV(cosine_share=0.5, progress=False).fit(np.abs(X[seen]), y[seen], class_vectors=np.abs(vectors))
+        assert model.best_estimator_.cosine_share == 0.5
 
 
 class TestEnsemble:
     def test_averages_the_best_of_the_path(self):
         model = JCMSPLCV(cv=5, ensemble=3, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-        factors = model.best_params_["penalty_factors"]
+        factors = model.best_params_["ensemble_factors"]
         assert len(factors) == 3
         assert factors[0] == 1
         alike = [
@@ -275,10 +277,10 @@ class TestEnsemble:
         weights = dict.fromkeys(("semantic_match", "class_match", "visual_reconstruction"), 1.0)
         model = JCMSPLCV(**weights, semantic_reconstruction=(0, 1.0), ensemble=3, extend=0, cv=3, progress=False)
         model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-        assert model.best_params_["penalty_factors"] is None
+        assert model.best_params_["ensemble_factors"] is None
 
     def test_off_by_default(self, search):
-        assert "penalty_factors" not in search.best_params_
+        assert "ensemble_factors" not in search.best_params_
         with pytest.raises(ValueError, match="ensemble must be from 1"):
             JCMSPLCV(ensemble=0).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
 

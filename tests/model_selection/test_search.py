@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, RidgeVS
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV
+from jcmspl.methods import RPL, RidgeVS
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection.grid import Grid
 from support.animals import make_zoo

@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from jcmspl import JCMSPL, JCMSPLCV, RPL, ClassSearchCV, ClassTable, RidgeVS, evaluate, load
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate, load
 from jcmspl.datasets import Dataset
+from jcmspl.methods import RPL, RidgeVS
 from jcmspl.model.classifier import ZeroShotClassifier
 from support.animals import make_zoo
 
@@ -49,7 +50,7 @@ def test_what_is_done_to_the_model_stays(search):
     assert search.best_estimator_ is search.best_estimator_
     search.best_estimator_.calibrate(ZOO.X, ZOO.y)
     assert search.best_estimator_.calibration_
-    assert search.seen_bias_ == search.best_estimator_.seen_bias_ != 0
+    assert search.seen_penalty_ == search.best_estimator_.seen_penalty_ != 0
     search.best_estimator_.add_classes({"yeti": np.ones(8)})
     assert "yeti" in search.unseen_classes_
 

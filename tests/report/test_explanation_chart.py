@@ -7,7 +7,8 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 
-from jcmspl import GDA, JCMSPL
+from jcmspl import JCMSPL
+from jcmspl.methods import GDA
 from jcmspl.plots import ExplanationDisplay
 from support.animals import make_zoo
 

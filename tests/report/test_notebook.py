@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import sklearn
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, RidgeVS, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.comparison_report import Comparison, Row
+from jcmspl.methods import RidgeVS
 from jcmspl.support.cards import ELLIPSIS, Card
 from jcmspl.support.tables import Table
 
@@ -199,7 +200,7 @@ class TestModels:
         X, _ = dataset.part("test_unseen")
         twin.adapt(X, candidates="unseen")
         facts = parsed(twin).facts
-        assert facts["bias on seen classes"] == f"{twin.seen_bias_:.3g}"
+        assert facts["bias on seen classes"] == f"{twin.seen_penalty_:.3g}"
         assert facts["adapted to"] == f"{len(X)} samples among 4 classes"
 
     def test_a_model_that_is_not_fitted_has_no_facts(self):

@@ -67,7 +67,7 @@ def nasty():
 def test_reports(nasty):
     dataset, model = nasty
     report = evaluate(model, dataset, progress=False)
-    explained = str(model.explain(dataset.X[:1], seen_bias=0.0)[0])
+    explained = str(model.explain(dataset.X[:1], seen_penalty=0.0)[0])
     for text in (report.to_text(), report.to_markdown(), dataset.describe(), repr(dataset), repr(report), explained):
         assert all(line.isprintable() for line in text.splitlines())
     page = report.to_html()

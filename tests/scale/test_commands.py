@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from jcmspl import ClassSearchCV, RidgeVS, evaluate, load
+from jcmspl import ClassSearchCV, evaluate, load
 from jcmspl.datasets import load_digits
+from jcmspl.methods import RidgeVS
 from support.command import jcmspl_process as jcmspl
 from support.processes import interruptible
 
@@ -35,7 +36,7 @@ def test_fit_with_a_process_for_each_core(model, data, tmp_path):
     jcmspl("fit", *data, "-o", tmp_path / "there.safetensors", "--calibrate", "--dask", timeout=600)
     here, there = load(model), load(tmp_path / "there.safetensors")
     assert_allclose(there.visual_projection_, here.visual_projection_, atol=1e-6)
-    assert there.seen_bias_ == pytest.approx(here.seen_bias_, abs=1e-6)
+    assert there.seen_penalty_ == pytest.approx(here.seen_penalty_, abs=1e-6)
 
 
 def test_predict(model, own, scheduler, tmp_path):

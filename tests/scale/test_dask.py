@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, RidgeVS, TrainedOnWarning, evaluate
+from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
 from jcmspl.datasets.on_dask import rows_on_dask
+from jcmspl.exceptions import TrainedOnWarning
+from jcmspl.methods import RidgeVS
 from jcmspl.methods.conse import ConSE
 from jcmspl.model.labelling import Namer
 from support.animals import make_zoo
@@ -235,7 +237,9 @@ class TestBadData:
         X[123, 4] = np.nan
         samples = predict.Samples(cut(X), np.arange(100, 150))
         with pytest.raises(ValueError, match=r"x\.npy, rows 100 to 149: partition 0: sample 23 holds NaN"):
-            list(predict._named(Namer(model.recogniser()), samples, samples.rows, asked, None))
+            list(
+                predict._named(Namer(model.recogniser()), predict.chunks_of(samples, samples.rows, asked), asked, None)
+            )
 
     def test_an_error_stops_the_rest(self, client, tmp_path):
         go_on = tmp_path / "go on"
@@ -309,15 +313,15 @@ class TestPredictions:
     def test_score(self, model, average):
         X, y = np.vstack([ZOO.X, ZOO.X_new]), np.concatenate([ZOO.y, ZOO.y_new])
         weights = np.arange(len(X)) % 3 + 1.0
-        there = model.score(X, y, weights, average=average, seen_bias=0)
-        assert model.score(cut(X), cut(y, 77), weights, average=average, seen_bias=0) == pytest.approx(there)
+        there = model.score(X, y, weights, average=average, seen_penalty=0)
+        assert model.score(cut(X), cut(y, 77), weights, average=average, seen_penalty=0) == pytest.approx(there)
 
     @here
     @pytest.mark.parametrize("rows", [50, 10_000])
     def test_score_where_a_class_weighs_nothing(self, model, rows):
         weights = np.where(ZOO.y == ZOO.y[0], 0.0, 1.0)
-        there = model.score(ZOO.X, ZOO.y, weights, seen_bias=0)
-        assert model.score(cut(ZOO.X, rows), ZOO.y, weights, seen_bias=0) == pytest.approx(there)
+        there = model.score(ZOO.X, ZOO.y, weights, seen_penalty=0)
+        assert model.score(cut(ZOO.X, rows), ZOO.y, weights, seen_penalty=0) == pytest.approx(there)
         with pytest.raises(ValueError, match="nothing to score"):
             model.score(cut(ZOO.X, rows), ZOO.y, 0 * weights)
         with pytest.raises(ValueError, match="nothing to score"):
@@ -449,7 +453,7 @@ import os, subprocess, sys, threading, time
 from pathlib import Path
 import dask, dask.array as da, numpy as np
 from distributed import Client
-from jcmspl import RidgeVS
+from jcmspl.methods import RidgeVS
 
 file, begun = Path("scheduler.json").absolute(), Path("begun").absolute()
 start = lambda *command: subprocess.Popen([sys.executable, "-m", *command, "--scheduler-file", str(file)], stderr=-3)
@@ -529,7 +533,7 @@ class TestWorkers:
             return np.full((len(Z), len(P)), float(blas_threads()))
 
         model = JCMSPL(**MADE, metric=threads_as_distance).fit(ZOO.X, ZOO.y, **FIT)
-        assert_array_equal(-model.decision_function(cut(ZOO.X), candidates="unseen", seen_bias=0).compute(), 1)
+        assert_array_equal(-model.decision_function(cut(ZOO.X), candidates="unseen", seen_penalty=0).compute(), 1)
 
     def test_nothing_is_kept_afterwards(self, client):
         def kept():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jcmspl import Spectrum, Statistics, solve
+from jcmspl.core import Spectrum, Statistics, solve
 from support.reference import class_codes, jcmspl_iterations
 
 PLAIN = (0.01, 1, 0.1, 0.01)

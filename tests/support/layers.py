@@ -23,7 +23,9 @@ LAYERS = (
     "cli",
 )
 #: What users import; nothing inside the package does. The compiled core is before all layers.
-FACADES = ("__init__", "__main__", "metrics", "plots")
+FACADES = ("__init__", "__main__", "checks", "exceptions", "metrics", "plots")
+#: Layers whose own names are for users, too: they are imported when they are first used.
+LAZY_NAMES = ("core", "methods")
 COMPILED = "_core"
 #: Commands load what they run when they run it.
 LAZY = "cli"
@@ -74,6 +76,8 @@ def _reason(layer, parts, package):
         return "is for users, not for the package itself"
     if LAYERS.index(target) > LAYERS.index(layer):
         return f"{layer} comes before {target}"
+    if parts[-1] == "*":
+        return "its names are for users; import the module that defines them"
     return None
 
 
@@ -96,6 +100,8 @@ def _imports(tree, path, package):
             module = _absolute(node, path, package)
             # "from package import name" imports a layer, the compiled core or something of the facade
             names = [f"{module}.{alias.name}" for alias in node.names] if module == package else [module]
+            if module in {f"{package}.{layer}" for layer in LAZY_NAMES}:
+                names = [f"{module}.*"]
             for name in names:
                 yield node.lineno, inside_function, name
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):

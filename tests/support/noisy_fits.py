@@ -10,7 +10,7 @@ METRICS = ("cosine", "euclidean", "dot")
 
 def fitted(**parameters):
     """Return a model that places all classes, also those with samples, where it predicts them."""
-    return JCMSPL(**{"seen_samples": 0, **parameters}).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    return JCMSPL(**{"seen_mean_share": 0, **parameters}).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
 
 
 MODEL = fitted()

@@ -25,7 +25,7 @@ def lda_posterior(zoo, Z, shrinkage=SHRINKAGE, temperature=TEMPERATURE):
 
 def scores_of(model, zoo):
     """Scores of all classes, training classes first."""
-    return model.decision_function(zoo.X_new, candidates=[*zoo.seen, *zoo.unseen], seen_bias=0)
+    return model.decision_function(zoo.X_new, candidates=[*zoo.seen, *zoo.unseen], seen_penalty=0)
 
 
 def of_logits(n_classes):

@@ -14,8 +14,8 @@ SMALL = {
     "semantic_reconstruction": (0.01,),
     "feature_normalisation": "sample_l2+center",
     "class_normalisation": "sample_l2+center",
-    "prediction_weight": 1.0,
-    "aligned": 0.0,
+    "prediction_count": 1.0,
+    "cosine_share": 0.0,
     "cv": 5,
     "choose": "best",  # what is chosen with few classes is tested on its own, in test_search.py
 }

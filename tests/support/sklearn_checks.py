@@ -5,7 +5,7 @@ from unittest import mock
 
 import scipy
 
-from jcmspl import JLSE, SSE
+from jcmspl.methods import JLSE, SSE
 from jcmspl.methods.cosmo import COSMO
 from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.posteriors import PosteriorMethod

@@ -12,6 +12,7 @@ from typing import Any
 
 from jcmspl.model import registry
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
+from jcmspl.support.renamed import current_names
 
 # with or without roots, the others by --set
 _OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
@@ -59,7 +60,7 @@ def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterab
 def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
     """Add the file of a model, ``--model``, which it must hold, and ``--set``."""
     parser.add_argument("model", metavar="MODEL", help=f"a file written by `jcmspl fit`{more_help}")
-    set_help = "change a parameter of the model: space, metric, seen_bias (may be repeated)"
+    set_help = "change a parameter of the model: space, metric, seen_penalty (may be repeated)"
     _add_model(parser, "refuse MODEL if it holds another method than this", None, set_help)
 
 
@@ -83,7 +84,8 @@ def values_of(arguments: argparse.Namespace, method: type[Any]) -> dict[str, lis
     """Return the values that the options give for each parameter of a method."""
     known = parameter_names(method)
     found: dict[str, list[Any]] = {}
-    for name, values in arguments.settings:
+    for given, values in arguments.settings:
+        (name,) = current_names({given: values}, known)
         if name not in known:
             raise ValueError(f"{method.__name__} has no parameter {name!r}: {_hint(name, known)}")
         found.setdefault(name, []).extend(values)
@@ -117,12 +119,12 @@ def loaded(arguments: argparse.Namespace) -> Any:
     if arguments.method is not None and kind != arguments.method:
         raise ValueError(f"{arguments.model} holds a model of {kind}, not of {arguments.method}")
     constants = [name for name in _OF_ADAPTATION if hasattr(model, name)]
-    found, free = parameters_of(arguments, type(model)), (*model.COMPARISON, "seen_bias", *constants)
+    found, free = parameters_of(arguments, type(model)), (*model.COMPARISON, "seen_penalty", *constants)
     for name in found:
         if name not in free:
             raise ValueError(f"{name} cannot be changed after a fit, only {', '.join(free)} can")
-    if "seen_bias" in found:
-        as_number(found["seen_bias"], "seen_bias")
+    if "seen_penalty" in found:
+        as_number(found["seen_penalty"], "seen_penalty")
     return model.set_params(**found)
 
 

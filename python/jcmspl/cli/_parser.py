@@ -18,6 +18,7 @@ from jcmspl.support.version import __version__
 COMMANDS = {
     "demo": "see it work: handwritten digits that were never seen in training",
     "embed": "make features of pictures, or class vectors of descriptions, with an ONNX model",
+    "check": "find wrong labels, class vectors that do not fit, duplicates and leaks in a data set",
     "fit": "learn from a data set and write the model",
     "predict": "name samples",
     "evaluate": "test a model on a data set",

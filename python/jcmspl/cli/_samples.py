@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,13 +105,25 @@ def samples_of(arguments: argparse.Namespace, model: Any) -> Samples:
 
 
 def chunks_of(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Iterator[Chunk]:
-    """Give some of the samples, a chunk at a time."""
+    """Give some of the samples, a chunk at a time; those of a dask array at once."""
+    from jcmspl.data.reading import in_chunks
+
+    for chunk, X in in_chunks(samples.X, rows, CHUNK, _reader(arguments)):
+        yield Chunk(chunk, X, ids_at(samples, chunk))
+
+
+def unlabelled_chunks(samples: Samples, arguments: argparse.Namespace) -> Any:
+    """Return the samples for a model to adapt to."""
+    from jcmspl.data.reading import unlabelled_rows
+
+    return unlabelled_rows(samples.X, [samples.rows], CHUNK, _reader(arguments))
+
+
+def _reader(arguments: argparse.Namespace) -> Callable[[Any, Any], Any]:
+    """Return a function that reads rows, and refuses NaN."""
     import numpy as np
 
-    for first in range(0, len(rows), CHUNK):
-        chunk = rows[first : first + CHUNK]
-        X = _finite(np.asarray(samples.X[chunk]), chunk, arguments.samples)
-        yield Chunk(chunk, X, ids_at(samples, chunk))
+    return lambda X, rows: _finite(np.asarray(X[rows]), rows, arguments.samples)
 
 
 def ids_at(samples: Samples, rows: Any) -> list[str] | None:

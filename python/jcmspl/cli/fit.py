@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
             model.calibrate(*dataset.part(part), random_state=arguments.seed)
         if arguments.calibrate_rejection is not None:
             model.calibrate_rejection(
-                *dataset.part(part), lost=arguments.calibrate_rejection, random_state=arguments.seed
+                *dataset.part(part), max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
             )
     remember_table(model, as_read)
     remember_held_out(arguments, model, as_read)
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         "n_imputed": 0 if as_read.imputation is None else as_read.imputation.n_values,
         "n_seen_classes": len(model.classes_),
         "n_unseen_classes": len(model.unseen_classes_),
-        "seen_bias": model.seen_bias_,
+        "seen_bias": model.seen_penalty_,
         "timings": model.timings_,
     }
     how = f"{sum(model.timings_.values()):.2f} s; wrote {arguments.output}"

@@ -71,7 +71,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "n_attributes": model.class_table_.n_attributes,
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
-        "seen_bias": model.seen_bias_,
+        "seen_bias": model.seen_penalty_,
         "rejection": _thresholds(model) or "not calibrated",
         "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
         "cosine_share": getattr(model, "cosine_share_", 0.0),

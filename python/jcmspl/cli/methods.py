@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    about = {name: _about(registry.get(name)) for name in arguments.names or registry.names()}
+    chosen = {name: registry.get(name) for name in arguments.names} or registry.methods()
+    about = {name: _about(method) for name, method in chosen.items()}
     if arguments.markdown:
         header = ["method", "what it is", "kind", "needs", "cost", "tuned by default", "paper"]
         rows = [

@@ -30,11 +30,11 @@ from jcmspl.cli._samples import (
     Chunk,
     Samples,
     chunks_of,
-    ids_at,
     is_stream,
     refuse_with_stream,
     samples_of,
     streamed_chunks,
+    unlabelled_chunks,
 )
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
@@ -103,7 +103,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that no spreadsheet runs them",
     )
     parser.add_argument(
-        "--seen-bias", metavar="X", type=float, action=Shortcut, help="taken off the scores of training classes"
+        "--seen-penalty",
+        "--seen-bias",
+        metavar="X",
+        type=float,
+        action=Shortcut,
+        help="taken off the scores of training classes",
     )
     add_dask(parser)
     parser.add_argument(
@@ -145,11 +150,11 @@ def run(arguments: argparse.Namespace) -> None:
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
         by_text |= {str(label): label for label in labels}
-    is_named = any(name == "seen_bias" for name, _ in arguments.settings)
+    is_named = any(name == "seen_penalty" for name, _ in arguments.settings)
     options = {
         "class_vectors": given,
         "candidates": _candidates(arguments.candidates, by_text),
-        "seen_bias": model.seen_bias if is_named else None,
+        "seen_penalty": model.seen_penalty if is_named else None,
     }
     with workers_of(arguments) as n_workers:
         if n_workers and samples is not None:
@@ -190,10 +195,8 @@ def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, s
     """Name samples, or without any those of the stream, and write what they are taken for into one file."""
     form, output = _form(arguments, samples), arguments.output
     with _naming(None if samples is None else len(samples.rows), arguments) as progress:
-        if samples is None:
-            named = _named_chunks(namer, streamed_chunks(arguments, model), progress)
-        else:
-            named = _named(namer, samples, samples.rows, arguments, progress)
+        chunks = streamed_chunks(arguments, model) if samples is None else chunks_of(samples, samples.rows, arguments)
+        named = _named(namer, chunks, arguments, progress)
         if output in (None, STANDARD):
             with StandardOutput(suffix, form, _nothing(namer)) as writer:
                 _written(named, writer)
@@ -241,7 +244,7 @@ def _write_folder(
         with _naming(len(rows), arguments) as progress:
             for file in missing:
                 own = rows[file.first : file.last]
-                named = _named(namer, samples, own, arguments, progress, done)
+                named = _named(namer, chunks_of(samples, own, arguments), arguments, progress, done)
                 _write_file(file.path, named, namer, form, suffix, overwrite=False)
                 written, done = written + 1, done + len(own)
     except KeyboardInterrupt:
@@ -286,15 +289,12 @@ def _adapt(model: Any, samples: Samples, arguments: argparse.Namespace, options:
     """Adapt the model to the samples that are to be named, and tell what has moved."""
     import warnings
 
-    from jcmspl.data.on_dask import is_dask
-
     if not hasattr(model, "adapt"):
         raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave --adapt out")
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
-        chunks = (chunk.X for chunk in chunks_of(samples, samples.rows, arguments))
-        model.adapt(samples.X[samples.rows] if is_dask(samples.X) else chunks, **options)
+        model.adapt(unlabelled_chunks(samples, arguments), **options)
     say(arguments, str(model.adapted_))
 
 
@@ -303,34 +303,23 @@ def _naming(n_rows: int | None, arguments: argparse.Namespace) -> Progress:
 
 
 def _named(
-    namer: Any, samples: Samples, rows: Any, arguments: argparse.Namespace, progress: Any, done: int = 0
+    namer: Any, chunks: Iterator[Chunk], arguments: argparse.Namespace, progress: Progress, done: int = 0
 ) -> Iterator[Predictions]:
-    """Give what some of the samples are taken for, a chunk at a time."""
-    from jcmspl.data.on_dask import is_dask
+    """Give the predictions for samples, a chunk at a time."""
+    from jcmspl.data.parts import row_blocks
 
-    if not is_dask(samples.X):
-        yield from _named_chunks(namer, chunks_of(samples, rows, arguments), progress, done)
-        return
-    try:
-        found = namer.best(samples.X[rows], progress=not arguments.quiet)
-    except ValueError as error:
-        where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
-        raise ValueError(f"{arguments.samples}{where}: {error}") from None
-    for first in range(0, len(rows), CHUNK):
-        chunk = slice(first, first + CHUNK)
-        own = type(found)(*(None if part is None else part[chunk] for part in found))
-        yield _predictions(namer, rows[chunk], ids_at(samples, rows[chunk]), own)
-
-
-def _named_chunks(namer: Any, chunks: Iterator[Chunk], progress: Any, done: int = 0) -> Iterator[Predictions]:
     for rows, X, ids in chunks:
-        yield _predictions(namer, rows, ids, namer(X))
+        try:
+            found = namer.best(X, progress=not arguments.quiet)
+        except ValueError as error:
+            where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
+            raise ValueError(f"{arguments.samples}{where}: {error}") from None
+        for block in row_blocks(len(rows), CHUNK):
+            indices, scores, shares, rejected = (None if part is None else part[block] for part in found)
+            own = None if ids is None else ids[block]
+            yield Predictions(rows[block], own, namer.recogniser.labels[indices], scores, shares, rejected)
         done += len(rows)
         progress.update(done)
-
-
-def _predictions(namer: Any, rows: Any, ids: Any, found: Any) -> Predictions:
-    return Predictions(rows, ids, namer.recogniser.labels[found.indices], found.scores, found.shares, found.rejected)
 
 
 def _nothing(namer: Any) -> Predictions:

@@ -84,7 +84,9 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.calibrate:
             search.calibrate(X, y, random_state=arguments.seed)
         if arguments.calibrate_rejection is not None:
-            search.calibrate_rejection(X, y, lost=arguments.calibrate_rejection, random_state=arguments.seed)
+            search.calibrate_rejection(
+                X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
+            )
     say_what_is_used(arguments, dataset)
     remember_table(search.best_estimator_, dataset)
     remember_held_out(arguments, search.best_estimator_, dataset)

@@ -65,7 +65,7 @@ def nearest(
 
     Examples
     --------
-    >>> from jcmspl import nearest
+    >>> from jcmspl.core import nearest
     >>> indices, distances = nearest([[0.0, 1.0]], [[3.0, 1.0], [0.0, 2.0]], k=2, metric="euclidean")
     >>> indices
     array([[1, 0]])
@@ -99,7 +99,7 @@ class AffineScorer:
 
     Examples
     --------
-    >>> from jcmspl import AffineScorer
+    >>> from jcmspl.core import AffineScorer
     >>> scorer = AffineScorer([[1.0, 0.0], [0.0, 2.0]], bias=[0.0, -1.0])
     >>> scorer.scores([[1.0, 1.5]])
     array([[1., 2.]])

@@ -52,7 +52,7 @@ class Spectrum:
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import Spectrum, Statistics
+    >>> from jcmspl.core import Spectrum, Statistics
     >>> rng = np.random.default_rng(0)
     >>> statistics = Statistics.from_samples(rng.random((60, 8)), np.arange(60) % 3)
     >>> spectrum = Spectrum(statistics, class_vectors=rng.random((3, 4)))
@@ -62,7 +62,7 @@ class Spectrum:
 
     def __init__(self, statistics: Statistics, class_vectors: npt.ArrayLike) -> None:
         if not isinstance(statistics, Statistics):
-            raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
+            raise TypeError(f"statistics must be jcmspl.core.Statistics, but is {type(statistics).__name__}")
         vectors = as_matrix(class_vectors, "class_vectors")
         if len(vectors) != statistics.n_classes:
             raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
@@ -200,7 +200,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import Spectrum, Statistics, solve
+    >>> from jcmspl.core import Spectrum, Statistics, solve
     >>> rng = np.random.default_rng(0)
     >>> X, labels = rng.random((60, 8)), np.arange(60) % 3
     >>> spectrum = Spectrum(Statistics.from_samples(X, labels), class_vectors=rng.random((3, 4)))

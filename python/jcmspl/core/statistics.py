@@ -46,7 +46,7 @@ class Statistics:
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import Statistics
+    >>> from jcmspl.core import Statistics
     >>> X, labels = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])
     >>> statistics = Statistics(n_features=2, n_classes=2)
     >>> for part in (slice(0, 2), slice(2, 3)):
@@ -271,7 +271,7 @@ class Statistics:
 
 
 class StartStatistics:
-    """What a start C0 that is given sample by sample contributes to the first iteration of :func:`jcmspl.solve`.
+    """What a start C0 that is given sample by sample contributes to the first iteration of :func:`jcmspl.core.solve`.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class StartStatistics:
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import Spectrum, StartStatistics, Statistics, solve
+    >>> from jcmspl.core import Spectrum, StartStatistics, Statistics, solve
     >>> rng = np.random.default_rng(0)
     >>> X, labels = rng.random((60, 8)), np.arange(60) % 3
     >>> spectrum = Spectrum(Statistics.from_samples(X, labels), class_vectors=rng.random((3, 4)))

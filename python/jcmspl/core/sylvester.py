@@ -48,7 +48,7 @@ def solve_sylvester(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike) -> Mat
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import solve_sylvester
+    >>> from jcmspl.core import solve_sylvester
     >>> solve_sylvester([[2.0, 1.0], [0.0, 3.0]], [[1.0]], [[5.0], [4.0]])
     array([[1.33333333],
            [1.        ]])
@@ -91,7 +91,7 @@ def sylvester_residual(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike, x: 
 
     Examples
     --------
-    >>> from jcmspl import sylvester_residual
+    >>> from jcmspl.core import sylvester_residual
     >>> sylvester_residual([[1.0]], [[1.0]], [[2.0]], [[1.0]])
     0.0
     """

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_chunks, unlabelled_rows
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.imputation import Imputation, imputed
 from jcmspl.datasets.row_source import RowSource, read_rows
@@ -149,10 +149,14 @@ class Dataset(ShownAsCard):
         The samples of a dask array are given as one.
         """
         rows, size = self.rows(name), as_count(size, "size")
-        if is_dask(self.X):
-            size = max(len(rows), 1)  # its partitions are the chunks
-        blocks = (rows[first : first + size] for first in range(0, len(rows), size))
-        return ((read_rows(self.X, block), self.y[block]) for block in blocks)
+        return ((X, self.y[block]) for block, X in in_chunks(self.X, rows, size))
+
+    def unlabelled(self, *names: str) -> Any:
+        """Return the samples of some parts without labels, as ``JCMSPL.adapt`` takes them.
+
+        These are chunks, or a dask array where the data set has one.
+        """
+        return unlabelled_rows(self.X, [self.rows(name) for name in names])
 
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.on_dask import Literal
+from jcmspl.data.tasks import Literal
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.imputation import ImputedRows, filled
 from jcmspl.datasets.row_source import RowSource, floats

@@ -274,7 +274,7 @@ class HarmonicMeanScorer:
     >>> digits = load_digits()
     >>> X, y = digits.part("trainval")
     >>> how = {"cv": ClassKFold(2, test_seen=0.2), "params": {"class_vectors": digits.classes}}
-    >>> cross_val_score(JCMSPL(seen_bias=0.1), X, y, scoring=HarmonicMeanScorer(), **how).shape
+    >>> cross_val_score(JCMSPL(seen_penalty=0.1), X, y, scoring=HarmonicMeanScorer(), **how).shape
     (2,)
     """
 

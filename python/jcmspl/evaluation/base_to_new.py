@@ -184,8 +184,8 @@ class _Halves:
             base=halves.acc_seen,
             new=halves.acc_unseen,
             harmonic_mean=halves.harmonic_mean,
-            seen_bias=best.seen_bias_,
-            generalized=Accuracies.of(*curve.accuracies(best.seen_bias_)),
+            seen_bias=best.seen_penalty_,
+            generalized=Accuracies.of(*curve.accuracies(best.seen_penalty_)),
             uncalibrated=Accuracies.of(*curve.accuracies(0.0)),
             ausuc=curve.area(),
         )

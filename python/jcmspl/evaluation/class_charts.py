@@ -13,6 +13,7 @@ from jcmspl.data.labels import sorted_labels
 from jcmspl.evaluation.accuracy import confusion_matrix
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.arguments import Float64Array, IntArray, one_of
+from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.tables import percent
 
 # With more classes, dots replace bars.
@@ -59,6 +60,7 @@ class ClassAccuracyDisplay(Display):
                 raise ValueError(f"there are {len(self.labels)} labels but {length} values of {name!r}")
 
     @classmethod
+    @accepts_old_keywords
     def from_estimator(
         cls,
         estimator: Any,
@@ -67,12 +69,12 @@ class ClassAccuracyDisplay(Display):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         ax: Any = None,
         **options: Any,
     ) -> ClassAccuracyDisplay:
         """Draw the accuracies of a fitted model, or of the best model of a search; parameters as for ``predict``."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, ax=ax, **options)
 
     @classmethod
@@ -224,6 +226,7 @@ class ConfusionDisplay(Display):
             raise ValueError("counts must be numbers of samples, but some are negative or not finite")
 
     @classmethod
+    @accepts_old_keywords
     def from_estimator(
         cls,
         estimator: Any,
@@ -232,13 +235,13 @@ class ConfusionDisplay(Display):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         labels: Any = None,
         ax: Any = None,
         **options: Any,
     ) -> ConfusionDisplay:
         """Draw the confusions of a fitted model, or of the best model of a search; parameters as for ``predict``."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, labels=labels, ax=ax, **options)
 
     @classmethod

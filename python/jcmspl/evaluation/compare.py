@@ -145,6 +145,8 @@ def _chosen(methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool)
     if not names:
         raise ValueError(f"there are no methods to compare: choose from {', '.join(known)}")
     if unknown := [name for name in names if name not in known and name not in METHOD_GROUPS]:
+        if unknown[0] in registry.names():
+            registry.get(unknown[0])  # raises ImportError: another package offers it, and it is broken
         raise ValueError(
             f"there is no method {unknown[0]!r}: choose from {', '.join(known)}, or a group, {', '.join(METHOD_GROUPS)}"
         )

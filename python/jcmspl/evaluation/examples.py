@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.labels import Label
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_memory
 from jcmspl.datasets.row_source import read_rows
 from jcmspl.evaluation.findings import Example, Reason
 from jcmspl.report.pages import picture_named
@@ -91,7 +91,7 @@ def _reasons(
         model = copy(model).set_params(space=space)
     order = np.argsort(rows)  # rows are read in ascending order
     X: Any = read_rows(dataset.X, rows[order])
-    X = np.asarray(X.compute() if is_dask(X) else X)[np.argsort(order)]
+    X = np.asarray(in_memory(X))[np.argsort(order)]
     options = {"class_vectors": dataset.classes, "candidates": candidates}
     found = []
     try:

@@ -180,7 +180,7 @@ def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> results.Sensiti
 def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, seed: int) -> results.ConvergenceRun:
     """Run the descent from a random start, as in the paper."""
     stand_ins = _stand_ins(model)  # with pinned codes there is no descent
-    descent = {"init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0, "penalty_factors": None}
+    descent = {"init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0, "ensemble_factors": None}
     run = JCMSPL(**{**model.get_params(), **stand_ins, **descent}).fit_from_statistics(
         model.statistics_, model.classes_, class_vectors=dataset.classes
     )

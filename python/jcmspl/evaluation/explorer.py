@@ -139,7 +139,7 @@ def explore(
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()
     table = plain.class_table_.updated(dataset.classes).select(labels)
-    layers = [_layer_content(layer, plain.seen_bias_)]
+    layers = [_layer_content(layer, plain.seen_penalty_)]
     size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
     if adapted is not None:
         layers.append(_layer_content(adapted, 0.0))
@@ -172,7 +172,7 @@ def explore(
 def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRecogniser]:
     """Return the model without adaptation, and its linear layer of all candidates without a bias."""
     plain = copy(model).reset_adaptation() if hasattr(model, "adapted_") else model
-    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     if not isinstance(layer, LinearRecogniser):
         raise ValueError(f"a page can hold a model whose scores are linear in the sample, but {_why_not_linear(model)}")
     n, m = layer.weights.shape
@@ -199,13 +199,13 @@ def _adapted_layer(
         or any(one not in adapted.classes for one in layer.labels.tolist())
     ):
         return None
-    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_bias=0.0)
+    found = model.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     assert isinstance(found, LinearRecogniser)  # by cosine
     return found
 
 
-def _layer_content(layer: LinearRecogniser, seen_bias: float) -> dict[str, Any]:
-    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_bias}
+def _layer_content(layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
+    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_penalty}
 
 
 def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
@@ -222,7 +222,7 @@ def _why_not_linear(model: Any) -> str:
     name = type(model).__name__
     if callable(getattr(model, "metric", None)):
         return f"the metric of this {name} is a function: use set_params(metric='cosine'), 'euclidean' or 'dot'"
-    linear = ", ".join(other for other in registry.names() if registry.get(other).LINEAR)
+    linear = ", ".join(name for name, method in registry.methods().items() if method.LINEAR)
     return f"those of {name} are not: explore a model of {linear}"
 
 

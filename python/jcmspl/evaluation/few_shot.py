@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import as_label_list, numbered, some, sorted_labels
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.reading import in_memory
 from jcmspl.report.figures import Display, in_legend, model_of, numbers
 from jcmspl.support.arguments import Float64Array, IntArray, as_count
 from jcmspl.support.progress import Progress
@@ -25,7 +25,7 @@ __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 #: The curves, and the parameters of the model for each.
 CURVES: dict[str, dict[str, float]] = {
     "prediction and samples": {},
-    "samples alone": {"prediction_weight": 0.0, "aligned": 0.0},
+    "samples alone": {"prediction_count": 0.0, "cosine_share": 0.0},
 }
 # With more samples per class the axis is logarithmic.
 _EVEN = 20
@@ -177,7 +177,7 @@ def few_shot_accuracies(
     -------
     dict of str to ndarray of shape (n_draws, n_shots)
         Per-class accuracies: "prediction and samples", with the given parameters, and "samples alone", with
-        ``prediction_weight=0`` and ``aligned=0``, NaN for 0 shots.
+        ``prediction_count=0`` and ``cosine_share=0``, NaN for 0 shots.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def few_shot_accuracies(
     _require_few_shot_model(model)
     if hasattr(model, "adapted_"):
         model = copy(model).reset_adaptation()  # as adding samples does
-    X = X.compute() if is_dask(X) else X
+    X = in_memory(X)
     checked, labels = model._checked(X), as_label_list(y)
     samples = X if hasattr(X, "iloc") else checked  # a DataFrame keeps the names of its columns
     if len(samples) != len(labels):
@@ -226,7 +226,7 @@ def _checked_shots(shots: Iterable[int]) -> list[int]:
 
 def _require_few_shot_model(model: Any) -> None:
     """Raise ValueError for a model that does not use samples of new classes."""
-    if "prediction_weight" not in model.get_params(deep=False):
+    if "prediction_count" not in model.get_params(deep=False):
         raise ValueError(
             f"a {type(model).__name__} needs another fit to use labelled samples of new classes: choose a bilinear "
             "model with space='visual', such as JCMSPL()"

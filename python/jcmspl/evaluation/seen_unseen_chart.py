@@ -55,7 +55,7 @@ class SeenUnseenDisplay(Display):
         """Draw the curve of a fitted model, or of the best model of a search, on samples of seen and unseen classes."""
         model = model_of(estimator)
         curve = model.generalized_curve(X, y, class_vectors=class_vectors)
-        return cls(curve, model.seen_bias_).plot(ax=ax, name=name, **options)
+        return cls(curve, model.seen_penalty_).plot(ax=ax, name=name, **options)
 
     @classmethod
     def from_scores(

@@ -9,18 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import Label
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import Parts, looked_up
+from jcmspl.data.parts import ROWS
+from jcmspl.data.reading import in_chunks, plain_samples
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
-from jcmspl.datasets.row_source import read_rows
 from jcmspl.evaluation.findings import TrainedOn
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.exceptions import TrainedOnWarning
 from jcmspl.support.warn import warn_user
 
-# Rows read at a time.
-_ROWS = 8192
 _TESTED = ("test_seen", "test_unseen")
 
 
@@ -99,10 +96,6 @@ def _looked_up(digest: SampleDigest, X: Any, rows: IntArray) -> tuple[npt.NDArra
     """Tell which rows are in a digest, and for which rows the digest can tell."""
     if not len(rows):
         return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-    if is_dask(X):
-        found = looked_up(Parts.of(X[rows]), digest)
-    else:
-        blocks = (rows[first : first + _ROWS] for first in range(0, len(rows), _ROWS))
-        found = [digest.has(read_rows(X, block)) for block in blocks]
+    found = [plain_samples(chunk).looked_up(digest) for _, chunk in in_chunks(X, rows, ROWS)]
     in_it, decided = zip(*found, strict=True)
     return np.concatenate(in_it), np.concatenate(decided)

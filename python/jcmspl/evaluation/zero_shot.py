@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.data.labels import Label
-from jcmspl.data.on_dask import is_dask
 from jcmspl.evaluation import findings, uncertainty
 from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.examples import examples
@@ -167,11 +166,9 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
 
 def adapted_twin(model: Any, dataset: Any, candidates: Any, *parts: str) -> Any:
     """Return a copy of a model in the visual space, adapted to the samples of some parts without their labels."""
-    samples: Any = (X for part in parts for X, _ in dataset.chunks(part))
-    if is_dask(dataset.X):
-        samples = dataset.X[np.sort(np.concatenate([dataset.rows(part) for part in parts]))]
+    samples = dataset.unlabelled(*parts)
     twin = copy(model).set_params(space="visual")
-    return twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_bias=twin.seen_bias_)
+    return twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
 
 
 def _standard(
@@ -207,7 +204,7 @@ def _generalized(
     bias: float,
     chunks: Callable[[str], _Chunks],
 ) -> tuple[findings.Generalized, Tally]:
-    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_bias=bias), Tally(1)
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_penalty=bias), Tally(1)
 
     def counted() -> _Chunks:
         for part in ("test_seen", "test_unseen"):

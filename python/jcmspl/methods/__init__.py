@@ -1,12 +1,18 @@
-"""The methods, one file each; a name is imported when it is first used."""
+"""The methods, one file each, and the ablations of the paper: IPL, JCMSPL0 and JCMSPL1."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jcmspl.model.registry import MODULES
+from jcmspl.support.lazy import attach
+
+_ABLATIONS = ("IPL", "JCMSPL0", "JCMSPL1")
+__all__ = [*MODULES, *_ABLATIONS]
 
 if TYPE_CHECKING:
     from jcmspl.methods.aaw import AAW as AAW
+    from jcmspl.methods.ablations import IPL as IPL
+    from jcmspl.methods.ablations import JCMSPL0 as JCMSPL0
+    from jcmspl.methods.ablations import JCMSPL1 as JCMSPL1
     from jcmspl.methods.ale import ALE as ALE
     from jcmspl.methods.amp import AMP as AMP
     from jcmspl.methods.bzsl import BZSL as BZSL
@@ -43,14 +49,6 @@ if TYPE_CHECKING:
     from jcmspl.methods.sync_hinge import SynCHinge as SynCHinge
     from jcmspl.methods.text_prototypes import TextPrototypes as TextPrototypes
     from jcmspl.methods.untied_autoencoder import UntiedAutoencoder as UntiedAutoencoder
-
-
-def __getattr__(name: str) -> Any:
-    module = MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(MODULES)
+else:  # hidden from type checkers, which would take any name to be there
+    _HOMES = {**MODULES, **dict.fromkeys(_ABLATIONS, "ablations")}
+    __getattr__, __dir__ = attach(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})

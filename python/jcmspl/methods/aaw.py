@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from jcmspl.model.parameters import (
     SEED,
     WEIGHT,
     check_parameters,
+    estimator,
     one_of_names,
 )
 from jcmspl.model.scorers import Scorer
@@ -37,7 +38,7 @@ _BLOCK = 4096
 _GAP, _SWEEPS, _STEPS = 1e-6, 3, 50
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class AAW(Embedding, Iterative):
     r"""Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
 
@@ -74,7 +75,7 @@ class AAW(Embedding, Iterative):
     random_state : int, generator or None, default 0
         For the random mixtures, of classes in the order of their labels: other names are another draw.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -90,7 +91,7 @@ class AAW(Embedding, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import AAW
+    >>> from jcmspl.methods import AAW
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = AAW(sparsity=0.2).fit(*data.part("train"), class_vectors=data.classes)

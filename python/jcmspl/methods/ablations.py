@@ -17,7 +17,7 @@ def IPL(**parameters: Any) -> JCMSPL:
 
     Examples
     --------
-    >>> from jcmspl import IPL
+    >>> from jcmspl.methods import IPL
     >>> IPL(space="concept").class_match
     0.0
     """
@@ -34,7 +34,7 @@ def JCMSPL0(**parameters: Any) -> JCMSPL:
 
     Examples
     --------
-    >>> from jcmspl import JCMSPL0
+    >>> from jcmspl.methods import JCMSPL0
     >>> JCMSPL0().visual_reconstruction, JCMSPL0().semantic_reconstruction
     (0.0, 0.0)
     """
@@ -51,7 +51,7 @@ def JCMSPL1(**parameters: Any) -> JCMSPL:
 
     Examples
     --------
-    >>> from jcmspl import JCMSPL1
+    >>> from jcmspl.methods import JCMSPL1
     >>> JCMSPL1(class_match=1)
     Traceback (most recent call last):
     TypeError: class_match is 0 in this preset

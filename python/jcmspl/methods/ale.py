@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.parameters import estimator
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class ALE(BilinearRanker):
     """Attribute label embedding (Akata et al., 2016).
 
@@ -28,10 +29,10 @@ class ALE(BilinearRanker):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, s'Wx.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -43,7 +44,7 @@ class ALE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import ALE
+    >>> from jcmspl.methods import ALE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ALE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist, pdist
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.model.parameters import COUNT, POSITIVE
+from jcmspl.model.parameters import COUNT, POSITIVE, estimator
 from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities, most_likely, training_numbers
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
@@ -24,7 +24,7 @@ _WIDTHS = 1e-150, 1e150
 _LEAST = 1e-300
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class AMP(PosteriorMethod):
     """Absorbing Markov chain on a graph of classes: where a walk ends that starts at likely training classes.
 
@@ -33,8 +33,8 @@ class AMP(PosteriorMethod):
     class until it comes to an unseen one. The score of that is the logarithm of the probability to end there,
     ``p(x)' (I - Q)^-1 R``. After the paper are the graph's details (neighbours of either of two classes are joined; the
     width) and the training classes as candidates: their score is log p(k|x), as if a walk ended at its start with
-    probability 1/2. A bias, seen_bias, is the same as another probability. Scores of unseen candidates depend on which
-    others there are.
+    probability 1/2. A seen_penalty is the same as another probability. Scores of unseen candidates depend on
+    which others there are.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class AMP(PosteriorMethod):
         As for :class:`ConSE`.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -58,7 +58,7 @@ class AMP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import AMP
+    >>> from jcmspl.methods import AMP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = AMP(n_neighbours=5).fit(*data.part("train"), class_vectors=data.classes)

@@ -17,7 +17,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, checked_by
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, checked_by, estimator
 from jcmspl.model.recogniser import Recogniser, lead_of, with_lead
 from jcmspl.model.weighted import sums_by_class, weighted_samples
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state
@@ -28,7 +28,7 @@ _BLOCK = 2048
 _NOISE = 1e-6
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class BZSL(Iterative):
     r"""Binary embeddings, after Shen et al. (2019): the class whose code differs in the fewest bits.
 
@@ -56,7 +56,7 @@ class BZSL(Iterative):
     feature_normalisation : str, default "sample_l2+center+whiten"
         Orthogonal factors are regressions where samples are white.
     class_normalisation, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`jcmspl.JCMSPL`. Biases and temperatures count bits.
 
     Attributes
@@ -72,7 +72,7 @@ class BZSL(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import BZSL
+    >>> from jcmspl.methods import BZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = BZSL(n_bits=256).fit(*data.part("train"), class_vectors=data.classes)

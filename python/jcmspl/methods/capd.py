@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import POSITIVE_WEIGHT, checked_by
+from jcmspl.model.parameters import POSITIVE_WEIGHT, checked_by, estimator
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -22,7 +22,7 @@ from jcmspl.support.arguments import Float64Array
 _MOST_STEPS, _SLOPE = 50, 1e-12
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class CAPD(ZeroShotClassifier):
     """Class-adapting principal directions, after Rahman, Khan, Porikli (2018), on the mean samples of classes.
 
@@ -48,7 +48,7 @@ class CAPD(ZeroShotClassifier):
     feature_normalisation : str, default "sample_l2+center+whiten"
     class_normalisation : str, default "sample_l2"
     whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -59,7 +59,7 @@ class CAPD(ZeroShotClassifier):
 
     Examples
     --------
-    >>> from jcmspl import CAPD
+    >>> from jcmspl.methods import CAPD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = CAPD(1e-3).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from jcmspl.core.search import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import GramBasis, Moments
-from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, one_of_names
+from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, estimator, one_of_names
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class CCA(Bilinear):
     """Canonical correlation analysis of samples and their class vectors, compared where they correlate.
 
@@ -34,10 +34,10 @@ class CCA(Bilinear):
     space : {"concept", "semantic", "visual"}, default "concept"
         Compare Ax with By, B'Ax with y, or x with A'By.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -49,7 +49,7 @@ class CCA(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import CCA
+    >>> from jcmspl.methods import CCA
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = CCA(n_components=10).fit(*data.part("train"), class_vectors=data.classes)

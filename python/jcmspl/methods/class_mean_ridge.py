@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,13 +14,14 @@ from jcmspl.model.explanation import Explanation
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import WEIGHT, one_of_names
+from jcmspl.model.parameters import WEIGHT, estimator, one_of_names
 from jcmspl.model.predicted_means import map_to_means
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.renamed import accepts_old_keywords
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class ClassMeanRidge(Bilinear):
     """Ridge regression of the mean samples of classes on class vectors, ``min |M - VS|^2 + alpha |V|^2``.
 
@@ -36,10 +37,10 @@ class ClassMeanRidge(Bilinear):
         Compare x with Vy, or V'x with y.
     metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -49,7 +50,7 @@ class ClassMeanRidge(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import ClassMeanRidge
+    >>> from jcmspl.methods import ClassMeanRidge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ClassMeanRidge(1.0).fit(*data.part("train"), class_vectors=data.classes)
@@ -75,6 +76,7 @@ class ClassMeanRidge(Bilinear):
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         return {**super()._fit(prepared, monitor), "intercept": prepared.intercept}
 
+    @accepts_old_keywords
     def explain(
         self,
         X: Any,
@@ -83,13 +85,13 @@ class ClassMeanRidge(Bilinear):
         against: Any = "runner-up",
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> list[Explanation]:
         """Tell which attributes spoke for and against the chosen class of each sample.
 
         Parameters
         ----------
-        X, label, against, class_vectors, candidates, seen_bias
+        X, label, against, class_vectors, candidates, seen_penalty
             As for :class:`RidgeVS`. In the visual space samples must be centred, unless class vectors are not either.
         """
         check_is_fitted(self)
@@ -104,7 +106,7 @@ class ClassMeanRidge(Bilinear):
             against=against,
             class_vectors=class_vectors,
             candidates=candidates,
-            seen_bias=seen_bias,
+            seen_penalty=seen_penalty,
         )
 
     def _adds_mean(self, space: str) -> bool:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.model.parameters import COUNT
+from jcmspl.model.parameters import COUNT, estimator
 from jcmspl.model.posteriors import Affine, PosteriorMethod, most_likely
 from jcmspl.model.prototypes import directions
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class ConSE(PosteriorMethod):
     """Convex combination of semantic embeddings: the cosine of a class vector with the mean of those of likely classes.
 
@@ -42,7 +42,7 @@ class ConSE(PosteriorMethod):
         directions in which samples are uncorrelated) with which they end.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -52,7 +52,7 @@ class ConSE(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import ConSE
+    >>> from jcmspl.methods import ConSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ConSE(n_likely=5).fit(*data.part("train"), class_vectors=data.classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,6 +33,7 @@ from jcmspl.model.parameters import (
     WEIGHT,
     check_parameters,
     checked_by,
+    estimator,
     one_of_names,
 )
 from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
@@ -63,7 +64,7 @@ def _check_splits(value: Any, name: str) -> None:
     as_count(value, name, minimum=2)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class COSMO(ZeroShotClassifier):
     """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
 
@@ -97,12 +98,12 @@ class COSMO(ZeroShotClassifier):
         kinds are equally likely.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`jcmspl.JCMSPL`. The bias is on top of the gate, and usually not needed.
 
     Examples
     --------
-    >>> from jcmspl import COSMO
+    >>> from jcmspl.methods import COSMO
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = COSMO(expert="RPL").fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -12,14 +12,14 @@ from scipy.special import expit
 from jcmspl.data.training import TrainingData
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import FLAG, POSITIVE, one_of_names
+from jcmspl.model.parameters import FLAG, POSITIVE, estimator, one_of_names
 from jcmspl.model.posteriors import Affine, Covariance, PosteriorMethod
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.model.signatures import THRESHOLDS, Signatures
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class DAP(PosteriorMethod):
     """Direct attribute prediction: a classifier for each attribute; a class is as likely as its attributes are.
 
@@ -43,7 +43,7 @@ class DAP(PosteriorMethod):
         As for :class:`ConSE`; the covariance is that within the two groups, and the temperature 1 by default.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -53,7 +53,7 @@ class DAP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import DAP
+    >>> from jcmspl.methods import DAP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = DAP(use_prior=False).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.parameters import estimator
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class DeViSE(BilinearRanker):
     r"""Deep visual-semantic embedding (Frome et al., 2013), on given features.
 
@@ -40,10 +40,10 @@ class DeViSE(BilinearRanker):
     metric : {"cosine", "dot", "euclidean"} or callable, default "cosine"
         "dot" compares as the training does. The authors search for the nearest class vector.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -56,7 +56,7 @@ class DeViSE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import DeViSE
+    >>> from jcmspl.methods import DeViSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = DeViSE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

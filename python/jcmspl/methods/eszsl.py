@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT, checked_by
+from jcmspl.model.parameters import DECADES, WEIGHT, checked_by, estimator
 from jcmspl.support.arguments import Float64Array, as_number
 
 
@@ -16,7 +16,7 @@ def _check_negative_label(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be a number below 1, but is {value}")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class ESZSL(Bilinear):
     """Embarrassingly simple zero-shot learning (Romera-Paredes, Torr, 2015).
 
@@ -37,10 +37,10 @@ class ESZSL(Bilinear):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, x'Vs.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -50,7 +50,7 @@ class ESZSL(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import ESZSL
+    >>> from jcmspl.methods import ESZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = ESZSL(visual_penalty=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import one_of_names
+from jcmspl.model.parameters import estimator, one_of_names
 from jcmspl.model.predicted_means import PredictedMeans
 from jcmspl.model.scorers import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -20,7 +20,7 @@ from jcmspl.support.names import KERNELS
 DISTANCES = ("euclidean", "standardised")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class EXEM(PredictedMeans):
     """Visual exemplars, after Changpinyo, Chao, Sha (2017): the nearest of the predicted mean samples of classes.
 
@@ -40,13 +40,13 @@ class EXEM(PredictedMeans):
     kernel_width : float, default 1.0
         Of "rbf", relative to the median distance of the class vectors.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    source_shares, class_weight, seen_bias, temperature, progress
+    source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import EXEM
+    >>> from jcmspl.methods import EXEM
     >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
     >>> y = np.repeat(["zebra", "horse", "lion"], 5)
     >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.parameters import estimator
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class FPL(Bilinear):
     """Least squares from samples to class vectors, ``min |WX - Y|^2``, the W of least norm where several do.
 
@@ -19,15 +19,15 @@ class FPL(Bilinear):
     Parameters
     ----------
     space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Examples
     --------
-    >>> from jcmspl import FPL
+    >>> from jcmspl.methods import FPL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = FPL().fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,14 +13,14 @@ from jcmspl.model.class_map import ClassMap
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import SHARE, check_parameters, one_of_names
+from jcmspl.model.parameters import SHARE, check_parameters, estimator, one_of_names
 from jcmspl.model.predicted_means import PredictedMeans
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.names import KERNELS
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class GDA(PredictedMeans):
     """Gaussian classes of one covariance, whose means are predicted from class vectors.
 
@@ -35,19 +35,19 @@ class GDA(PredictedMeans):
     shrinkage : float, default 0.5
         From 0 to 1. It decides more than anything else: choose it by :class:`ClassSearchCV`. With 1 the score is that
         of Euclidean distances. Directions in which nothing varies do not count with 0.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         The share of the true mean of a training class in where it lies, the rest is the predicted one. With 1 it is
         recognised as by linear discriminant analysis; 0 treats seen and unseen classes alike.
     class_kernel : {"rbf", "poly2", "linear"}, default "rbf"
     kernel_width : float, default 1.0
         Of "rbf", relative to the median distance of the class vectors.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    source_shares, class_weight, seen_bias, temperature, progress
+    source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples
     --------
-    >>> from jcmspl import GDA
+    >>> from jcmspl.methods import GDA
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = GDA(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)
@@ -56,7 +56,7 @@ class GDA(PredictedMeans):
     """
 
     shrinkage: float = field(default=0.5, metadata=SHARE)
-    seen_samples: float = field(default=0.0, metadata=SHARE)
+    seen_mean_share: float = field(default=0.0, metadata=SHARE)
     class_kernel: str = field(default="rbf", metadata=one_of_names(KERNELS))
 
     LINEAR: ClassVar[bool] = True
@@ -68,7 +68,7 @@ class GDA(PredictedMeans):
         "alpha": (0.1, 1.0),
         "shrinkage": (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.8, 0.95),
     }
-    COMPARISON: ClassVar[tuple[str, ...]] = ("seen_samples",)
+    COMPARISON: ClassVar[tuple[str, ...]] = ("seen_mean_share",)
     ARRAYS: ClassVar[dict[str, Shape]] = {
         **PredictedMeans.ARRAYS,
         "weight_map": ("d", "m"),  # all three times the inverse of the covariance
@@ -95,14 +95,14 @@ class GDA(PredictedMeans):
         vectors = self.class_normalisation_.of_rows(table.vectors)
         means = self._means(vectors)
         weights = vectors @ self.arrays_["weight_map"] + self.arrays_["weight_intercept"]
-        evidence = self._evidence_for(table) if self.seen_samples else None
+        evidence = self._evidence_for(table) if self.seen_mean_share else None
         if evidence is not None:
             rows, labels = evidence.rows[evidence.is_trained], list(table)
             number = {label: i for i, label in enumerate(self.classes_.tolist())}
             trained = [number[labels[row]] for row in rows]
             for predicted, name in ((means, "class_means"), (weights, "class_weights")):
-                predicted[rows] *= 1 - self.seen_samples
-                predicted[rows] += self.seen_samples * self.arrays_[name][trained]
+                predicted[rows] *= 1 - self.seen_mean_share
+                predicted[rows] += self.seen_mean_share * self.arrays_[name][trained]
         return LinearScorer(weights, -(means * weights).sum(axis=1) / 2)
 
     def _class_map(self, space: str) -> ClassMap | None:

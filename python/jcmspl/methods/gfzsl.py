@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import POSITIVE, WEIGHT, one_of_names
+from jcmspl.model.parameters import POSITIVE, WEIGHT, estimator, one_of_names
 from jcmspl.model.predicted_means import PredictedMeans
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -22,7 +22,7 @@ from jcmspl.support.names import KERNELS
 _LEAST_VARIANCE, _FARTHEST = 0.001, 30.0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class GFZSL(PredictedMeans):
     """Gaussian classes with variances of their own, after Verma, Rai (2017).
 
@@ -44,12 +44,12 @@ class GFZSL(PredictedMeans):
         What is added to predicted variances, in units of the mean variance; 0.05 in the paper.
     class_kernel : {"poly2", "rbf", "linear"}, default "poly2"
     feature_normalisation, class_normalisation, whitening_shrinkage
-    kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples
     --------
-    >>> from jcmspl import GFZSL
+    >>> from jcmspl.methods import GFZSL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = GFZSL(alpha=0.1).fit(*data.part("train"), class_vectors=data.classes)

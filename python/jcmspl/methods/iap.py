@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.parameters import FLAG, one_of_names
+from jcmspl.model.parameters import FLAG, estimator, one_of_names
 from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.model.signatures import THRESHOLDS, Signatures
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class IAP(PosteriorMethod):
     """Indirect attribute prediction: a sample has the attributes of the training classes that it is likely to be of.
 
@@ -31,7 +31,7 @@ class IAP(PosteriorMethod):
         As for :class:`ConSE`.
     feature_normalisation, class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -41,7 +41,7 @@ class IAP(PosteriorMethod):
 
     Examples
     --------
-    >>> from jcmspl import IAP
+    >>> from jcmspl.methods import IAP
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = IAP(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +13,11 @@ from jcmspl.data.normalisation import parse_feature_normalisation, parse_normali
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import WEIGHT, checked_by, one_of_names
+from jcmspl.model.parameters import WEIGHT, checked_by, estimator, one_of_names
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class IdentityRidge(Bilinear):
     """Ridge regression towards the identity, for encoders that are aligned: ``min |X - WY|^2 + alpha |W - I|^2``.
 
@@ -31,10 +31,10 @@ class IdentityRidge(Bilinear):
     space : {"visual", "semantic", "concept"}, default "visual"
         Compare x with Wy, or W'x with y.
     feature_normalisation, class_normalisation : str, default "sample_l2"
-    metric, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    metric, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`. Without class vectors the mean sample of a class is taken for its vector.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -44,7 +44,7 @@ class IdentityRidge(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import IdentityRidge
+    >>> from jcmspl.methods import IdentityRidge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_features=16, n_attributes=16, n_seen=30, n_unseen=5)
     >>> model = IdentityRidge(10.0).fit(*data.part("train"), class_vectors=data.classes)

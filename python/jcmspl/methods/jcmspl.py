@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from jcmspl.model.parameters import (
     SHARE_OR_AUTO,
     WEIGHT,
     checked_by,
+    estimator,
     one_of_names,
 )
 from jcmspl.model.pinned import Pinned
@@ -69,7 +70,7 @@ def _check_start(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be 'codes', 'random' or an array, but is {value!r}")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class JCMSPL(Bilinear):
     r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
 
@@ -100,7 +101,7 @@ class JCMSPL(Bilinear):
         vectors.
     semantic_reconstruction : float, default 1
         λ4, the weight of reconstructing the class vectors from the codes. It may be infinite where class_match is.
-    penalty_factors : sequence of float, optional
+    ensemble_factors : sequence of float, optional
         Average the predictions of several fits, with semantic_reconstruction times each of these.
     n_concepts : int, optional
         k, the dimension of the concept space: at least, and by default, the number of training classes.
@@ -115,15 +116,15 @@ class JCMSPL(Bilinear):
     metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
         How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
         candidates P in that space; it is called with blocks of samples and is slower.
-    seen_samples : float or "auto", default "auto"
+    seen_mean_share : float or "auto", default "auto"
         From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
         rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
         aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
         them. Calibrate again when it is changed.
-    prediction_weight : float, default 1
+    prediction_count : float, default 1
         How many samples the prediction counts for where there are labelled samples of a class that the model was not
         trained on (:meth:`add_classes`). Infinity: they are not looked at.
-    aligned : float or "auto", default "auto"
+    cosine_share : float or "auto", default "auto"
         From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
         vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
         whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
@@ -148,7 +149,7 @@ class JCMSPL(Bilinear):
     class_weight : None, "balanced" or dict of label -> weight, default None
         How often each sample of a class counts, times its sample_weight; classes that are not named weigh 1.
         "balanced" is n_samples / (n_classes * count), and takes all labels at once: not for chunks and partial_fit.
-    seen_bias : float, default 0
+    seen_penalty : float, default 0
         What is taken off the scores of training classes where other classes are candidates too (generalized
         recognition by calibrated stacking). :meth:`calibrate` finds a good value.
     temperature : float or "auto", default "auto"
@@ -200,8 +201,8 @@ class JCMSPL(Bilinear):
         after :meth:`fit_from_statistics`.
     calibration_ : dict
         The biases that :meth:`calibrate` chose, by space and metric.
-    seen_bias_ : float
-        The one that holds: as calibrated for the space and metric, or else seen_bias.
+    seen_penalty_ : float
+        The one that holds: as calibrated for the space and metric, or else seen_penalty.
     adapted_ : Adaptation, after :meth:`adapt`
         Where classes have moved to.
     adaptation_constants_ : tuple of float, after ``calibrate(X, y, adaptation=True)``
@@ -238,9 +239,9 @@ class JCMSPL(Bilinear):
     class_match: float = field(default=100.0, metadata=INFINITE_WEIGHT)
     visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
     semantic_reconstruction: float = field(default=1.0, metadata=INFINITE_WEIGHT)
-    penalty_factors: Any = field(default=None, metadata=checked_by(_check_factors))
-    seen_samples: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
-    aligned: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    ensemble_factors: Any = field(default=None, metadata=checked_by(_check_factors))
+    seen_mean_share: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
+    cosine_share: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
     max_iter: int = field(default=100, metadata=COUNT)
@@ -298,8 +299,8 @@ class JCMSPL(Bilinear):
             "feature_normalisation": "none",
             "class_normalisation": "none",
             "space": "semantic",
-            "seen_samples": 0.0,
-            "aligned": 0.0,
+            "seen_mean_share": 0.0,
+            "cosine_share": 0.0,
             "init": "random",
             "max_iter": PAPER_ITERATIONS,
         }
@@ -338,9 +339,9 @@ class JCMSPL(Bilinear):
         return prepared
 
     def _fit(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
-        if self.penalty_factors is None:
+        if self.ensemble_factors is None:
             return self._fit_one(prepared, monitor)
-        factors = np.asarray(self.penalty_factors, dtype=np.float64)
+        factors = np.asarray(self.ensemble_factors, dtype=np.float64)
         penalties = self.semantic_reconstruction * factors
         fits = [
             clone(self).set_params(semantic_reconstruction=value)._fit_one(prepared, monitor) for value in penalties

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from jcmspl.model.lbfgs import Minimum, descend
 from jcmspl.model.moments import GramBasis
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, one_of_names
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, estimator, one_of_names
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.model.weighted import Block, sums_by_class, weighted_samples
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -29,7 +29,7 @@ LOSSES = ("squared", "squared_hinge", "hinge")
 _ROUND = (0.3, 0.03)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class JLSE(Iterative):
     r"""Joint latent similarity embedding, after Zhang, Saligrama (2016), in its decoupled mode.
 
@@ -58,7 +58,7 @@ class JLSE(Iterative):
     feature_normalisation : str, default "sample_l2+center_unit"
         In its units visual_ridge means the same for all data; without, samples that lie close together have one code.
     class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -73,7 +73,7 @@ class JLSE(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import JLSE
+    >>> from jcmspl.methods import JLSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = JLSE().fit(*data.part("train"), class_vectors=data.classes)

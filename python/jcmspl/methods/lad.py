@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from jcmspl.model.parameters import (
     POSITIVE,
     WEIGHT,
     check_parameters,
+    estimator,
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -31,7 +32,7 @@ from jcmspl.support.scaling import unit_length
 COMPARED = ("both", "latent", "similarity", "attribute")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LAD(Embedding, Iterative):
     r"""Latent attributes in a dictionary of samples, after Jiang et al. (2017).
 
@@ -61,7 +62,7 @@ class LAD(Embedding, Iterative):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         Of unit vectors: all three choose the same class.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -73,7 +74,7 @@ class LAD(Embedding, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import LAD
+    >>> from jcmspl.methods import LAD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LAD(compare="attribute").fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, SHARE, checked_by
+from jcmspl.model.parameters import COUNT, SHARE, checked_by, estimator
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -21,7 +21,7 @@ from jcmspl.support.arguments import Float64Array
 _EPOCHS_BEFORE_PRUNING = 5
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LATEM(Ranker):
     """Latent embeddings (Xian et al., 2016): ``F(x, j) = max over k of s_j'W_k x``, ranked as :class:`DeViSE` does.
 
@@ -45,7 +45,7 @@ class LATEM(Ranker):
         So that the random maps of the start mean the same whatever the spread of the samples.
     class_normalisation, whitening_shrinkage
     class_kernel, kernel_width, source_shares, class_weight
-    seen_bias, temperature, progress
+    seen_penalty, temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
 
     Attributes
@@ -57,7 +57,7 @@ class LATEM(Ranker):
 
     Examples
     --------
-    >>> from jcmspl import LATEM
+    >>> from jcmspl.methods import LATEM
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LATEM(n_maps=3, max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,11 +12,11 @@ from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, estimator
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LESAE(Bilinear, Iterative):
     r"""A semantic autoencoder of low rank, after Liu et al. (2018).
 
@@ -39,10 +39,10 @@ class LESAE(Bilinear, Iterative):
     tol : float, default 1e-6
         Stop when a turn lowers the objective by less than this part of it.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -56,7 +56,7 @@ class LESAE(Bilinear, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import LESAE
+    >>> from jcmspl.methods import LESAE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LESAE(rank=8).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from jcmspl.core.search import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.moments import GramBasis, Moments
-from jcmspl.model.parameters import COUNT, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, one_of_names
+from jcmspl.model.parameters import COUNT, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, estimator, one_of_names
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LESD(Bilinear):
     """Dictionaries of low rank from class vectors to samples, an ensemble of them, after Ding, Shao, Fu (2017).
 
@@ -38,10 +38,10 @@ class LESD(Bilinear):
     random_state : int, Generator, RandomState or None, default 0
         For the classes of the members, which are drawn in the order of their labels: other names are another draw.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -53,7 +53,7 @@ class LESD(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import LESD
+    >>> from jcmspl.methods import LESD
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = LESD(n_members=5).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
+from jcmspl.model.parameters import estimator
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class Procrustes(Bilinear):
     """The rotation that brings samples nearest to their class vectors: ``min |RX - Y|^2`` with ``R'R = I``.
 
@@ -26,10 +26,10 @@ class Procrustes(Bilinear):
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Rx with y (as does "concept"), or x with R'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -39,7 +39,7 @@ class Procrustes(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import Procrustes
+    >>> from jcmspl.methods import Procrustes
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = Procrustes().fit(*data.part("train"), class_vectors=data.classes)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT
+from jcmspl.model.parameters import DECADES, WEIGHT, estimator
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RidgeVS(Bilinear):
     """Ridge regression of class vectors on samples: ``min |WX - Y|^2 + alpha |W|^2``.
 
@@ -21,10 +21,10 @@ class RidgeVS(Bilinear):
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`jcmspl.JCMSPL`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -35,12 +35,12 @@ class RidgeVS(Bilinear):
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import RidgeVS
+    >>> from jcmspl.methods import RidgeVS
     >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
     >>> y = np.repeat(["zebra", "horse", "lion"], 5)
     >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))
     >>> model = RidgeVS(alpha=0.1).fit(X, y, class_vectors=vectors)
-    >>> model.predict([[1.0, 0, 1]], candidates=["tiger", "horse"], seen_bias=0.0)
+    >>> model.predict([[1.0, 0, 1]], candidates=["tiger", "horse"], seen_penalty=0.0)
     array(['tiger'], dtype='<U5')
     """
 

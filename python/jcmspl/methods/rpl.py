@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from jcmspl.core.search import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT, one_of_names
+from jcmspl.model.parameters import DECADES, WEIGHT, estimator, one_of_names
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RPL(Bilinear):
     """Ridge regression of samples on class vectors: ``min |X - VY|^2 + alpha |V|^2``, compared in the visual space.
 
@@ -24,10 +24,10 @@ class RPL(Bilinear):
     space : {"visual", "semantic", "concept"}, default "visual"
         Compare x with Vy, or V'x with y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -37,7 +37,7 @@ class RPL(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import RPL
+    >>> from jcmspl.methods import RPL
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = RPL(0.1).fit(*data.part("train"), class_vectors=data.classes)

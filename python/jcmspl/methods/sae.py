@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT
+from jcmspl.model.parameters import DECADES, WEIGHT, estimator
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SAE(Bilinear):
     """Semantic autoencoder (Kodirov, Xiang, Gong, 2017): ``min |X - W'Y|^2 + weight |WX - Y|^2``.
 
@@ -27,10 +27,10 @@ class SAE(Bilinear):
     space : {"semantic", "visual", "concept"}, default "semantic"
         Compare Wx with y (as does "concept"), or x with W'y.
     metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -40,7 +40,7 @@ class SAE(Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SAE
+    >>> from jcmspl.methods import SAE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SAE(0.2, space="visual").fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from jcmspl.model.descent import Descent, SampleBlocks
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import INFINITE_WEIGHT, POSITIVE_WEIGHT, WEIGHT
+from jcmspl.model.parameters import INFINITE_WEIGHT, POSITIVE_WEIGHT, WEIGHT, estimator
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 
@@ -20,7 +20,7 @@ from jcmspl.support.arguments import Float64Array
 _CURVATURE = 0.01
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SemanticSoftmax(Descent, Bilinear):
     r"""Bilinear logistic regression: the softmax of ``s'Tx`` over the training classes, s a class vector of length one.
 
@@ -40,10 +40,10 @@ class SemanticSoftmax(Descent, Bilinear):
     metric : {"cosine", "dot", "euclidean"} or callable, default "cosine"
         "cosine" compares as the training does, with class vectors of length one.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`. A temperature of 1 gives the probabilities that were fitted.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -59,7 +59,7 @@ class SemanticSoftmax(Descent, Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SemanticSoftmax
+    >>> from jcmspl.methods import SemanticSoftmax
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SemanticSoftmax(penalty=1e-4).fit(*data.part("train"), class_vectors=data.classes)
@@ -93,7 +93,7 @@ class SemanticSoftmax(Descent, Bilinear):
         return {"visual_projection": A, "semantic_projection": B, "codewords": np.array(codewords), **course}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SCoRe(SemanticSoftmax):
     """Semantically consistent regularisation (Morgado, Vasconcelos, 2017), on given features.
 
@@ -114,8 +114,8 @@ class SCoRe(SemanticSoftmax):
     codeword_match : float, default 1.0
         The paper's λ. Infinity: codewords C are the class vectors S.
     max_iter, tol, space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, seen_samples, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, seen_mean_share, progress
         As for :class:`SemanticSoftmax`. Classes are recognised by their vectors, those of the training data too.
 
     Attributes
@@ -129,7 +129,7 @@ class SCoRe(SemanticSoftmax):
 
     Examples
     --------
-    >>> from jcmspl import SCoRe
+    >>> from jcmspl.methods import SCoRe
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SCoRe(codeword_match=0.1).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +13,10 @@ from jcmspl.model.bilinear_ranker import BilinearRanker
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import FLAG
+from jcmspl.model.parameters import FLAG, estimator
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SJE(BilinearRanker):
     """Structured joint embedding (Akata et al., 2015).
 
@@ -37,10 +37,10 @@ class SJE(BilinearRanker):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         "dot" is the published one, s'Wx.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -52,7 +52,7 @@ class SJE(BilinearRanker):
 
     Examples
     --------
-    >>> from jcmspl import SJE
+    >>> from jcmspl.methods import SJE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SJE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)

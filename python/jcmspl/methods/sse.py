@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.lbfgs import descend
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, estimator
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.model.weighted import WeightedBlocks, sums_by_class
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
@@ -25,7 +25,7 @@ from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 _BLOCK = 4096
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SSE(Iterative):
     r"""Semantic similarity embedding, after Zhang, Saligrama (2015): a class is a mixture of seen classes.
 
@@ -54,7 +54,7 @@ class SSE(Iterative):
     feature_normalisation : str, default "sample_l2"
         Features must not be negative, as after a rectifier; so nothing that centres them is to be had.
     class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`jcmspl.JCMSPL`.
 
     Attributes
@@ -70,7 +70,7 @@ class SSE(Iterative):
 
     Examples
     --------
-    >>> from jcmspl import SSE
+    >>> from jcmspl.methods import SSE
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SSE().fit(*data.part("train"), class_vectors=data.classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from jcmspl.model.descent import Descent, SampleBlocks
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE_WEIGHT, SHARE, checked_by
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE_WEIGHT, SHARE, checked_by, estimator
 from jcmspl.support.arguments import Float64Array, as_matrix
 
 
@@ -23,7 +23,7 @@ def _check_vocabulary(value: Any, name: str) -> None:
         raise ValueError(f"{name} is empty: leave it out, or give a row for each word")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SSVoc(Descent, Bilinear):
     r"""Vocabulary-informed learning, after Fu, Sigal (2016): regression on class vectors, away from other words.
 
@@ -58,10 +58,10 @@ class SSVoc(Descent, Bilinear):
     feature_normalisation : str, default "sample_l2+center_unit"
         So that penalty means the same whatever the spread of the samples.
     class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_weight, aligned
-    seen_bias, temperature, adaptation_pull, adaptation_temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
+    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
         As for :class:`RidgeVS`.
-    seen_samples : float, default 0
+    seen_mean_share : float, default 0
         As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
@@ -75,7 +75,7 @@ class SSVoc(Descent, Bilinear):
 
     Examples
     --------
-    >>> from jcmspl import SSVoc
+    >>> from jcmspl.methods import SSVoc
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SSVoc(n_neighbours=3).fit(*data.part("train"), class_vectors=data.classes)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.parameters import estimator
 from jcmspl.model.synthesis import Synthesised, learnt
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SynC(Synthesised):
     """Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with the squared loss.
 
@@ -30,12 +30,12 @@ class SynC(Synthesised):
         How sharply classes differ: with 0 all candidates are the same, and a large one makes a class its nearest seen
         one. It may be changed after a fit.
     feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples
     --------
-    >>> from jcmspl import SynC
+    >>> from jcmspl.methods import SynC
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SynC(tau=1.0).fit(*data.part("train"), class_vectors=data.classes)

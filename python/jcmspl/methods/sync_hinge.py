@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from jcmspl.model.lbfgs import Minimum, minimised
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, one_of_names
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, estimator, one_of_names
 from jcmspl.model.synthesis import Synthesised, learnt
 from jcmspl.model.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, IntArray
@@ -30,7 +30,7 @@ _SMOOTHNESS = (0.3, 0.03)
 Loss = Callable[[Float64Array, IntArray], tuple[Float64Array, Float64Array]]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SynCHinge(Synthesised, Iterative):
     r"""Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
 
@@ -53,7 +53,7 @@ class SynCHinge(Synthesised, Iterative):
         Of each of two stages, where the loss has a largest violation.
     tol : float, default 1e-5
         Stop when an iteration lowers the objective by less than this, or by less than this part of one above 1.
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Attributes
@@ -65,7 +65,7 @@ class SynCHinge(Synthesised, Iterative):
 
     Examples
     --------
-    >>> from jcmspl import SynCHinge
+    >>> from jcmspl.methods import SynCHinge
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = SynCHinge(loss="crammer_singer", penalty=1e-3).fit(*data.part("train"), class_vectors=data.classes)

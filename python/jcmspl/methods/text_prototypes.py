@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,33 +14,33 @@ from jcmspl.model.class_map import ClassMap
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import checked_by
+from jcmspl.model.parameters import checked_by, estimator
 from jcmspl.model.prototypes import directions
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class TextPrototypes(ZeroShotClassifier):
     """The cosine of a sample and the vector of a class, with no training: for encoders that are aligned.
 
     Samples and class vectors must come from one encoder, or from two that were trained to agree, as CLIP's for images
     and for texts: class vectors are then embeddings of the names or descriptions of classes. What any training is to be
-    compared with there; ``aligned`` of :class:`jcmspl.JCMSPL` combines both.
+    compared with there; ``cosine_share`` of :class:`jcmspl.JCMSPL` combines both.
 
     Parameters
     ----------
     feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`jcmspl.JCMSPL`. Nothing else is fitted to samples. Without class vectors the mean sample of a
         class is taken for its vector.
 
     Examples
     --------
-    >>> from jcmspl import TextPrototypes
+    >>> from jcmspl.methods import TextPrototypes
     >>> vectors = {"cat": [1.0, 0.2, 0], "dog": [0, 1.0, 0.2], "owl": [0.2, 0, 1.0]}
     >>> model = TextPrototypes().fit([[0.9, 0.1, 0], [0.1, 0.8, 0]], ["cat", "dog"], class_vectors=vectors)
-    >>> model.predict([[0.3, 0.1, 0.9]], seen_bias=0.0)
+    >>> model.predict([[0.3, 0.1, 0.9]], seen_penalty=0.0)
     array(['owl'], dtype='<U3')
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +13,12 @@ from jcmspl.model.embedding import Embedding
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import SHARE, WEIGHT, check_parameters
+from jcmspl.model.parameters import SHARE, WEIGHT, check_parameters, estimator
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class UntiedAutoencoder(Embedding):
     """A linear autoencoder without tied weights: :class:`RidgeVS` as the encoder, :class:`RPL` as the decoder.
 
@@ -36,12 +36,12 @@ class UntiedAutoencoder(Embedding):
     metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
         Of the unit vectors of both spaces, side by side: all three choose the same class.
     feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_bias, temperature, progress
+    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
         As for :class:`RidgeVS`.
 
     Examples
     --------
-    >>> from jcmspl import UntiedAutoencoder
+    >>> from jcmspl.methods import UntiedAutoencoder
     >>> from jcmspl.datasets import make_zsl
     >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
     >>> model = UntiedAutoencoder(visual_share=0.7).fit(*data.part("train"), class_vectors=data.classes)

@@ -24,6 +24,7 @@ from jcmspl.model.parameters import POSITIVE, check_parameters
 from jcmspl.model.scorers import LinearScorer, Scorer, normalised
 from jcmspl.support.arguments import Float64Array, require_finite
 from jcmspl.support.progress import Progress
+from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.state import changes
 from jcmspl.support.warn import warn_user
 
@@ -39,13 +40,14 @@ class Adaptable(ZeroShotClassifier):
     adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
     @changes
+    @accepts_old_keywords
     def adapt(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         class_shares: Any = None,
         check: bool = True,
     ) -> Self:
@@ -72,7 +74,7 @@ class Adaptable(ZeroShotClassifier):
             Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
             read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
             a temporary file; those of arrays and DataFrames of dask stay on its workers.
-        class_vectors, candidates, seen_bias
+        class_vectors, candidates, seen_penalty
             As for predict. The bias is taken off the scores of seen classes while prototypes move.
         class_shares : "even", dict of label -> number or array_like of shape (n_candidates,), optional
             The share of each candidate in the samples, where it is known: shares, percentages or numbers of samples, in
@@ -87,7 +89,7 @@ class Adaptable(ZeroShotClassifier):
         check_is_fitted(self)
         self._require_adaptable()
         self.__dict__.pop("adapted_", None)  # it starts from the model
-        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, self.own_space)
+        table, bias = self._biased_candidates(class_vectors, candidates, seen_penalty, self.own_space)
         settings = Settings(*self._adaptation_constants, known_shares(class_shares, table))
         with (
             self._telling("adapt", X) as told,

@@ -15,7 +15,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
-from jcmspl.data.partitions import lazily, samples_dtype
+from jcmspl.data.reading import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model.adaptable import Adaptable
 from jcmspl.model.adaptation import GUESS_WEIGHT
@@ -48,6 +48,7 @@ from jcmspl.model.prototypes import (
 from jcmspl.model.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.log import logger
+from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.state import reads
 
 
@@ -57,7 +58,7 @@ def _check_metric(value: Any, name: str) -> None:
 
 
 # Parameters that say what else than the model's prediction counts in the visual space.
-_EVIDENCE = ("seen_samples", "prediction_weight", "aligned")
+_EVIDENCE = ("seen_mean_share", "prediction_count", "cosine_share")
 #: The metadata of a parameter that names a metric, or is one.
 METRIC = checked_by(_check_metric)
 
@@ -73,9 +74,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
 
     space: str = field(default="semantic", metadata=one_of_names(SPACES))
     metric: Any = field(default="cosine", metadata=METRIC)
-    seen_samples: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
-    prediction_weight: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
-    aligned: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    seen_mean_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    prediction_count: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
+    cosine_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
 
     LINEAR: ClassVar[bool] = True
     SPACES: ClassVar[tuple[str, ...]] = SPACES
@@ -116,8 +117,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return self._cosine_share(self.alignment_)
 
     def _cosine_share(self, alignment: Alignment | None) -> float:
-        if not isinstance(self.aligned, str):
-            return float(self.aligned) if self.space == "visual" else 0.0
+        if not isinstance(self.cosine_share, str):
+            return float(self.cosine_share) if self.space == "visual" else 0.0
         if not self._compares_directions or alignment is None or not alignment.is_aligned:
             return 0.0
         return LONE_SHARE if self._lacks_scatter else NEW_SHARE
@@ -136,7 +137,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     @property
     def _finds_shares(self) -> bool:
         """Whether encoders were found to be aligned, so that shares depend on the number of samples of a class."""
-        return isinstance(self.aligned, str) and self.cosine_share_ > 0
+        return isinstance(self.cosine_share, str) and self.cosine_share_ > 0
 
     @reads
     def transform(self, X: Any) -> FloatArray:
@@ -183,6 +184,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return np.asarray(self.feature_normalisation_.undone(self._expected(vectors)), dtype=np.float64)
 
     @reads
+    @accepts_old_keywords
     def explain(
         self,
         X: Any,
@@ -191,18 +193,18 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         against: Any = "runner-up",
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> list[Explanation]:
         """Tell which attributes spoke for and against the chosen class of each sample.
 
         The score of a class is a sum over the attributes (dimensions of its vector). An explanation holds the parts of
         that sum, by default the difference to the parts of the second-best class. What comes from labelled samples of
-        the class, or from its vector itself (see seen_samples, prediction_weight and aligned), is one more part, the
-        last one.
+        the class, or from its vector itself (see seen_mean_share, prediction_count and cosine_share), is one more part,
+        the last one.
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         label : label, optional
             The class to explain, if not the chosen one.
@@ -221,9 +223,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         samples = self._checked(X)
 
         def make() -> Explainer:
-            return self._explainer(*self._biased_candidates(class_vectors, candidates, seen_bias, self.space))
+            return self._explainer(*self._biased_candidates(class_vectors, candidates, seen_penalty, self.space))
 
-        explainer = self._made_once("explainer", make, class_vectors, candidates, seen_bias)
+        explainer = self._made_once("explainer", make, class_vectors, candidates, seen_penalty)
         return explainer(samples, label=label, against=against)
 
     def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
@@ -244,7 +246,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
 
     def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
-        if not isinstance(self.aligned, str) and self.aligned:
+        if not isinstance(self.cosine_share, str) and self.cosine_share:
             require_alignable(training.features, training.classes, self.metric)
         return super()._solved(training)
 
@@ -311,7 +313,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
-        check_parameters(self, ("aligned",))  # it may have been set since the fit
+        check_parameters(self, ("cosine_share",))  # it may have been set since the fit
         if self._finds_shares and not self._lacks_scatter:
             return share_of_cosine(self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self._alignment))
@@ -326,15 +328,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             predicted,
             evidence,
             self.feature_normalisation_,
-            seen_samples=self._sample_shares(evidence.counts),
-            prediction_weight=self.prediction_weight,
+            seen_mean_share=self._sample_shares(evidence.counts),
+            prediction_count=self.prediction_count,
             sample_length=self._sample_length if self.metric == "cosine" else None,
         )
 
     def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
         """Return the share of their samples in the prototypes of training classes that have so many."""
-        if not isinstance(self.seen_samples, str):
-            return float(self.seen_samples)
+        if not isinstance(self.seen_mean_share, str):
+            return float(self.seen_mean_share)
         return share_of_samples(counts) if self._finds_shares else SEEN_SHARE
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:

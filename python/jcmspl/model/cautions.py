@@ -101,7 +101,7 @@ def warn_of_alignment(model: Bilinear, alignment: Alignment, raw: Statistics) ->
             "holds vectors of texts, pass vectors of samples, such as pictures, instead",
             AlignmentWarning,
         )
-    if isinstance(model.aligned, str):
+    if isinstance(model.cosine_share, str):
         lengths = float(raw.gram.trace()) / raw.n_samples
         if share and not raw.unit_rows and abs(lengths - 1) > _UNIT:
             warn_user(
@@ -110,16 +110,21 @@ def warn_of_alignment(model: Bilinear, alignment: Alignment, raw: Statistics) ->
                 AlignmentWarning,
             )
         return
-    own_default = next(field.default for field in fields(model) if field.name == "aligned")
-    if alignment.is_aligned and not model.aligned and model.aligned != own_default and model._compares_directions:
+    own_default = next(field.default for field in fields(model) if field.name == "cosine_share")
+    if (
+        alignment.is_aligned
+        and not model.cosine_share
+        and model.cosine_share != own_default
+        and model._compares_directions
+    ):
         warn_user(
-            f"{alignment}, but aligned=0 leaves their cosine out, which often recognises new classes better than a "
-            "model: aligned='auto' combines both",
+            f"{alignment}, but cosine_share=0 leaves their cosine out, which often recognises new classes better than "
+            "a model: cosine_share='auto' combines both",
             AlignmentWarning,
         )
     if share and not alignment.is_aligned:
         warn_user(
-            f"{alignment}, but aligned={model.aligned:g} compares them as they are: take both from one encoder or "
-            "from two that were trained to agree, or leave aligned out",
+            f"{alignment}, but cosine_share={model.cosine_share:g} compares them as they are: take both from one "
+            "encoder or from two that were trained to agree, or leave cosine_share out",
             AlignmentWarning,
         )

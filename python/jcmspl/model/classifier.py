@@ -28,6 +28,7 @@ from jcmspl.model.scorers import Scorer
 from jcmspl.model.topk import right_in
 from jcmspl.support.arguments import Float64Array, as_sample_weights, one_of
 from jcmspl.support.names import SPACES
+from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.state import changes, reads
 from jcmspl.support.warn import OneWarning
 
@@ -85,6 +86,7 @@ class ZeroShotClassifier(Recognises):
         return {}
 
     @reads
+    @accepts_old_keywords
     def score(
         self,
         X: Any,
@@ -93,7 +95,7 @@ class ZeroShotClassifier(Recognises):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         average: str = "class",
     ) -> float:
         """Return the share recognised among the classes in y if all are unseen, else among all that the model knows.
@@ -104,7 +106,7 @@ class ZeroShotClassifier(Recognises):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict; but if y holds no class of the training data and neither class_vectors nor candidates are
             given, the candidates are the classes in y, which must be two at least.
         y : array_like of shape (n_samples,)
@@ -120,7 +122,7 @@ class ZeroShotClassifier(Recognises):
         check_is_fitted(self)
         one_of(average, "average", ("class", "sample"))
         if is_dask(X):
-            return self._score_on_dask(X, y, sample_weight, class_vectors, candidates, seen_bias, average)
+            return self._score_on_dask(X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
         labels, samples = as_label_list(y), self._checked(X)
         if len(labels) != len(samples):
             raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
@@ -128,7 +130,7 @@ class ZeroShotClassifier(Recognises):
         if not weights.any():
             raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
         present = dict.fromkeys(labels)
-        recogniser = self._judge_of(present, class_vectors, candidates, seen_bias)
+        recogniser = self._judge_of(present, class_vectors, candidates, seen_penalty)
         predicted = recogniser.predict(samples).tolist()
         right = weights * np.array([a == b for a, b in zip(predicted, labels, strict=True)], dtype=np.float64)
         if average == "sample":
@@ -140,13 +142,13 @@ class ZeroShotClassifier(Recognises):
         return float(np.mean(np.bincount(codes, right)[counted] / totals[counted]))
 
     def _judge_of(
-        self, present: Iterable[Label], class_vectors: Any, candidates: Any, seen_bias: float | None
+        self, present: Iterable[Label], class_vectors: Any, candidates: Any, seen_penalty: float | None
     ) -> Recogniser:
         """Return what names samples whose labels are these, to see whether it is right."""
         there = dict.fromkeys(present)
         if class_vectors is None and candidates is None and not there.keys() & set(self.classes_.tolist()):
             candidates = unseen_in(there, self.class_table_, self.classes_.tolist())
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         possible = set(recogniser.labels.tolist())
         strangers = [label for label in there if label not in possible]
         if strangers and self._table is not None:
@@ -160,7 +162,7 @@ class ZeroShotClassifier(Recognises):
         sample_weight: Any,
         class_vectors: Any,
         candidates: Any,
-        seen_bias: float | None,
+        seen_penalty: float | None,
         average: str,
     ) -> float:
         """Return the score of samples that dask has: only sums of weights travel."""
@@ -168,7 +170,7 @@ class ZeroShotClassifier(Recognises):
         weights = parts.label_counts()
         if not any(weights.values()):
             raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
-        recogniser = self._judge_of(weights, class_vectors, candidates, seen_bias)
+        recogniser = self._judge_of(weights, class_vectors, candidates, seen_penalty)
         right = parts.reduced(right_in, recogniser, what="recognising", progress=bool(self.progress))
         if average == "sample":
             return float(sum(right.values()) / sum(weights.values()))
@@ -189,8 +191,8 @@ class ZeroShotClassifier(Recognises):
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
-        mean of the two per-class accuracies, in the mean over folds, becomes seen_bias_; one is chosen for each space,
-        for the metric of the model.
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_penalty_; one is chosen for each
+        space, for the metric of the model.
 
         Parameters
         ----------
@@ -227,16 +229,17 @@ class ZeroShotClassifier(Recognises):
             # thresholds among seen and unseen classes were chosen with another bias
             self.rejection_ = {key: one for key, one in self.rejection_.items() if key[2] != "all"}
             self._competition = OneWarning()
-            line.text = f"bias {self.seen_bias_:.4g} in the {self.own_space} space"
+            line.text = f"bias {self.seen_penalty_:.4g} in the {self.own_space} space"
         return self
 
     @changes
+    @accepts_old_keywords
     def calibrate_rejection(
         self,
         X: Any,
         y: Any,
         *,
-        lost: float = 0.05,
+        max_false_rejection: float = 0.05,
         n_splits: int | None = None,
         held_out: float = 0.2,
         random_state: Any = 0,
@@ -253,7 +256,7 @@ class ZeroShotClassifier(Recognises):
         ----------
         X, y
             Samples of training classes, usually the training data; of four classes at least.
-        lost : float, default 0.05
+        max_false_rejection : float, default 0.05
             The share of samples of candidates that may be rejected.
         n_splits, held_out, random_state
             As for :meth:`calibrate`; each fold holds out two classes at least.
@@ -269,7 +272,7 @@ class ZeroShotClassifier(Recognises):
             found = chosen_thresholds(
                 self,
                 self._labelled_samples(X, y),
-                lost=lost,
+                max_false_rejection=max_false_rejection,
                 n_splits=n_splits,
                 held_out=held_out,
                 random_state=random_state,
@@ -346,7 +349,7 @@ class ZeroShotClassifier(Recognises):
             facts["compares in"] = f"the {self.own_space} space"
         if facts and self.unseen_classes_.size:
             known = self._is_biased_in(self.own_space)
-            facts["bias on seen classes"] = f"{self.seen_bias_:.3g}" if known else "none: not calibrated"
+            facts["bias on seen classes"] = f"{self.seen_penalty_:.3g}" if known else "none: not calibrated"
         if facts and self.timings_:
             facts["fitted in"] = f"{sum(self.timings_.values()):.2f} s"
         return facts

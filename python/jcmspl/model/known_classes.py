@@ -32,7 +32,7 @@ class KnowsClasses(Learner):
         """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
 
         What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
-        where a class lies, together with the model's prediction (prediction_weight says how much that counts).
+        where a class lies, together with the model's prediction (prediction_count says how much that counts).
 
         Parameters
         ----------

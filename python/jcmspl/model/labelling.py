@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.on_dask import computed, is_dask
-from jcmspl.data.partitions import Part, Parts
+from jcmspl.data.parts import ROWS, row_blocks
+from jcmspl.data.reading import mapped
 from jcmspl.model.probabilities import softmax
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import FloatArray, IntArray
 
-# Values of scores that are in memory at a time, and samples that are.
+# Values of scores that are in memory at a time.
 _SCORES = 4_000_000
-_ROWS = 8192
 
 
 class Named(NamedTuple):
@@ -54,33 +52,23 @@ class Namer:
         indices, scores = self.recogniser.top_k(X, self.k)
         shares = None
         if self.temperature is not None:
-            shares = np.concatenate([self._shares(X[rows], indices[rows]) for rows in self._blocks(len(X))])
+            size = int(np.clip(_SCORES // len(self.recogniser.labels), 1, ROWS))
+            parts = [self._shares(X[rows], indices[rows]) for rows in row_blocks(len(X), size)]
+            shares = np.concatenate([scores[:0], *parts])
         return Named(indices, scores, shares, None if self.threshold is None else scores[:, 0] < self.threshold)
 
     def _shares(self, X: npt.NDArray[Any], indices: IntArray) -> FloatArray:
         assert self.temperature is not None
         return np.take_along_axis(softmax(self.recogniser.scores_less_lead(X), self.temperature), indices, axis=1)
 
-    def _blocks(self, n_samples: int) -> Iterator[slice]:
-        """Give rows, so many at a time that their scores fit in memory; an empty slice if there are none."""
-        size = int(np.clip(_SCORES // len(self.recogniser.labels), 1, _ROWS))
-        for first in range(0, max(n_samples, 1), size):
-            yield slice(first, first + size)
-
     def best(self, X: Any, *, progress: bool = False) -> Named:
-        """Name samples that may be those of dask: these are named where they are."""
-        if not is_dask(X):
-            return self(X)
-        found = computed(Parts.of(X).tasks(_named, self), what="naming", progress=progress)
-        return _joined([one for part in found for one in part], self)
-
-
-def _named(part: Part, namer: Namer) -> list[Named]:
-    """Name the samples of a partition, on the worker that has it."""
-    return [namer(block.X) for block in part.blocks()]
+        """Name samples in memory, or those of dask on its workers."""
+        return _joined(mapped(self, X, what="naming", progress=progress), self)
 
 
 def _joined(found: list[Named], namer: Namer) -> Named:
+    if len(found) == 1:
+        return found[0]
     nothing = np.empty((0, namer.k))
     empty = Named(
         nothing.astype(np.int64),

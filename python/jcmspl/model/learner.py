@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +31,7 @@ from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError, SingularEquationError
 from jcmspl.support.log import Told, logger, told
 from jcmspl.support.progress import Progress
+from jcmspl.support.renamed import accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import quoted
 from jcmspl.support.state import changes
 from jcmspl.support.warn import OneWarning
@@ -125,6 +127,7 @@ class Learner(Reader):
         return self
 
     @changes
+    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -133,7 +136,7 @@ class Learner(Reader):
         *,
         class_vectors: Any = None,
         sample_weight: Any = None,
-        solve: bool = True,
+        refit: bool = True,
     ) -> Self:
         """Learn from further samples; the result is that of one fit to all samples so far.
 
@@ -147,7 +150,7 @@ class Learner(Reader):
             As for fit; only classes without a vector so far need one.
         sample_weight : optional
             As for fit.
-        solve : bool, default True
+        refit : bool, default True
             False: only take the samples in; what the model has learnt stays as it was until a later call. Saves time
             when there are many chunks. There is nothing to solve before two classes have samples. A model that is
             fitted already knows new classes at once, by their vectors and their samples
@@ -175,7 +178,7 @@ class Learner(Reader):
         require_known_classes(self.class_weight, table)
         declared = set(as_label_list(classes, "classes")) if classes is not None else getattr(self, "_declared", None)
         with self._telling("partial_fit", X) as line:
-            self._go_on(X, y, sample_weight, so_far, table, declared, solve)
+            self._go_on(X, y, sample_weight, so_far, table, declared, refit)
             line.text = self._size_so_far()
         return self
 
@@ -187,7 +190,7 @@ class Learner(Reader):
         so_far: LabelledStatistics | None,
         table: ClassTable | None,
         declared: set[Label] | None,
-        solve: bool,
+        refit: bool,
     ) -> None:
         """Take further samples in, and learn from all so far if that is wanted."""
         started = time.perf_counter()
@@ -196,9 +199,9 @@ class Learner(Reader):
         self._declared = declared
         known = self._known_with(table)
         digest = new.digest if so_far is None else sum_if_known(self._digest_so_far(), new.digest)
-        in_place = not solve and so_far is not None and so_far.labels == new.labels
+        in_place = not refit and so_far is not None and so_far.labels == new.labels
         total = replace(new if so_far is None or in_place else so_far + new, digest=digest)
-        if solve and len(total.labels) > 1:
+        if refit and len(total.labels) > 1:
             kept = {name: vars(self)[name] for name in _CALIBRATED if name in vars(self)}
             self._learn(total, table, {"read": time.perf_counter() - started})
             self.__dict__.update(kept)  # still the best there is
@@ -233,7 +236,7 @@ class Learner(Reader):
         """
         self._require_statistics_enough("fit_from_statistics")
         if not isinstance(statistics, Statistics):
-            raise TypeError(f"statistics must be jcmspl.Statistics, but is {type(statistics).__name__}")
+            raise TypeError(f"statistics must be jcmspl.core.Statistics, but is {type(statistics).__name__}")
         labels = as_label_list(range(statistics.n_classes) if classes is None else classes, "classes")
         if len(labels) != statistics.n_classes or len(set(labels)) != len(labels):
             raise ValueError(
@@ -265,17 +268,24 @@ class Learner(Reader):
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one.
 
-        ``seen_bias`` takes the place of a calibrated bias, in all spaces; thresholds for rejection among seen and
+        ``seen_penalty`` takes the place of a calibrated bias, in all spaces; thresholds for rejection among seen and
         unseen classes are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` take that of calibrated
         constants.
         """
+        params = current_names(params, self._get_param_names())
         super().set_params(**params)
         # an explicit value overrides the calibrated one
         if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
             self.__dict__.pop("adaptation_constants_", None)
-        if "seen_bias" in params and hasattr(self, "arrays_"):
+        if "seen_penalty" in params and hasattr(self, "arrays_"):
             self._forget_calibration()
         return self
+
+    def __dir__(self) -> Iterable[str]:
+        return attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(current_names(state, self._get_param_names(), warn=False))  # of an old pickle
 
     def _forget_calibration(self) -> None:
         self.calibration_ = {}

@@ -46,7 +46,7 @@ FITTED, PARAMETER = "fitted.", "parameter."
 # What stands for infinity, which JSON does not have.
 INFINITY = "inf"
 # Parameters that are numbers in a row.
-SEQUENCES = ("source_shares", "penalty_factors")
+SEQUENCES = ("source_shares", "ensemble_factors")
 
 
 def _numpy_time(kind: str, count: Any, unit: Any) -> Any:

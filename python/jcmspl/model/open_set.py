@@ -50,17 +50,17 @@ class Threshold:
     auroc: float
 
     @classmethod
-    def of(cls, folds: Sequence[tuple[Float64Array, Float64Array]], lost: float) -> Threshold:
+    def of(cls, folds: Sequence[tuple[Float64Array, Float64Array]], max_false_rejection: float) -> Threshold:
         """Choose the highest threshold that rejects no more than a share of the known samples of all folds.
 
         Parameters
         ----------
         folds : sequence of (known, strangers)
             The best scores of samples.
-        lost : float
+        max_false_rejection : float
         """
         known, strangers = (np.sort(np.concatenate(each)) for each in zip(*folds, strict=True))
-        value = float(known[min(int(lost * len(known)), len(known) - 1)])
+        value = float(known[min(int(max_false_rejection * len(known)), len(known) - 1)])
         areas = [area(*fold) for fold in folds]
         return cls(value, float(np.mean(known < value)), float(np.mean(strangers < value)), float(np.mean(areas)))
 

@@ -5,17 +5,38 @@ A method states its own parameters; those that a kind of model has in common are
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
+from jcmspl.support.renamed import accept_old_parameters
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**options: Any) -> Callable[[Any], Any]:
+        """Return a decorator that does nothing: only type checkers need it."""
+        return lambda decorator: decorator
+
+
+T = TypeVar("T")
 
 Check = Callable[[Any, str], object]
 #: The value of a parameter that the training data choose.
 AUTO = "auto"
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def estimator(cls: type[T]) -> type[T]:
+    """Make a class a dataclass whose fields are its parameters; old names of parameters are accepted too."""
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    accept_old_parameters(made)
+    return made
 
 
 def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:

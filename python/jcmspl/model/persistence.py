@@ -175,7 +175,7 @@ def load(path: str | Path) -> ZeroShotClassifier:
     >>> import jcmspl
     >>> from jcmspl.datasets import load_digits
     >>> digits = load_digits()
-    >>> model = jcmspl.RPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
+    >>> model = jcmspl.methods.RPL().fit(*digits.part("trainval"), class_vectors=digits.classes)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(Path(folder, "model.safetensors"))
     ...     again = jcmspl.load(Path(folder, "model.safetensors"))

@@ -29,6 +29,7 @@ from jcmspl.model.scorers import Scorer
 from jcmspl.model.topk import lazy_topk, named_or_none, scores_dtype, shares_of
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
+from jcmspl.support.renamed import accepts_old_keywords, alias
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.state import reads
 
@@ -37,7 +38,8 @@ T = TypeVar("T")
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
     "calibrate it with training samples (calibrate(X, y); jcmspl fit --calibrate), or choose among unseen classes "
-    "alone (candidates='unseen'; --candidates unseen); seen_bias=0 in the call (--seen-bias 0) says that it is meant so"
+    "alone (candidates='unseen'; --candidates unseen); seen_penalty=0 in the call (--seen-penalty 0) says that it is "
+    "meant so"
 )
 
 
@@ -57,7 +59,7 @@ _STATE = (
 class Recognises(ClassifierMixin, KnowsClasses):
     """predict and its kin, for any method that says what it makes of candidate classes: :meth:`_scorer_of`."""
 
-    seen_bias: float = field(default=0.0, metadata=NUMBER)
+    seen_penalty: float = field(default=0.0, metadata=NUMBER)
     temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
     #: Where the method can compare samples and classes.
@@ -77,19 +79,20 @@ class Recognises(ClassifierMixin, KnowsClasses):
         raise NotImplementedError
 
     @reads
+    @accepts_old_keywords
     def recogniser(
         self,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         space: str | None = None,
     ) -> Recogniser:
         """Fold the model and its candidate classes into one recogniser, for use in a loop or elsewhere.
 
         Parameters
         ----------
-        class_vectors, candidates, seen_bias
+        class_vectors, candidates, seen_penalty
             As for predict.
         space : str, optional
             Where to compare, if not in the space of the model; one of its SPACES.
@@ -101,17 +104,18 @@ class Recognises(ClassifierMixin, KnowsClasses):
             metric that is a function, a recogniser that calls the method with blocks of samples.
         """
         space = one_of(self.own_space if space is None else space, "space", self.SPACES)
-        table, bias = self._biased_candidates(class_vectors, candidates, seen_bias, space)
+        table, bias = self._biased_candidates(class_vectors, candidates, seen_penalty, space)
         return self._recogniser_of(table, bias, space)
 
     @reads
+    @accepts_old_keywords
     def predict(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         reject: Any = None,
         reject_label: Any = None,
     ) -> LabelArray:
@@ -129,9 +133,9 @@ class Recognises(ClassifierMixin, KnowsClasses):
             Choose among the classes of the training data, among those known (or given) but not trained on, among both
             (generalized), or among the classes named. By default: the classes in class_vectors if given, else all that
             the model knows.
-        seen_bias : float, optional
+        seen_penalty : float, optional
             What to take off the scores of classes of the training data where both kinds are candidates, in place of
-            the model's own seen_bias_ (calibrated stacking), or of 0 where the model was adapted to samples.
+            the model's own seen_penalty_ (calibrated stacking), or of 0 where the model was adapted to samples.
         reject : float or "auto", optional
             Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
             the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
@@ -143,7 +147,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         if reject is None:
             return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
         threshold = self._threshold(reject, class_vectors, candidates)
@@ -152,6 +156,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         return cast(LabelArray, lazily(partial(named_or_none, namer, labels), samples, labels.dtype))
 
     @reads
+    @accepts_old_keywords
     def predict_topk(
         self,
         X: Any,
@@ -159,14 +164,14 @@ class Recognises(ClassifierMixin, KnowsClasses):
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         return_scores: bool = False,
     ) -> Any:
         """Return the labels of the k best candidate classes of each sample, best first.
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         k : int, optional
             How many; by default 5, or all candidates if there are fewer.
@@ -178,7 +183,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k), if asked for
         """
-        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         n_candidates = len(recogniser.labels)
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
@@ -191,13 +196,14 @@ class Recognises(ClassifierMixin, KnowsClasses):
         return (labels, scores) if return_scores else labels
 
     @reads
+    @accepts_old_keywords
     def decision_function(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> FloatArray:
         """Return the score of every candidate class for each sample: the higher the better.
 
@@ -207,7 +213,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
 
         Returns
@@ -219,22 +225,23 @@ class Recognises(ClassifierMixin, KnowsClasses):
             the second class minus that of the first.
         """
         check_is_fitted(self)
-        if seen_bias is None:
-            seen_bias = self._bias_among(class_vectors, candidates)  # scores alone choose no class: no warning
-        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        if seen_penalty is None:
+            seen_penalty = self._bias_among(class_vectors, candidates)  # scores alone choose no class: no warning
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         scores = lazily(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and self.class_table_.n_classes == 2:
             return cast(FloatArray, scores[:, 1] - scores[:, 0])
         return cast(FloatArray, scores)
 
     @reads
+    @accepts_old_keywords
     def predict_proba(
         self,
         X: Any,
         *,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         temperature: float | None = None,
     ) -> FloatArray:
         """Return the softmax of the scores divided by a temperature.
@@ -243,7 +250,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
 
         Parameters
         ----------
-        X, class_vectors, candidates, seen_bias
+        X, class_vectors, candidates, seen_penalty
             As for predict.
         temperature : float, optional
             In place of the model's own: the lower, the surer. "auto" in the model means the share of the spread of the
@@ -255,13 +262,13 @@ class Recognises(ClassifierMixin, KnowsClasses):
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        samples, recogniser = self._ready(X, class_vectors, candidates, seen_bias)
+        samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         shares = partial(shares_of, recogniser, self._temperature(temperature))
         return cast(FloatArray, lazily(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
 
     @property
     @reads
-    def seen_bias_(self) -> float:
+    def seen_penalty_(self) -> float:
         """What is taken off the scores of training classes: as calibrated for the space and metric, or as given."""
         return self._bias_in(self.own_space)
 
@@ -274,26 +281,28 @@ class Recognises(ClassifierMixin, KnowsClasses):
     def _own_metric(self) -> Any:
         return getattr(self, "metric", None)
 
+    seen_bias_ = alias("seen_penalty_")
+
     def _bias_in(self, space: str) -> float:
         if getattr(self, "calibration_", None) is None:
             raise AttributeError("the model is not fitted yet")
-        return float(self.calibration_.get((space, self._own_metric), self.seen_bias))
+        return float(self.calibration_.get((space, self._own_metric), self.seen_penalty))
 
     def _is_biased_in(self, space: str) -> bool:
         """Whether somebody has thought of the bias: calibration, or whoever set it."""
-        return (space, self._own_metric) in self.calibration_ or self.seen_bias != 0
+        return (space, self._own_metric) in self.calibration_ or self.seen_penalty != 0
 
     def _ready(
-        self, X: Any, class_vectors: Any, candidates: Any, seen_bias: float | None
+        self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None
     ) -> tuple[npt.NDArray[Any], Recogniser]:
         """Return samples that were looked at, and what names them."""
         check_is_fitted(self)
         samples = self._checked(X)
 
         def make() -> Recogniser:
-            return self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+            return self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
 
-        return samples, self._made_once("recogniser", make, class_vectors, candidates, seen_bias)
+        return samples, self._made_once("recogniser", make, class_vectors, candidates, seen_penalty)
 
     def _made_once(
         self,
@@ -301,7 +310,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         make: Callable[[], T],
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> T:
         """Return the cached result for these candidates if nothing has changed since, or make it.
 
@@ -316,7 +325,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
             if isinstance(value, np.ndarray):  # the same if it is the same object: comparing values means nothing here
                 objects.append(value)
                 parameters[name] = np.ndarray
-        values = (candidates, seen_bias, self._bias_in(self.own_space), parameters)
+        values = (candidates, seen_penalty, self._bias_in(self.own_space), parameters)
         return self._remembered.get(kind, objects, values, make)
 
     def _namer(
@@ -327,10 +336,10 @@ class Recognises(ClassifierMixin, KnowsClasses):
         reject: Any,
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
     ) -> Namer:
         """Return what tells the k best candidates of samples, their shares, and which samples are of none of them."""
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_bias=seen_bias)
+        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         temperature = self._temperature(None) if proba else None
         threshold = None if reject is None else self._threshold(reject, class_vectors, candidates)
         return Namer(recogniser, k, temperature, threshold)
@@ -352,7 +361,7 @@ class Recognises(ClassifierMixin, KnowsClasses):
         return chosen.value
 
     def _biased_candidates(
-        self, class_vectors: Any, candidates: Any, seen_bias: float | None, space: str
+        self, class_vectors: Any, candidates: Any, seen_penalty: float | None, space: str
     ) -> tuple[ClassTable, Float64Array]:
         """Return the candidate classes and what is added to their scores."""
         check_is_fitted(self)
@@ -364,21 +373,21 @@ class Recognises(ClassifierMixin, KnowsClasses):
         if class_vectors is not None:
             warn_of_zero_vectors(table)
         if not is_seen.any() or is_seen.all():
-            as_number(0.0 if seen_bias is None else seen_bias, "seen_bias")
+            as_number(0.0 if seen_penalty is None else seen_penalty, "seen_penalty")
             return table, np.zeros(table.n_classes)
-        if seen_bias is None:
+        if seen_penalty is None:
             is_made_up_for = self._makes_up_for_seen(table, space)
-            seen_bias = 0.0 if is_made_up_for else self._bias_in(space)
+            seen_penalty = 0.0 if is_made_up_for else self._bias_in(space)
             if not (is_made_up_for or self._is_biased_in(space)):
                 self._competition(_COMPETITION, UncalibratedWarning)
-        return table, np.where(is_seen, -as_number(seen_bias, "seen_bias"), 0.0)
+        return table, np.where(is_seen, -as_number(seen_penalty, "seen_penalty"), 0.0)
 
     def _bias_among(self, class_vectors: Any, candidates: Any) -> float:
         """Return the bias on seen classes of a call that names none, without a warning."""
         if not hasattr(self, "adapted_"):
-            return self.seen_bias_
+            return self.seen_penalty_
         table, _ = candidate_table(self.class_table_, self.classes_.tolist(), class_vectors, candidates)
-        return 0.0 if self._makes_up_for_seen(table, self.own_space) else self.seen_bias_
+        return 0.0 if self._makes_up_for_seen(table, self.own_space) else self.seen_penalty_
 
     def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
         """Whether the scores of these candidates prefer no seen class, so that no bias is to be taken off."""

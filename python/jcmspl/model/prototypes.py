@@ -84,8 +84,8 @@ def combined(
     evidence: Evidence,
     normalisation: Normalisation,
     *,
-    seen_samples: float | Float64Array,
-    prediction_weight: float,
+    seen_mean_share: float | Float64Array,
+    prediction_count: float,
     sample_length: float | None,
 ) -> Prototypes:
     """Combine predicted prototypes with the samples that there are.
@@ -96,9 +96,9 @@ def combined(
     evidence : Evidence
     normalisation : Normalisation
         Of samples.
-    seen_samples : float or ndarray of shape (len(evidence.rows),)
+    seen_mean_share : float or ndarray of shape (len(evidence.rows),)
         The share of the samples where the model was trained on them: ``(1 - s) u + s unit(mean z)``.
-    prediction_weight : float
+    prediction_count : float
         The number of samples that the prediction counts for elsewhere: ``kappa u + sum z``. Infinity: samples are not
         looked at.
     sample_length : float or None
@@ -106,13 +106,13 @@ def combined(
         and ``(kappa p + sum z) / (kappa + n)``.
     """
     shares = np.ones(len(predicted))
-    seen = np.broadcast_to(np.asarray(seen_samples, dtype=np.float64), evidence.counts.shape)
-    counted = np.where(evidence.is_trained, seen > 0, np.isfinite(prediction_weight))
+    seen = np.broadcast_to(np.asarray(seen_mean_share, dtype=np.float64), evidence.counts.shape)
+    counted = np.where(evidence.is_trained, seen > 0, np.isfinite(prediction_count))
     part, seen = evidence.only(counted), seen[counted]
     if not len(part.rows):
         return Prototypes(predicted, shares)
     sums = normalisation.of_sums(part.sums, part.counts)
-    kappa = prediction_weight if np.isfinite(prediction_weight) else 0.0
+    kappa = prediction_count if np.isfinite(prediction_count) else 0.0
     if sample_length is None:
         total = kappa + part.counts
         share = np.where(part.is_trained, 1 - seen, kappa / total)
@@ -135,17 +135,17 @@ def require_alignable(features: Normalisation, classes: Normalisation, metric: A
     m, d = len(features.shift), len(classes.shift)
     if metric != "cosine":
         raise ValueError(
-            f"aligned takes metric='cosine', but the metric is {metric!r}: leave aligned at 0, or change it"
+            f"cosine_share takes metric='cosine', but the metric is {metric!r}: leave cosine_share at 0, or change it"
         )
     if m != d:
         raise ValueError(
-            f"aligned compares samples with class vectors themselves, but samples have {m} features and class vectors "
-            f"{d} attributes: leave aligned at 0, or use samples and class vectors of one encoder"
+            f"cosine_share compares samples with class vectors themselves, but samples have {m} features and class "
+            f"vectors {d} attributes: leave cosine_share at 0, or use samples and class vectors of one encoder"
         )
     if features.scaling.power:
         raise ValueError(
-            "aligned compares samples with class vectors themselves, but the feature_normalisation takes roots of "
-            "samples: leave aligned at 0, or 'power' (or 'auto_power') out of feature_normalisation"
+            "cosine_share compares samples with class vectors themselves, but the feature_normalisation takes roots of "
+            "samples: leave cosine_share at 0, or 'power' (or 'auto_power') out of feature_normalisation"
         )
 
 

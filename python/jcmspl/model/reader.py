@@ -120,7 +120,7 @@ class Reader(Fitted, FactsInNotebooks, BaseEstimator):
             power,
             progress=bool(self.progress),
             declared=declared,
-            spares_aligned=isinstance(getattr(self, "aligned", 0), str),
+            spares_aligned=isinstance(getattr(self, "cosine_share", 0), str),
         )
         return collector if so_far is None else collector.going_on_from(so_far)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from scipy.spatial.distance import cdist
 
 from jcmspl.core.search import AffineScorer
 from jcmspl.data.labels import LabelArray
-from jcmspl.data.on_dask import computed, is_dask
-from jcmspl.data.partitions import Part, Parts
+from jcmspl.data.parts import row_blocks
+from jcmspl.data.reading import mapped
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_real_array, as_samples
 from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
@@ -33,7 +33,7 @@ class Recogniser:
     #: The labels of the candidates.
     labels: LabelArray
     #: Candidates are compared by their scores less this: a large bias that favours training classes (a negative
-    #: seen_bias) would leave no digits for the differences between them, in float32 above all.
+    #: seen_penalty) would leave no digits for the differences between them, in float32 above all.
     lead: float = 0.0
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
@@ -49,10 +49,10 @@ class Recogniser:
         raise NotImplementedError
 
     def best(self, X: Any, k: int = 1, *, progress: bool = False) -> tuple[IntArray, FloatArray]:
-        """Return the same of samples that may be those of dask: these are recognised where they are."""
-        if not is_dask(X):
-            return self.top_k(X, k)
-        found = computed(Parts.of(X).tasks(_top_k, self, k), what="naming", progress=progress)
+        """Return the same of samples in memory, or of those of dask, which are recognised on its workers."""
+        found = mapped(partial(self.top_k, k=k), X, what="naming", progress=progress)
+        if len(found) == 1:
+            return found[0]  # type: ignore[no-any-return]
         indices, scores = (np.concatenate(part) for part in zip(*found, strict=True))
         return indices, scores
 
@@ -173,7 +173,7 @@ class DistanceRecogniser(LinearRecogniser):
         samples = as_real_array(X, "X")
         k = as_count(k, "k", maximum=len(self.labels))
         try:
-            parts = [self._top_k_of_block(samples[rows], k) for rows in _blocks(len(samples))]
+            parts = [self._top_k_of_block(samples[rows], k) for rows in row_blocks(max(len(samples), 1), _BLOCK)]
         except ValueError:
             super().top_k(samples, k)  # which says the number of a bad sample among all, not in its block
             raise
@@ -243,7 +243,7 @@ class BlockRecogniser(Recogniser):
         return np.concatenate(indices).astype(np.int64), with_lead(np.concatenate(values), self.lead)
 
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
-        for rows in _blocks(len(X)):
+        for rows in row_blocks(max(len(X), 1), _BLOCK):  # an empty block tells the type of scores
             yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
 
 
@@ -259,18 +259,5 @@ def with_lead(scores: FloatArray, lead: float) -> FloatArray:
     with np.errstate(over="ignore"):
         total = scores + scores.dtype.type(lead)
     if not np.isfinite(total).all():
-        raise ValueError("the scores overflow, with a seen_bias this low: use one nearer to 0, or float64")
+        raise ValueError("the scores overflow, with a seen_penalty this low: use one nearer to 0, or float64")
     return np.asarray(total)
-
-
-def _blocks(n_samples: int) -> Iterator[slice]:
-    for first in range(0, max(n_samples, 1), _BLOCK):
-        yield slice(first, first + _BLOCK)
-
-
-def _top_k(part: Part, recogniser: Recogniser, k: int) -> tuple[IntArray, FloatArray]:
-    """Recognise the samples of a partition, on the worker that has it."""
-    found = [recogniser.top_k(block.X, k) for block in part.blocks()]
-    nothing = np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32)
-    indices, scores = (np.concatenate(arrays) for arrays in zip(*(found or [nothing]), strict=True))
-    return indices, scores

@@ -2,7 +2,7 @@
 
 A method is a class that names its ``PAPER``. Another package offers one by an entry point of the group
 ``jcmspl.methods``, whose name is that of the class. All names are known without importing a method, so that the command
-line offers them at once.
+line offers them at once. A broken method of another package disturbs no other method.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 from jcmspl.support.warn import warn_user
 
 #: The entry points by which other packages offer methods.
@@ -90,26 +91,39 @@ def is_own(method: type[Any]) -> bool:
 
 def names() -> tuple[str, ...]:
     """Return the names of all methods, those of this package first; none is imported."""
-    return tuple(dict.fromkeys([*MODULES, *_offered(), *_registered]))
+    offered, _ = _entry_points()
+    return tuple(dict.fromkeys([*MODULES, *offered, *_registered]))
 
 
 def methods() -> dict[str, type[Any]]:
-    """Return all methods, those of this package first; a broken one of another package is left out, with a warning."""
+    """Return all methods, those of this package first; broken ones of other packages are left out, with a warning."""
     found = {}
+    _, problems = _entry_points()
     for name in names():
         try:
             found[name] = get(name)
         except ImportError as error:
-            warn_user(f"the method {name!r} is left out: {error}", UserWarning)
+            problems = (*problems, str(error))
+    for problem in problems:
+        warn_user(f"{problem}; it is left out", UserWarning)
     return found
 
 
 def get(name: str) -> type[Any]:
-    """Return the class of that name, or say which there are."""
+    """Return the class of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method; it lists those that there are.
+    ImportError
+        If another package offers the method, but it cannot be imported or is not a method.
+    """
+    offered, _ = _entry_points()
     if name in MODULES:
         importlib.import_module(f"jcmspl.methods.{MODULES[name]}")
-    elif name not in _registered and name in _offered():
-        _load(_offered()[name])
+    elif name not in _registered and name in offered:
+        _load(offered[name])
     if name not in _registered:
         alike = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.5)
         hint = f"did you mean {alike[0]}? There are " if alike else "choose from "
@@ -144,21 +158,36 @@ _COST = {"statistics": 1.0, "samples": 30.0}
 
 
 @cache
-def _offered() -> dict[str, EntryPoint]:
-    """Return the methods that other packages offer; names of this package's methods stay ours."""
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in MODULES}
+def _entry_points() -> tuple[dict[str, EntryPoint], tuple[str, ...]]:
+    """Return the methods that other packages offer, by name, and a sentence on each whose name is taken.
+
+    Names are compared without case, as the command line does.
+    """
+    owners = {name.lower(): "jcmspl" for name in (*MODULES, *ABLATIONS, *METHOD_GROUPS)}
+    found, taken = {}, []
+    for point in entry_points(group=GROUP):
+        owner = owners.setdefault(point.name.lower(), _package(point))
+        if owner == _package(point):
+            found[point.name] = point
+        else:
+            taken.append(f"the method {point.name!r} of {_package(point)} has a name that {owner} uses")
+    return found, tuple(taken)
+
+
+def _package(point: EntryPoint) -> str:
+    """Return the name of the package that has an entry point."""
+    return point.dist.name if point.dist else point.value
 
 
 def _load(point: EntryPoint) -> None:
-    """Import a method of another package."""
-    package = point.dist.name if point.dist else point.value
+    """Import a method of another package, which registers it."""
+    about = f"the method {point.name!r} of {_package(point)}"
     try:
         method = point.load()
     except Exception as error:
-        raise ImportError(f"{package} offers it, but cannot be imported ({type(error).__name__}: {error})") from error
-    if not (isinstance(method, type) and "PAPER" in vars(method) and method.__name__ == point.name):
+        raise ImportError(f"{about} cannot be imported ({type(error).__name__}: {error})") from error
+    if _registered.get(point.name) is not method:
         raise ImportError(
-            f"{package} offers it as {point.value}, which is no method: a method is a class of that name that derives "
-            "from jcmspl's ZeroShotClassifier or one of its kinds and has a PAPER"
+            f"{about} is not a method: {point.value} must be a class of that name that derives from jcmspl's "
+            "ZeroShotClassifier or one of its kinds and has a PAPER"
         )
-    register(method)

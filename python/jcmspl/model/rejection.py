@@ -69,7 +69,7 @@ def chosen_thresholds(
     model: ZeroShotClassifier,
     samples: SamplesInMemory | SamplesOnDask,
     *,
-    lost: float,
+    max_false_rejection: float,
     n_splits: int | None,
     held_out: float,
     random_state: Any,
@@ -78,8 +78,8 @@ def chosen_thresholds(
 
     Parameters are those of :meth:`ZeroShotClassifier.calibrate_rejection`.
     """
-    if not 0 <= as_number(lost, "lost") < 1:
-        raise ValueError(f"lost must be a share from 0 to less than 1, but is {lost}")
+    if not 0 <= as_number(max_false_rejection, "max_false_rejection") < 1:
+        raise ValueError(f"max_false_rejection must be a share from 0 to less than 1, but is {max_false_rejection}")
     folds, testing = drawn_folds(
         model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, at_least=LEAST_CANDIDATES
     )
@@ -87,10 +87,10 @@ def chosen_thresholds(
     for twin, unseen_rows, seen_rows in fold_models(model, samples, folds, testing):
         for space in model.SPACES:
             bias = model._bias_in(space)
-            among = {group: twin.recogniser(candidates=group, seen_bias=bias, space=space) for group in GROUPS}
+            among = {group: twin.recogniser(candidates=group, seen_penalty=bias, space=space) for group in GROUPS}
             for group, pair in _pairs_of_fold(among, samples, unseen_rows, seen_rows).items():
                 found.setdefault((space, group), []).append(pair)
-    return {key: Threshold.of(pairs, lost) for key, pairs in found.items()}
+    return {key: Threshold.of(pairs, max_false_rejection) for key, pairs in found.items()}
 
 
 def _pairs_of_fold(

@@ -47,6 +47,7 @@ from jcmspl.model.open_set import Threshold
 from jcmspl.model.parameters import array_names
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import GROUPS, KERNELS
+from jcmspl.support.renamed import current_names
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 from jcmspl.support.warn import OneWarning
@@ -77,13 +78,14 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     for name in SEQUENCES:
         if parameters.get(name) is not None:
             parameters[name] = tuple(parameters[name])
+    parameters = current_names(parameters, model_class._get_param_names(), warn=False)
     unknown = set(parameters) - set(model_class._get_param_names())
     if unknown:
         raise ModelFileError(
             f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
         )
     model: ZeroShotClassifier = model_class(**parameters)
-    for name in ("seen_samples", "aligned"):
+    for name in ("seen_mean_share", "cosine_share"):
         if name not in parameters and hasattr(model, name):
             setattr(model, name, 0.0)  # as it was before there was such a parameter
     model._check_parameters()
@@ -109,7 +111,7 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     model.class_normalisation_ = replace(_normalisation(content, arrays, "class"), kernel=kernel, columns=columns)
     model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
     model.calibration_ = {
-        (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_bias")
+        (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_penalty")
         for space, metric, bias in content["calibration"]
     }
     model.rejection_ = {

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.partitions import Part, lazily, samples_dtype
+from jcmspl.data.partitions import Part
+from jcmspl.data.reading import lazily, lazily_both, samples_dtype
 from jcmspl.model.labelling import Namer
 from jcmspl.model.probabilities import softmax
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.arguments import FloatArray
 
 
 def named_or_none(namer: Namer, labels: LabelArray, X: npt.NDArray[Any]) -> LabelArray:
@@ -35,19 +36,14 @@ def scores_dtype(recogniser: Recogniser, X: npt.NDArray[Any]) -> npt.DTypeLike:
 
 
 def lazy_topk(recogniser: Recogniser, X: Any, k: int) -> tuple[Any, Any]:
-    """Return labels and scores as arrays of dask, which share the work."""
-    both = lazily(partial(_indices_and_scores, recogniser, k), X, np.float64, 2 * k)
-    labels, dtype = recogniser.labels, scores_dtype(recogniser, X)
-    named = both[:, :k].map_blocks(partial(_labels_at, labels), dtype=labels.dtype, meta=labels[:0].reshape(0, 1))
-    return named, both[:, k:].astype(dtype)
-
-
-def _indices_and_scores(recogniser: Recogniser, k: int, X: npt.NDArray[Any]) -> Float64Array:
-    return np.concatenate(recogniser.top_k(X, k), axis=1, dtype=np.float64)
+    """Return labels and scores of the k best candidates, as arrays of dask for such samples."""
+    dtypes = np.int64, scores_dtype(recogniser, X)
+    indices, scores = lazily_both(partial(recogniser.top_k, k=k), X, dtypes, k)
+    return lazily(partial(_labels_at, recogniser.labels), indices, recogniser.labels.dtype, k), scores
 
 
 def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
-    return np.asarray(labels[indices.astype(np.int64)])
+    return np.asarray(labels[indices])
 
 
 def right_in(part: Part, recogniser: Recogniser) -> Counter[Label]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import operator
 import time
 import warnings
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +20,11 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.partitions import Parts, collected_from, digest_of_parts
-from jcmspl.data.sample_digest import SampleDigest
-from jcmspl.data.training import LabelledRows
-from jcmspl.data.weights import present, require_known_classes
+from jcmspl.data.labels import as_label_list, some, sorted_labels
+from jcmspl.data.reading import samples_of
+from jcmspl.data.samples import Samples
+from jcmspl.data.weights import require_known_classes
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.checking import checked_samples, rereadable_samples
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model_selection.delegation import (
     handed_on,
@@ -38,14 +33,14 @@ from jcmspl.model_selection.delegation import (
     handed_on_to_change_if_there,
     if_it_transforms,
 )
-from jcmspl.model_selection.folded_parts import FoldedParts
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
-from jcmspl.support.arguments import Float64Array, IntArray, as_count, one_of
+from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
+from jcmspl.support.renamed import RenamedKeys, accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import shown
 from jcmspl.support.state import changes
 from jcmspl.support.tables import percent_with_error
@@ -59,10 +54,8 @@ if TYPE_CHECKING:
 FEW_CLASSES = 20
 # How many times folds are drawn, with less than so many classes.
 _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
-# Rows that are read at a time.
-_ROWS = 8192
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
-_AFTER_THE_FIT = ("seen_bias", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
+_AFTER_THE_FIT = ("seen_penalty", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
 # What a search knows of the samples itself.
 _OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
@@ -127,35 +120,22 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         """
         self._check_parameters()
         started = time.perf_counter()
-        advice = "; choose the parameters on a part that fits in memory"
         table = None if class_vectors is None else ClassTable.of(class_vectors)
-        template = self._template()
+        template, name = self._template(), type(self).__name__
         require_known_classes(template.class_weight, table)
-        samples: Any
-        weights: Float64Array | None = None
-        if is_dask(X) and not self._may_read_samples(template):
-            samples = template._parts_of(X, y, sample_weight, reset=True).weighed(template.class_weight)
-            checked_samples(self, samples.header, reset=True, least=0)
-            labels = [label for label, weight in samples.label_counts().items() if weight]
-        else:
-            samples, labels = rereadable_samples(self, X, y, advice)
-            if len(labels) != len(samples):
-                raise ValueError(
-                    f"Found input variables with inconsistent numbers of samples: {len(samples)} samples in X, "
-                    f"{len(labels)} labels in y"
-                )
-            weights = template._weights_of(labels, sample_weight)
-        with told(f"{type(self).__name__}.fit", X) as line:
-            best, collected = self._choose(samples, labels, table, weights)
-            rows = None
-            if best._needs == "samples":
-                rows = LabelledRows.of(samples, labels, collected.labels, weights=weights)
-            if collected.digest is None:
-                collected = replace(collected, digest=_digest_of(samples, weights))
+        samples = samples_of(self, X, y, sample_weight, template.class_weight, reset=True, weigh=template._weights_of)
+        samples.require_rereadable(name, "; choose the parameters on a part that fits in memory")
+        if self._may_read_samples(template):
+            samples.array(name)  # refused where samples stay on workers
+        with told(f"{name}.fit", X) as line:
+            best, collected = self._choose(samples, table)
+            rows = samples.coded(collected.labels).labelled_rows() if best._needs == "samples" else None
+            if collected.digest is None:  # folds have statistics alone
+                collected = replace(collected, digest=samples.digest())
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                if "aligned" in self.best_params_:
+                if "cosine_share" in self.best_params_:
                     warnings.simplefilter("ignore", AlignmentWarning)
                 best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
             line.text = f"{type(best).__name__} with {self.best_params_}, {self.best_score_:.4f} on held-out classes"
@@ -168,6 +148,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return self
 
     @changes
+    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -176,7 +157,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         *,
         class_vectors: Any = None,
         sample_weight: Any = None,
-        solve: bool = True,
+        refit: bool = True,
     ) -> Self:
         """Learn from further samples with the parameters that fit chose.
 
@@ -184,7 +165,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
         Parameters
         ----------
-        X, y, classes, class_vectors, sample_weight, solve
+        X, y, classes, class_vectors, sample_weight, refit
             As for :class:`jcmspl.JCMSPL`.
 
         Returns
@@ -196,7 +177,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 self.best_estimator_.partial_fit(
-                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, solve=solve
+                    X, y, classes, class_vectors=class_vectors, sample_weight=sample_weight, refit=refit
                 )
             return self
         if classes is not None:
@@ -238,10 +219,11 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def set_params(self, /, **params: Any) -> Self:
         """Set parameters of the search.
 
-        After a fit, what says how samples and classes are compared (space, metric, aligned, seen_samples,
-        prediction_weight, seen_bias, temperature) or adapted, given as a single value, holds for the chosen model at
+        After a fit, what says how samples and classes are compared (space, metric, cosine_share, seen_mean_share,
+        prediction_count, seen_penalty, temperature) or adapted, given as a single value, holds for the chosen model at
         once; anything else holds for the next fit.
         """
+        params = current_names(params, self.get_params())
         if "best_estimator_" not in vars(self):
             super().set_params(**params)
             return self
@@ -281,7 +263,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def __dir__(self) -> Iterable[str]:
         model = vars(self).get("best_estimator_")
         fitted = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")] if model else []
-        return sorted({*super().__dir__(), *fitted})
+        return sorted({*attributes_of(self), *fitted})
 
     def __copy__(self) -> Self:
         twin: Self = object.__new__(type(self))
@@ -355,23 +337,14 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         if self.n_jobs is not None:
             as_count(self.n_jobs, "n_jobs")
 
-    def _choose(
-        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
-    ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
-        """Set the results of the search; return the model that was chosen, and the statistics to fit it to.
-
-        X are samples with labels and weights, or partitions, with the labels that occur in them.
-        """
+    def _choose(self, samples: Samples, table: ClassTable | None) -> tuple[ZeroShotClassifier, LabelledStatistics]:
+        """Set the results of the search; return the chosen model, and the statistics to fit it to."""
         template, axes = self._template(), self._axes()
-        classes = sorted_labels(present(labels, weights))
+        classes = sorted_labels(label for label, weight in samples.label_counts().items() if weight)
         if table is None or len(classes) < 4:
-            return self._choose_blindly(X, labels, table, weights)
+            return self._choose_blindly(samples, table)
         folds, n_splits = self._folds(len(classes))
-        data = (
-            FoldedParts(X, classes, table, folds, n_splits)
-            if isinstance(X, Parts)
-            else FoldedData(X, labels, table, folds, n_splits, weights)
-        )
+        data = FoldedData(samples, classes, table, folds, n_splits)
         axis = axes.get("feature_normalisation", template.feature_normalisation)
         data.read(as_values(axis, "feature_normalisation"), progress=bool(self.progress))
         search = self._search(template, axes, data)
@@ -379,7 +352,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         prudently = self.choose == "prudent" or (self.choose == "auto" and self._is_prudent(len(classes)))
         best = search.prudent() if prudently else search.best()
         scores = search.scores_of(best)
-        self.best_params_: dict[str, Any] = search.parameters(best)
+        self.best_params_: dict[str, Any] = RenamedKeys(search.parameters(best))
         interrupted = search.interrupted
         if not interrupted:
             try:
@@ -388,7 +361,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 interrupted = True
                 warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
         self.best_index_: int = search.choices().index(best)
-        self.cv_results_: dict[str, Any] = search.results()
+        self.cv_results_: dict[str, Any] = RenamedKeys(search.results())
         self.best_score_: float = float(scores.mean())
         self.best_score_stderr_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
         self.n_splits_: int = len(folds)
@@ -408,7 +381,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return {}
 
     def _choose_blindly(
-        self, X: Any, labels: list[Label], table: ClassTable | None, weights: Float64Array | None
+        self, samples: Samples, table: ClassTable | None
     ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warn_user(
@@ -424,10 +397,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
         self.cv_results_ = {"params": [dict(self.best_params_)]}
         chosen = template.set_params(**self.best_params_)
-        collector = chosen._collector(table)
-        if isinstance(X, Parts):
-            return chosen, collected_from(X, collector, progress=bool(self.progress))
-        return chosen, collector.add_array(X, labels, weights).result()
+        return chosen, samples.collected(chosen._collector(table), progress=bool(self.progress))
 
     def _blind_axes(self) -> dict[str, Any]:
         """Return the values to choose from where nothing can be held out."""
@@ -449,18 +419,9 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return folds, cv.n_splits
 
 
-def _digest_of(X: Any, weights: Float64Array | None) -> SampleDigest:
-    """Return the digest of the samples, in memory or of dask: their folds know statistics alone."""
-    if isinstance(X, Parts):
-        return digest_of_parts(X)
-    blocks = (slice(first, first + _ROWS) for first in range(0, len(X), _ROWS))
-    digests = (SampleDigest.of(np.asarray(X[rows]), None if weights is None else weights[rows]) for rows in blocks)
-    return reduce(operator.add, digests)
-
-
 def _is_of_model(name: str, value: Any) -> bool:
     """Whether a value is one that a model can have: "auto" tells a search to choose, but for what it does not try."""
-    return name in ("temperature", "seen_samples") or not isinstance(value, str) or value != "auto"
+    return name in ("temperature", "seen_mean_share") or not isinstance(value, str) or value != "auto"
 
 
 def _nearest(values: list[Any], own: Any) -> Any:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model_selection.base import BaseClassSearch
+from jcmspl.support.renamed import current_names
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,7 +36,8 @@ class ClassSearchCV(BaseClassSearch):
     Examples
     --------
     >>> import numpy as np
-    >>> from jcmspl import ClassSearchCV, RidgeVS
+    >>> from jcmspl import ClassSearchCV
+    >>> from jcmspl.methods import RidgeVS
     >>> rng = np.random.default_rng(0)
     >>> attributes, mixing = rng.random((9, 5)), rng.standard_normal((5, 12))
     >>> y = np.repeat(np.arange(9), 10)
@@ -59,8 +61,9 @@ class ClassSearchCV(BaseClassSearch):
         return vars(self).get("best_estimator_", self.estimator)
 
     def _axes(self) -> dict[str, Any]:
-        axes = self._template().GRID if self.param_grid is None else self.param_grid
-        unknown = [name for name in axes if name not in self.estimator.get_params(deep=False)]
+        known = self.estimator.get_params(deep=False)
+        axes = self._template().GRID if self.param_grid is None else current_names(self.param_grid, known)
+        unknown = [name for name in axes if name not in known]
         if unknown:
             raise ValueError(f"param_grid names {unknown[0]!r}, which {type(self.estimator).__name__} does not have")
         return dict(axes)

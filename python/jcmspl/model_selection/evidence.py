@@ -35,13 +35,13 @@ def chosen_share(search: Search, choice: tuple[Key, int], data: FoldedData) -> f
     if alignment is None or parameters["space"] != "visual" or search.metric != "cosine":
         return AUTO
     tried = (AUTO, 0.0) if alignment.is_aligned else SHARES
-    scores = search.scores_with(choice, [{"aligned": share} for share in tried])
+    scores = search.scores_with(choice, [{"cosine_share": share} for share in tried])
     best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
     return tried[best] if is_clearly_better(scores[best], scores[0], data.n_splits) else AUTO
 
 
 def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: FoldedData, own: float, seed: int) -> float:
-    """Return the prediction_weight with which held-out classes are recognised best from some samples of each.
+    """Return the prediction_count with which held-out classes are recognised best from some samples of each.
 
     Another one than the given is chosen where it is clearly better.
     """
@@ -66,12 +66,12 @@ def _rows_of_classes(data: FoldedData, seed: int) -> list[IntArray]:
 
     So neither the order of the samples nor that some of them come twice makes a difference.
     """
-    # where samples lie in a random direction, but for rounding
-    places = np.round(data.places(np.random.default_rng(seed).standard_normal(data.n_features)), 10)
+    # positions in a random direction, but for rounding
+    positions = np.round(data.positions(np.random.default_rng(seed).standard_normal(data.n_features)), 10)
     rows = []
     for number in range(len(data.classes)):
         own = np.flatnonzero(data.codes == number)
-        _, first = np.unique(places[own], return_index=True)
+        _, first = np.unique(positions[own], return_index=True)
         rows.append(own[np.random.default_rng((seed, number)).permutation(first)[:_MOST_SAMPLES]])
     return rows
 
@@ -84,7 +84,7 @@ def _few_shot_accuracies(
     rows: list[IntArray],
     weights: list[float],
 ) -> Float64Array:
-    """Return the mean accuracy over numbers of shots, for each prediction_weight."""
+    """Return the mean accuracy over numbers of shots, for each prediction_count."""
     predicted = directions(model._expected(model.class_normalisation_.of_rows(candidates)))
     samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
     found = np.zeros((len(SHOTS), len(weights)))

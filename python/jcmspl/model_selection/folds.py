@@ -16,19 +16,18 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import Label, sorted_labels
+from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import decided_name, parse_feature_normalisation
-from jcmspl.data.training import LabelledRows, TrainingData
-from jcmspl.data.weights import present
+from jcmspl.data.parts import ROWS, Part, each_added, row_blocks
+from jcmspl.data.samples import Samples
+from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
-from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import Scaling, is_without_negatives, unit_length
+from jcmspl.support.scaling import Scaling, unit_length
 
-# Rows that are read at a time, those of them that stay in cache, and values of scores that are in memory at a time.
-_ROWS = 8192
+# Rows that stay in cache, and values of scores that are in memory at a time.
 _CACHED_ROWS = 256
 _SCORES = 4_000_000
 
@@ -38,66 +37,51 @@ class FoldedData:
 
     Parameters
     ----------
-    X : ndarray of shape (n, m)
-    labels : list of n labels
+    samples : Samples
+        With labels.
+    classes : list of labels
+        Those whose samples have any weight, sorted.
     table : ClassTable
-        The vectors of these classes; those of others are not looked at.
+        The vectors of these classes; those of others are not used.
     folds : list of sequences of class numbers
         The classes that each fold holds out, by their number among the sorted labels. Folds of a repeat follow each
         other and hold out each class once.
     n_splits : int
         The number of folds of a repeat.
-    weights : ndarray of shape (n,) or None
-        How often each sample counts; None: once.
     """
 
     def __init__(
-        self,
-        X: npt.NDArray[Any],
-        labels: list[Label],
-        table: ClassTable,
-        folds: Sequence[IntArray],
-        n_splits: int,
-        weights: Float64Array | None = None,
+        self, samples: Samples, classes: list[Label], table: ClassTable, folds: Sequence[IntArray], n_splits: int
     ) -> None:
-        self.X = X
-        self._set_up(sorted_labels(present(labels, weights)), table, folds, n_splits)
-        number = {label: i for i, label in enumerate(self.classes)}
-        self._codes: IntArray = np.fromiter((number.get(label, -1) for label in labels), np.int64, count=len(labels))
-        self._weights = weights
-        if weights is not None:
-            self._codes[weights == 0] = -1  # of no class, and so not looked at
-
-    def _set_up(self, classes: list[Label], table: ClassTable, folds: Sequence[IntArray], n_splits: int) -> None:
-        """Set what depends on the classes alone."""
+        self._samples = samples.coded(classes)
         self.classes = classes
         self.vectors = table.select(self.classes, "y").vectors
         self._sources = table.sources
         self.held_out = list(folds)
         self.n_splits = n_splits
-        self._parts: dict[Scaling, list[Statistics]] = {}
+        self._statistics: dict[Scaling, list[Statistics]] = {}
         self._scalings: dict[str, Scaling] = {}
-        # the training data of each fold as it was asked for last, with the normalisation of its samples
+        # the last training data of each fold, with the normalisation of its samples
         self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
 
     @property
     def codes(self) -> IntArray:
-        """The number of each sample's class, -1 for one that is not looked at."""
-        return self._codes
+        """The number of each sample's class, -1 for samples that do not count; dask takes a pass over the labels."""
+        return self._samples.codes
 
     @property
     def n_features(self) -> int:
         """The number of features."""
-        return int(self.X.shape[1])
+        return self._samples.n_features
 
     def samples(self, rows: Sequence[IntArray]) -> list[npt.NDArray[Any]]:
         """Return the samples of each list of rows."""
-        return [np.asarray(self.X[own]) for own in rows]
+        ends = np.cumsum([len(own) for own in rows])
+        return np.split(self._samples.take(np.concatenate(rows)), ends[:-1])
 
-    def places(self, direction: Float64Array) -> Float64Array:
-        """Return where samples, of length one, lie in a direction; 0 for those that are not looked at."""
-        blocks = _blocks(len(self.X), _ROWS)
-        return np.concatenate([places_of(np.asarray(self.X[block]), self.codes[block], direction) for block in blocks])
+    def positions(self, direction: Float64Array) -> Float64Array:
+        """Return the inner products of samples, scaled to length one, with a direction; 0 for those of no class."""
+        return np.concatenate(self._samples.map(_positions, direction))
 
     @property
     def n_folds(self) -> int:
@@ -116,31 +100,18 @@ class FoldedData:
         """
         steps = {name: parse_feature_normalisation(name) for name in normalisations}
         undecided = any(each.power is None for each in steps.values())
-        power = undecided and self._is_without_negatives()
+        power = undecided and self._samples.is_without_negatives()
         self._scalings = {name: each.scaling(power) for name, each in steps.items()}
-        self._parts = self._collect(sorted(set(self._scalings.values())), progress)
-
-    def _is_without_negatives(self) -> bool:
-        return is_without_negatives(self.X, self._weights)
-
-    def _collect(self, scalings: list[Scaling], progress: bool) -> dict[Scaling, list[Statistics]]:
-        """Return the statistics of the classes that each fold holds out, of samples that are scaled in several ways."""
-        n, m = self.X.shape
-        parts = {
-            scaling: [Statistics(m, len(self.classes), **scaling._asdict()) for _ in self.held_out]
-            for scaling in scalings
-        }
-        with Progress("reading", n, "samples", enabled=progress) as line:
-            for block in _blocks(n, _ROWS):
-                weights = None if self._weights is None else self._weights[block]
-                samples = np.asarray(self.X[block])
-                add_to_folds(parts, self.held_out, samples, self.codes[block], weights, block.start)
-                line.update(block.stop)
-        return parts
+        scalings = sorted(set(self._scalings.values()))
+        found = self._samples.reduce(
+            _statistics_of_folds, len(self.classes), self.held_out, scalings, merge=each_added, progress=progress
+        )
+        n = self.n_folds
+        self._statistics = {scaling: found[i * n : i * n + n] for i, scaling in enumerate(scalings)}
 
     def total(self, normalisation: str) -> LabelledStatistics:
         """Return the statistics of all samples, as a normalisation of them needs them."""
-        parts = self._parts[self._scalings[normalisation]]
+        parts = self._statistics[self._scalings[normalisation]]
         return LabelledStatistics(self.classes, reduce(operator.add, parts[: self.n_splits]))
 
     def alignment(self, normalisation: str) -> Alignment | None:
@@ -177,9 +148,9 @@ class FoldedData:
             first = fold - fold % self.n_splits
             others = [i for i in range(first, first + self.n_splits) if i != fold]
             # a sum and not a difference: that would cost digits
-            parts = self._parts[self._scalings[features]]
+            parts = self._statistics[self._scalings[features]]
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
-            rows = self._rows_of(kept)
+            rows = self._samples.labelled_rows(kept)  # a parameter of the grid may decide whether they are read
             normalisations = (features, classes, shrinkage, kernel, width, columns)
             training = TrainingData.of(
                 raw, self.vectors[kept], *normalisations, rows, symmetric_whitening=model._per_axis
@@ -188,71 +159,55 @@ class FoldedData:
         self._last[fold] = of_samples, training
         return training
 
-    def _rows_of(self, kept: IntArray) -> LabelledRows | None:
-        """Return the samples themselves, whether the model reads them or not: a parameter of the grid may decide."""
-        rows = np.flatnonzero(np.isin(self.codes, kept))
-        weights = None if self._weights is None else self._weights[rows]
-        return LabelledRows(self.X, rows, np.searchsorted(kept, self.codes[rows]), weights)
-
     def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
-        """Return the accuracies of the recognisers of each fold; folds are shared out among the threads of a pool."""
-        return list(pool.results((self.accuracies, fold, own) for fold, own in enumerate(recognisers)))
-
-    def accuracies(self, fold: int, recognisers: Sequence[Recogniser]) -> Float64Array:
-        """Return the mean accuracy over held-out classes of each of the recognisers, whose candidates these are."""
-        return mean_accuracies(hits_of(self.X, self.codes, self._weights, self.held_out[fold], recognisers))
+        """Return the mean accuracy over held-out classes of each recogniser of each fold."""
+        each = list(zip(self.held_out, recognisers, strict=False))
+        return [mean_accuracies(hits) for hits in self._samples.reduce_each(_hits, each, pool, what="recognising")]
 
 
-def add_to_folds(
-    parts: dict[Scaling, list[Statistics]],
-    held_out: Sequence[IntArray],
-    X: npt.NDArray[Any],
-    codes: IntArray,
-    weights: Float64Array | None,
-    first_row: int,
-) -> None:
-    """Add samples to the statistics of the folds that hold out their classes; a negative code is of no class."""
-    counted = X if weights is None else np.where(codes[:, None] < 0, 0, X)
-    require_finite(counted, "X", first_row=first_row)
-    for number, classes in enumerate(held_out):
-        own = np.isin(codes, classes)
-        of_own = None if weights is None else weights[own]
-        for of_folds in parts.values():
-            of_folds[number].update(X[own], codes[own], sample_weight=of_own)
+def _statistics_of_folds(
+    part: Part, n_classes: int, held_out: Sequence[IntArray], scalings: Sequence[Scaling]
+) -> list[Statistics]:
+    """Return the statistics of the classes that each fold holds out, for one scaling of samples after the other."""
+    found = [[Statistics(part.n_features, n_classes, **each._asdict()) for _ in held_out] for each in scalings]
+    for block in part.blocks():
+        counted = block.X if block.weights is None else np.where(block.codes[:, None] < 0, 0, block.X)
+        require_finite(counted, "X", first_row=block.first)
+        for number, classes in enumerate(held_out):
+            own = np.isin(block.codes, classes)
+            weights = None if block.weights is None else block.weights[own]
+            for of_folds in found:
+                of_folds[number].update(block.X[own], block.codes[own], sample_weight=weights)
+    return [statistics for of_folds in found for statistics in of_folds]
 
 
-def places_of(X: npt.NDArray[Any], codes: IntArray, direction: Float64Array) -> Float64Array:
-    """Return where samples, of length one, lie in a direction; 0 for those of no class."""
-    places: Float64Array = np.zeros(len(X))
-    wanted = np.flatnonzero(codes >= 0)
-    for block in _blocks(len(wanted), _CACHED_ROWS):
-        rows = wanted[block]
-        places[rows] = unit_length(np.asarray(X[rows], dtype=np.float64)) @ direction
-    return places
+def _positions(part: Part, direction: Float64Array) -> Float64Array:
+    found = np.zeros(len(part))
+    for block in part.blocks():
+        wanted = np.flatnonzero(block.codes >= 0)
+        for rows in row_blocks(len(wanted), _CACHED_ROWS):
+            chosen = wanted[rows]
+            found[block.first + chosen] = unit_length(np.asarray(block.X[chosen], dtype=np.float64)) @ direction
+    return found
 
 
-def hits_of(
-    X: npt.NDArray[Any],
-    codes: IntArray,
-    weights: Float64Array | None,
-    held_out: IntArray,
-    recognisers: Sequence[Recogniser],
-) -> Float64Array:
-    """Return what the samples weigh that each recogniser gets right, a row for each held-out class.
+def _hits(part: Part, held_out: IntArray, recognisers: Sequence[Recogniser]) -> Float64Array:
+    """Return the weight of the samples that each recogniser gets right, a row for each held-out class.
 
-    The last column is what all samples of the class weigh.
+    The last column is the weight of all samples of the class.
     """
-    rows = np.flatnonzero(np.isin(codes, held_out))
-    targets = np.searchsorted(held_out, codes[rows])
-    weight = np.ones(len(rows)) if weights is None else weights[rows]
+    chosen = part.only(np.flatnonzero(np.isin(part.codes, held_out)))
+    targets = np.searchsorted(held_out, chosen.codes)
+    weights = np.ones(len(chosen)) if chosen.weights is None else chosen.weights
     hits = np.zeros((len(held_out), len(recognisers) + 1))
-    hits[:, -1] = np.bincount(targets, weight, minlength=len(held_out))
-    if not len(rows) or not recognisers:
+    hits[:, -1] = np.bincount(targets, weights, minlength=len(held_out))
+    if not len(chosen) or not recognisers:
         return hits
-    for block, chosen in _choices(X, rows, recognisers):
-        right = chosen == targets[block][:, None]
+    for first, names in _choices(chosen, recognisers):
+        rows = slice(first, first + len(names))
+        right = names == targets[rows][:, None]
         # a product with rows of weights: sums over the samples of each class
-        hits[:, :-1] += np.where(targets[block] == np.arange(len(held_out))[:, None], weight[block], 0.0) @ right
+        hits[:, :-1] += np.where(targets[rows] == np.arange(len(held_out))[:, None], weights[rows], 0.0) @ right
     return hits
 
 
@@ -288,24 +243,16 @@ class PreparedFold:
         return [one._recogniser_of(self.candidates, bias, one.own_space) for one in variants_of]
 
 
-def _choices(
-    X: npt.NDArray[Any], rows: IntArray, recognisers: Sequence[Recogniser]
-) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
-    """Yield, block by block of the rows, the candidate that each recogniser chooses, (block, recognisers)."""
+def _choices(part: Part, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield the number of the first row of each block, and the candidate that each recogniser chooses for its rows."""
     linear = [r for r in recognisers if isinstance(r, LinearRecogniser)]
     if len(linear) != len(recognisers):  # not all are linear in the sample
-        for block in _blocks(len(rows), _ROWS):
-            samples = np.asarray(X[rows[block]])
-            yield block, np.stack([r.top_k(samples, 1)[0][:, 0] for r in recognisers], axis=1)
+        for block in part.blocks():
+            yield block.first, np.stack([r.top_k(block.X, 1)[0][:, 0] for r in recognisers], axis=1)
         return
     # one product for all of them
     weights, bias = np.concatenate([r.weights for r in linear]), np.concatenate([r.bias for r in linear])
     scorer = AffineScorer(weights, bias, **linear[0].scaling._asdict())
-    for block in _blocks(len(rows), min(_ROWS, max(64, _SCORES // len(weights)))):
-        scores = scorer.scores(np.asarray(X[rows[block]]))
-        yield block, scores.reshape(len(scores), len(linear), -1).argmax(axis=2)
-
-
-def _blocks(n: int, size: int) -> Iterator[slice]:
-    for first in range(0, n, size):
-        yield slice(first, min(first + size, n))
+    for block in part.blocks(min(ROWS, max(64, _SCORES // len(weights)))):
+        scores = scorer.scores(block.X)
+        yield block.first, scores.reshape(len(scores), len(linear), -1).argmax(axis=2)

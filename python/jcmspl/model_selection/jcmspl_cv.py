@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.parameters import AUTO
+from jcmspl.model.parameters import AUTO, estimator
 from jcmspl.model_selection import path
 from jcmspl.model_selection.base import BaseClassSearch
 from jcmspl.model_selection.class_search import ClassSearchCV
@@ -29,8 +28,8 @@ _HANDED_ON = (
     "tol",
     "class_weight",
     "metric",
-    "seen_samples",
-    "seen_bias",
+    "seen_mean_share",
+    "seen_penalty",
     "temperature",
     "adaptation_pull",
     "adaptation_temperature",
@@ -38,7 +37,7 @@ _HANDED_ON = (
 )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class JCMSPLCV(BaseClassSearch):
     """JCMSPL with its parameters chosen by cross-validation over classes.
 
@@ -88,19 +87,19 @@ class JCMSPLCV(BaseClassSearch):
         JCMSPL, and not from init. Fits that converge end where they would have, in other numbers of iterations.
     ensemble : int, default 1
         How many values of semantic_reconstruction to average, of the best that were tried with the other parameters
-        that are chosen (``penalty_factors`` of JCMSPL). Recognition costs the same.
-    aligned : float or "auto", default "auto"
+        that are chosen (``ensemble_factors`` of JCMSPL). Recognition costs the same.
+    cosine_share : float or "auto", default "auto"
         "auto": as in JCMSPL, unless another share of the plain cosine is clearly better; where encoders are found to be
         aligned, unless leaving it out is. All settings whiten there: folds of classes do not tell what classes with
         samples need.
-    prediction_weight : float or "auto", default "auto"
+    prediction_count : float or "auto", default "auto"
         "auto": choose how many samples a prediction counts for, from one and from five labelled samples of each
         held-out class.
     init : {"codes", "random"}, default "codes"
     max_iter : int, default 35
     tol : float, default 1e-6
         Of all fits, that with the chosen setting included: it is the one that was found good.
-    class_weight, metric, seen_samples, seen_bias, temperature, adaptation_pull, adaptation_temperature
+    class_weight, metric, seen_mean_share, seen_penalty, temperature, adaptation_pull, adaptation_temperature
         As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
@@ -152,7 +151,7 @@ class JCMSPLCV(BaseClassSearch):
     >>> seen = y < 6
     >>> model = JCMSPLCV(cv=3).fit(X[seen], y[seen], class_vectors=attributes)
     >>> sorted(model.best_params_)[:3]
-    ['aligned', 'class_kernel', 'class_match']
+    ['class_kernel', 'class_match', 'class_normalisation']
     >>> bool(model.score(X[~seen], y[~seen]) > 0.7)
     True
     """
@@ -174,11 +173,11 @@ class JCMSPLCV(BaseClassSearch):
     tol: float = JCMSPL.tol
     class_weight: Any = None
     metric: Any = JCMSPL.metric
-    seen_samples: Any = JCMSPL.seen_samples
-    prediction_weight: Any = AUTO
-    aligned: Any = AUTO
+    seen_mean_share: Any = JCMSPL.seen_mean_share
+    prediction_count: Any = AUTO
+    cosine_share: Any = AUTO
     ensemble: int = 1
-    seen_bias: float = JCMSPL.seen_bias
+    seen_penalty: float = JCMSPL.seen_penalty
     temperature: Any = JCMSPL.temperature
     adaptation_pull: float = JCMSPL.adaptation_pull
     adaptation_temperature: float = JCMSPL.adaptation_temperature
@@ -191,7 +190,9 @@ class JCMSPLCV(BaseClassSearch):
 
     def _template(self) -> JCMSPL:
         given = {name: getattr(self, name) for name in _HANDED_ON}
-        given |= {name: getattr(self, name) for name in ("aligned", "prediction_weight") if getattr(self, name) != AUTO}
+        given |= {
+            name: getattr(self, name) for name in ("cosine_share", "prediction_count") if getattr(self, name) != AUTO
+        }
         return JCMSPL(**given, random_state=_seed(self.random_state) if self.init == "random" else None)
 
     def _any_model(self) -> Any:
@@ -201,7 +202,9 @@ class JCMSPLCV(BaseClassSearch):
         names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
         given = {name: getattr(self, name) for name in names}
         tried = _ON_PATH if self._is_on_path else _IN_GRID
-        if not isinstance(self.aligned, str) and self.aligned:  # for roots of samples there is no plain cosine
+        if (
+            not isinstance(self.cosine_share, str) and self.cosine_share
+        ):  # for roots of samples there is no plain cosine
             tried = tried | {"feature_normalisation": ("sample_l2+center+whiten", "sample_l2+center_unit")}
         return {name: tried[name] if value is None and name in tried else value for name, value in given.items()}
 
@@ -210,8 +213,8 @@ class JCMSPLCV(BaseClassSearch):
         return {name: own[name] if getattr(self, name) is None else values for name, values in self._axes().items()}
 
     def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
-        if self.aligned == AUTO and not _is_aligned(data, as_values(axes["feature_normalisation"], "")):
-            template = clone(template).set_params(aligned=0.0)  # folds of few classes might find otherwise
+        if self.cosine_share == AUTO and not _is_aligned(data, as_values(axes["feature_normalisation"], "")):
+            template = clone(template).set_params(cosine_share=0.0)  # folds of few classes might find otherwise
         return (PathSearch if self._is_on_path else Search)(template, axes, data, self)
 
     def _is_prudent(self, n_classes: int) -> bool:
@@ -219,13 +222,13 @@ class JCMSPLCV(BaseClassSearch):
 
     def _further_choices(self, search: Search, best: tuple[Key, int], data: FoldedData) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if self.aligned == AUTO:
-            found["aligned"] = chosen_share(search, best, data)
-        if self.prediction_weight == AUTO:
-            seed, own = _seed(self.random_state), JCMSPL.prediction_weight
-            found["prediction_weight"] = chosen_prediction_weight(search, best, data, own, seed)
+        if self.cosine_share == AUTO:
+            found["cosine_share"] = chosen_share(search, best, data)
+        if self.prediction_count == AUTO:
+            seed, own = _seed(self.random_state), JCMSPL.prediction_count
+            found["prediction_count"] = chosen_prediction_weight(search, best, data, own, seed)
         if self.ensemble > 1:
-            found["penalty_factors"] = _best_factors(search, best, self.ensemble)
+            found["ensemble_factors"] = _best_factors(search, best, self.ensemble)
         return found
 
     def _check_parameters(self) -> None:

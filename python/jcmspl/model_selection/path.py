@@ -78,7 +78,7 @@ class PathSearch(Search):
 
     def _finds_shares(self, normalisation: str) -> bool:
         """Whether encoders are found to be aligned, and the plain cosine has a share."""
-        alignment = self._data.alignment(normalisation) if isinstance(self._model.aligned, str) else None
+        alignment = self._data.alignment(normalisation) if isinstance(self._model.cosine_share, str) else None
         return alignment is not None and alignment.is_aligned
 
     def _kernels(self, setting: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.report.figures import COLOURS, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.arguments import as_count
+from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.shown import listed, quoted, shown
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
@@ -213,6 +214,7 @@ class ExplanationDisplay(Display):
         return display.plot(ax=ax, **options)
 
     @classmethod
+    @accepts_old_keywords
     def from_estimator(
         cls,
         estimator: Any,
@@ -222,7 +224,7 @@ class ExplanationDisplay(Display):
         against: Any = "runner-up",
         class_vectors: Any = None,
         candidates: Any = None,
-        seen_bias: float | None = None,
+        seen_penalty: float | None = None,
         ax: Any = None,
         **options: Any,
     ) -> ExplanationDisplay:
@@ -234,7 +236,7 @@ class ExplanationDisplay(Display):
             A fitted model, or a search.
         X : array_like of shape (n_features,) or (1, n_features)
             One sample.
-        label, against, class_vectors, candidates, seen_bias
+        label, against, class_vectors, candidates, seen_penalty
             As for ``explain``.
         ax : Axes of matplotlib, optional
         **options
@@ -247,7 +249,7 @@ class ExplanationDisplay(Display):
         sample = X if hasattr(X, "iloc") else np.atleast_2d(np.asarray(X))
         if len(sample) != 1:
             raise ValueError(f"X has {len(sample)} samples, but a chart explains one: pass X[i]")
-        chosen = {"class_vectors": class_vectors, "candidates": candidates, "seen_bias": seen_bias}
+        chosen = {"class_vectors": class_vectors, "candidates": candidates, "seen_penalty": seen_penalty}
         return cls.from_explanation(model.explain(sample, label=label, against=against, **chosen)[0], ax=ax, **options)
 
     def bars(self, most: int = 10) -> tuple[list[str], list[float]]:

@@ -1,0 +1,21 @@
+"""Errors and warnings of the package: ``jcmspl.exceptions``."""
+
+from jcmspl.io.archive import ModelFileError
+from jcmspl.support.exceptions import (
+    AlignmentWarning,
+    DivergenceError,
+    NearlySingularWarning,
+    SingularEquationError,
+    TrainedOnWarning,
+    UncalibratedWarning,
+)
+
+__all__ = [
+    "AlignmentWarning",
+    "DivergenceError",
+    "ModelFileError",
+    "NearlySingularWarning",
+    "SingularEquationError",
+    "TrainedOnWarning",
+    "UncalibratedWarning",
+]

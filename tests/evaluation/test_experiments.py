@@ -132,7 +132,7 @@ def test_a_papers_form_that_diverges_is_left_out(dataset, monkeypatch):
         return original(self, *samples, **options)
 
     monkeypatch.setattr(JCMSPL, "fit", fit)
-    with pytest.warns(RuntimeWarning, match="paper's form diverged, and it is left out: far too large"):
+    with pytest.warns(RuntimeWarning, match="paper's form diverged and is left out: far too large"):
         results = reproduce(dataset, max_iter=2, **SMALL)
     assert {row.setting for row in results.standard} == {"default", "tuned"}
 

@@ -114,7 +114,7 @@ def test_what_cannot_be_measured(model):
     X, y = ZOO.X_new, ZOO.y_new
     for change, message in (
         ({"y": y[:-1]}, "45 samples in X but 44 labels in y"),
-        ({"X": ZOO.X, "y": ZOO.y}, "was trained on 'animal .*: give samples of new classes alone"),
+        ({"X": ZOO.X, "y": ZOO.y}, "was trained on 'animal .*: pass only samples of new classes"),
         ({"shots": [15]}, "has 15 samples, too few to give 15 and recognise others: leave out shots above 14"),
         ({"shots": [2, 1]}, "ascending"),
         ({"shots": []}, "ascending"),

@@ -66,7 +66,7 @@ def test_harmonic_mean():
 def test_bad_input():
     with pytest.raises(ValueError, match="2 labels in y_true but 1 predictions"):
         accuracy(["a", "b"], ["a"])
-    with pytest.raises(ValueError, match="no samples"):
+    with pytest.raises(ValueError, match="is empty"):
         accuracy([], [])
     with pytest.raises(ValueError, match="average must be one of"):
         accuracy(["a"], ["a"], average="macro")

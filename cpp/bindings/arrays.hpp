@@ -1,5 +1,4 @@
-// Between NumPy arrays and the core's matrices. A C-contiguous (r, c) array is a column-major c x r
-// matrix.
+// Conversion between NumPy arrays and the core's matrices. A C-contiguous (r, c) array is a column-major c x r matrix.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -39,7 +38,7 @@ ConstView<T> transposed_view(const Contiguous<T>& a) {
   return {a.data(), a.shape(1), a.shape(0), Eigen::OuterStride<>(a.shape(1))};
 }
 
-// Hands a matrix over to NumPy without a copy, as the array of its transpose.
+// Passes a matrix to NumPy without a copy, as the array of its transpose.
 template <class T>
 py::array_t<T> to_numpy(Matrix<T>&& matrix) {
   auto owner = std::make_unique<Matrix<T>>(std::move(matrix));

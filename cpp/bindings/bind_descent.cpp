@@ -15,6 +15,8 @@ namespace jcmspl::bindings {
 
 namespace {
 
+using namespace descent;
+
 // One row of five terms for each iteration.
 py::array_t<double> terms(const Info& info) {
   py::array_t<double> out({static_cast<py::ssize_t>(info.terms.size()), py::ssize_t(5)});
@@ -26,8 +28,8 @@ py::array_t<double> terms(const Info& info) {
   return out;
 }
 
-// A property: a matrix of the results as an array, without a copy; the array keeps the results alive. None for a matrix
-// that was not asked for.
+// A property: a matrix of the results as an array, without a copy; the array keeps the results alive. None for an empty
+// matrix.
 template <MatrixD Results::* member>
 std::optional<py::array_t<double>> matrix(const py::object& self) {
   const MatrixD& stored = self.cast<const Results&>().*member;
@@ -86,7 +88,7 @@ Results run(const Spectrum& spectrum, const Settings& settings, const Start& sta
       (*on_iteration)(iteration, objective);
     };
   py::gil_scoped_release release;
-  return solve(spectrum, settings, start, report, SignalPoll());
+  return descent::solve(spectrum, settings, start, report, SignalPoll());
 }
 
 Results solve_from_class_codes(const Spectrum& spectrum, const Settings& settings, const Contiguous<double>& codes,
@@ -114,7 +116,7 @@ Results solve_from_sample_codes(const Spectrum& spectrum, const Settings& settin
 void register_descent(py::module_& m) {
   register_settings(m);
   register_results(m);
-  m.def("concept_blocks", &concept_blocks, py::arg("n_concepts"), py::arg("n_classes"));
+  m.def("concept_blocks", &descent::concept_blocks, py::arg("n_concepts"), py::arg("n_classes"));
   m.def("solve", &solve_from_class_codes, py::arg("spectrum"), py::arg("settings"), py::arg("class_codes").noconvert(),
         py::arg("on_iteration") = py::none());
   m.def("solve", &solve_from_sample_codes, py::arg("spectrum"), py::arg("settings"), py::arg("start"),

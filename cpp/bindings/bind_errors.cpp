@@ -21,7 +21,7 @@ void register_errors(py::module_&) {
       const std::string what = e.finite ? " holds a value too large to square: scale the data down"
                                         : " holds NaN or infinity: remove or replace such values";
       py::set_error(PyExc_ValueError, ("sample " + std::to_string(e.row) + what).c_str());
-    } catch (const Diverged& e) {
+    } catch (const descent::Diverged& e) {
       raise("jcmspl.support.exceptions", "DivergenceError",
             "the objective overflowed or is not a number in iteration " + std::to_string(e.iteration) +
                 ": the weights l1..l4 or the values of the data are too far apart in scale");

@@ -7,6 +7,7 @@ namespace jcmspl::bindings {
 
 namespace {
 
+using search::Codes;
 using Words = Contiguous<std::uint64_t>;
 
 Codes codes(const Words& words) {
@@ -32,7 +33,7 @@ void register_hamming(py::module_& m) {
         double* data = out.mutable_data();
         {
           py::gil_scoped_release release;
-          hamming_scores(of_samples, of_candidates, offsets, data, n_threads, SignalPoll());
+          search::hamming_scores(of_samples, of_candidates, offsets, data, n_threads, SignalPoll());
         }
         return out;
       },
@@ -49,7 +50,7 @@ void register_hamming(py::module_& m) {
         double* score_data = scores.mutable_data();
         {
           py::gil_scoped_release release;
-          hamming_top_k(of_samples, of_candidates, offsets, k, index_data, score_data, n_threads, SignalPoll());
+          search::hamming_top_k(of_samples, of_candidates, offsets, k, index_data, score_data, n_threads, SignalPoll());
         }
         return py::make_tuple(indices, scores);
       },

@@ -22,7 +22,7 @@ const char* type_name() {
 }
 
 template <class... Args>
-std::string signature(void (*)(Args...)) {
+std::string signature() {
   std::string names;
   ((names += (names.empty() ? "" : ", ") + std::string(type_name<Args>())), ...);
   return "void (" + names + ")";
@@ -38,18 +38,18 @@ std::string without_cython_names(std::string text) {
   return text;
 }
 
-// The capsule's name is the C signature. It is compared with ours, so that a SciPy with another
-// calling convention (64-bit integers, say) is refused at import instead of corrupting memory.
+// The capsule's name is the C signature. It is compared with ours, so that a SciPy with another calling convention
+// (64-bit integers, say) is refused at import instead of corrupting memory.
 template <class... Args>
-void bind_routine(const py::dict& functions, const std::string& name, void (*&target)(Args...)) {
+void bind_routine(const py::dict& functions, const std::string& name, Kernel<void(Args...)>& target) {
   if (!functions.contains(name)) throw py::import_error("SciPy offers no " + name + ": a newer SciPy is needed");
   const py::capsule capsule = functions[py::str(name)];
   const std::string given = without_cython_names(capsule.name());
-  const std::string expected = signature(target);
+  const std::string expected = signature<Args...>();
   if (given != expected)
     throw py::import_error("SciPy's " + name + " is " + given + ", but " + expected +
                            " was expected: this SciPy is not supported");
-  target = reinterpret_cast<void (*)(Args...)>(capsule.get_pointer<void>());
+  target = reinterpret_cast<typename Kernel<void(Args...)>::Function>(capsule.get_pointer<void>());
 }
 
 template <class T>

@@ -1,5 +1,4 @@
 #include "arrays.hpp"
-#include "jcmspl/search/byte_products.hpp"
 #include "jcmspl/search/recognition.hpp"
 #include "register.hpp"
 #include "signals.hpp"
@@ -7,6 +6,10 @@
 namespace jcmspl::bindings {
 
 namespace {
+
+using search::AffineScorer;
+using search::Metric;
+using search::Space;
 
 template <class T>
 AffineScorer<T> scorer(const Contiguous<T>& weights, const Contiguous<T>& bias) {
@@ -61,7 +64,7 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
   T* value_data = values.mutable_data();
   {
     py::gil_scoped_release release;
-    nearest(chunk, candidates, k, metric, index_data, value_data, n_threads, SignalPoll());
+    search::nearest(chunk, candidates, k, metric, index_data, value_data, n_threads, SignalPoll());
   }
   return py::make_tuple(indices, values);
 }
@@ -94,13 +97,13 @@ void register_search(py::module_& m) {
         const MatrixD at = transposed(a), bt = transposed(b), vectors = transposed(candidates);
         require(at.cols() == bt.cols() && bt.rows() == vectors.rows(),
                 "expected projections (k, m) and (k, d) and candidates (n, d)");
-        FoldedScorer affine = fold(at, bt, vectors, space, metric);
+        search::FoldedScorer affine = search::fold(at, bt, vectors, space, metric);
         py::array_t<double> bias = to_numpy(affine.bias);
         return py::make_tuple(to_numpy(std::move(affine.weights)), bias);
       },
       py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
-  m.def("allow_portable_screen", &bytes::allow_portable, py::arg("allowed"));  // for tests
+  m.def("allow_portable_screen", &search::allow_portable_screen, py::arg("allowed"));  // for tests
   register_type<float>(m);
   register_type<double>(m);
 }

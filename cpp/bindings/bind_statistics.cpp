@@ -16,7 +16,7 @@ namespace jcmspl::bindings {
 
 namespace {
 
-// A copy: labels are indices, and another thread may write to the caller's between their check and their use.
+// Labels are indices, and another thread may write to the caller's array between their check and their use.
 template <class T>
 std::vector<T> copied(const Contiguous<T>& array) {
   return {array.data(), array.data() + array.size()};
@@ -35,7 +35,7 @@ void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, b
   const double* weight_data = weights ? own_weights.data() : nullptr;
   py::gil_scoped_release release;
   try {
-    // A large chunk is summed up outside the lock, where it may poll for signals.
+    // A large chunk is summed outside the lock, where it may poll for signals.
     if (chunk.rows > self.block_rows) {
       Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll(), weight_data);
       self.with([&](Statistics& total) { total.add(std::move(part)); });

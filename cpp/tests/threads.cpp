@@ -1,10 +1,10 @@
-// The core as Python's threads use it without the GIL, several at once: all answers must be those of one thread.
+// The core in several threads at once, as Python's threads use it without the GIL: all answers must be those of one
+// thread.
 //
-// Built with ThreadSanitizer and run by .ci/sanitize. Its argument is the shared library with SciPy's LAPACK. Products,
-// which write most of the memory that threads might share, are made here, so that the sanitizer sees them.
+// Built with ThreadSanitizer and run by .ci/sanitize. The argument is the shared library with SciPy's LAPACK. Products,
+// which write most of the memory that threads might share, come from plain_blas.hpp, so that the sanitizer sees them.
 #include <dlfcn.h>
 
-#include <Eigen/Dense>
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -18,11 +18,11 @@
 #include "jcmspl/descent/solve.hpp"
 #include "jcmspl/linalg/kernels.hpp"
 #include "jcmspl/linalg/sylvester.hpp"
-#include "jcmspl/search/byte_products.hpp"
 #include "jcmspl/search/recognition.hpp"
+#include "plain_blas.hpp"
 #include "shared_statistics.hpp"
 
-// SciPy's library is not instrumented: what it calls within a routine says nothing about who may call the routine.
+// SciPy's library is not instrumented: races reported within its routines are false.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions() {
   return "called_from_lib:openblas\n";
 }
@@ -30,6 +30,7 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_sup
 namespace {
 
 using namespace jcmspl;
+using namespace jcmspl::search;
 using jcmspl::bindings::SharedStart;
 using jcmspl::bindings::SharedStatistics;
 
@@ -58,43 +59,6 @@ void at_once(const std::string& name, const std::function<void(int)>& work) {
   std::printf("%s\n", name.c_str());
 }
 
-// The table of kernels.
-template <class T>
-auto matrix(T* data, int rows, int cols, const int* ld) {
-  return View<T>(data, rows, cols, Eigen::OuterStride<>(*ld));
-}
-
-template <class T>
-Matrix<T> operand(const char* op, T* data, int rows, int cols, const int* ld) {
-  if (*op == 'N') return matrix(data, rows, cols, ld);
-  return matrix(data, cols, rows, ld).transpose();
-}
-
-template <class T>
-void gemm_here(char* op_a, char* op_b, int* m, int* n, int* k, T* alpha, T* a, int* lda, T* b, int* ldb, T* beta, T* c,
-               int* ldc) {
-  auto out = matrix(c, *m, *n, ldc);
-  if (*beta == 0) out.setZero();  // whatever was there, NaN included
-  out = *alpha * operand(op_a, a, *m, *k, lda) * operand(op_b, b, *k, *n, ldb) + *beta * out;
-}
-
-template <class T>
-void syrk_here(char*, char* op, int* n, int* k, T* alpha, T* a, int* lda, T* beta, T* c, int* ldc) {
-  const Matrix<T> x = operand(op, a, *n, *k, lda);
-  auto out = matrix(c, *n, *n, ldc);
-  if (*beta == 0) out.template triangularView<Eigen::Lower>().setZero();
-  out.template triangularView<Eigen::Lower>() = *alpha * (x * x.transpose()) + *beta * out;
-}
-
-template <class T>
-void trmm_here(char* side, char*, char* op, char*, int* m, int* n, T* alpha, T* a, int* lda, T* b, int* ldb) {
-  const int order = *side == 'L' ? *m : *n;
-  Matrix<T> x = matrix(a, order, order, lda).template triangularView<Eigen::Lower>();
-  if (*op == 'T') x.transposeInPlace();
-  auto out = matrix(b, *m, *n, ldb);
-  out = *side == 'L' ? Matrix<T>(*alpha * x * out) : Matrix<T>(*alpha * out * x);
-}
-
 void* symbol(void* library, const std::string& name) {
   for (const char* prefix : {"scipy_", ""})
     if (void* found = dlsym(library, (prefix + name + "_").c_str())) return found;
@@ -103,12 +67,10 @@ void* symbol(void* library, const std::string& name) {
 
 template <class T>
 void fill_kernels(void* library, const std::string& letter) {
+  testing::bind_plain_blas<T>();
   Kernels<T>& table = kernels<T>();
-  table.gemm = gemm_here<T>;
-  table.syrk = syrk_here<T>;
-  table.trmm = trmm_here<T>;
 #define JCMSPL_BIND(name, signature) \
-  table.name = reinterpret_cast<decltype(table.name)>(symbol(library, letter + #name));
+  table.name = reinterpret_cast<typename decltype(table.name)::Function>(symbol(library, letter + #name));
   JCMSPL_LAPACK_ROUTINES(JCMSPL_BIND)
 #undef JCMSPL_BIND
 }
@@ -146,7 +108,7 @@ bool close(const MatrixD& a, const MatrixD& b) { return (a - b).norm() <= 1e-10 
 
 constexpr Index m = 12, n_classes = 5, chunk = 40;
 
-void statistics() {
+void test_statistics() {
   constexpr int n_chunks = 10;
   const Index count = n_threads * n_chunks * chunk;
   const MatrixD x = whole_numbers<double>(m, count, 1);
@@ -188,7 +150,7 @@ void statistics() {
     check(equal(one->with([](const Statistics& s) { return s; }), expected), "statistics that were merged");
 }
 
-void start_statistics() {
+void test_start_statistics() {
   constexpr Index k = 6, n_chunks = 8, count = n_threads * n_chunks * chunk;
   const MatrixD x = whole_numbers<double>(m, count, 2), codes = whole_numbers<double>(k, count, 3);
   const auto labels = labels_of(count, n_classes);
@@ -209,7 +171,7 @@ void start_statistics() {
 }
 
 // By products of matrices, or, where that is allowed on any CPU, by bounds from products of bytes.
-void search(const std::string& way) {
+void test_search(const std::string& way) {
   static constexpr Index features = 32, n_samples = 600, n_candidates = 1000, n_best = 3;
   const MatrixD x = random_matrix(features, n_samples, 4), weights = random_matrix(features, n_candidates, 5);
   const ConstView<double> view(weights.data(), features, n_candidates, Eigen::OuterStride<>(features));
@@ -254,19 +216,19 @@ void search(const std::string& way) {
   });
 }
 
-void descent() {
+void test_descent() {
   const Index count = 200;
   const MatrixD x = random_matrix(m, count, 7), vectors = random_matrix(4, n_classes, 8);
   const auto labels = labels_of(count, n_classes);
   const Statistics raw = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, {}, no_poll);
   const Spectrum spectrum(raw, vectors, no_poll);
   const auto fit = [&](int number) {
-    Settings settings;
+    descent::Settings settings;
     settings.l3 = 0.1 * (number + 1);
     settings.n_concepts = n_classes + number;
     settings.max_iter = 10;
     const MatrixD codes = MatrixD::Identity(n_classes, settings.n_concepts);
-    return solve(spectrum, settings, codes, [](int, double) {}, no_poll).visual_projection;
+    return descent::solve(spectrum, settings, codes, [](int, double) {}, no_poll).visual_projection;
   };
   std::vector<MatrixD> expected;
   for (int number = 0; number < n_threads; ++number) expected.push_back(fit(number));
@@ -277,7 +239,7 @@ void descent() {
   });
 }
 
-void sylvester() {
+void test_sylvester() {
   const MatrixD a = random_matrix(30, 30, 9), b = random_matrix(20, 20, 10), q = random_matrix(30, 20, 11);
   const MatrixD symmetric_a = a * a.transpose(), symmetric_b = b * b.transpose();
   const auto solution = [&](bool symmetric) {
@@ -300,13 +262,13 @@ int main(int argc, char** argv) {
   }
   fill_kernels<float>(library, "s");
   fill_kernels<double>(library, "d");
-  statistics();
-  start_statistics();
-  search("products");
-  bytes::allow_portable(true);
-  search("bounds");
-  descent();
-  sylvester();
+  test_statistics();
+  test_start_statistics();
+  test_search("products");
+  allow_portable_screen(true);
+  test_search("bounds");
+  test_descent();
+  test_sylvester();
   if (n_failures > 0) return 1;
   std::printf("all answers are those of one thread\n");
   return 0;

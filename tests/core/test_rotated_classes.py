@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jcmspl.core import Spectrum, Statistics, solve
-from jcmspl.core.rotated_classes import turned_classes
+from jcmspl.core.rotated_classes import rotated_classes
 from support.descent import PLAIN, relative_error, textbook
 from support.samples import Samples
 
@@ -46,7 +46,7 @@ def fits(spectrum, weights, **options):
 
 
 def test_there_are_as_many_directions_as_the_groups_of_equal_counts_have(samples, spectrum):
-    assert spectrum._turned.n_directions == 2 * (FEATURES + ATTRIBUTES) + 3
+    assert spectrum._rotated.n_directions == 2 * (FEATURES + ATTRIBUTES) + 3
     whole = spectrum._of_all_classes()
     assert_allclose(spectrum.visual_eigenvalues, whole.visual_eigenvalues, rtol=1e-12)
     assert_allclose(spectrum.semantic_eigenvalues, whole.semantic_eigenvalues, rtol=1e-12)
@@ -54,32 +54,32 @@ def test_there_are_as_many_directions_as_the_groups_of_equal_counts_have(samples
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_it_is_the_descent_of_all_classes(spectrum, weights):
-    turned, whole = fits(spectrum, weights)
+    rotated, whole = fits(spectrum, weights)
     for name in ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes"):
         expected = getattr(whole, name)
         if np.any(expected):
-            assert relative_error(getattr(turned, name), expected) < 1e-10, name
+            assert relative_error(getattr(rotated, name), expected) < 1e-10, name
         else:
-            assert not np.any(getattr(turned, name)), name
-    assert_allclose(turned.terms, whole.terms, rtol=1e-9, atol=1e-12 * whole.objective[0])
+            assert not np.any(getattr(rotated, name)), name
+    assert_allclose(rotated.terms, whole.terms, rtol=1e-9, atol=1e-12 * whole.objective[0])
     for name, value in whole.stationarity.items():
-        assert turned.stationarity[name] == pytest.approx(value, rel=1e-6, abs=1e-12), name
+        assert rotated.stationarity[name] == pytest.approx(value, rel=1e-6, abs=1e-12), name
 
 
 def test_it_is_the_descent_of_the_textbook(samples, spectrum):
-    turned, _ = fits(spectrum, PLAIN, max_iter=2)
+    rotated, _ = fits(spectrum, PLAIN, max_iter=2)
     *_, (A, B, C, terms) = textbook(samples, PLAIN, np.eye(len(COUNTS)), 2)
-    assert relative_error(turned.visual_projection, A) < 1e-9
-    assert relative_error(turned.semantic_projection, B) < 1e-9
-    codes = turned.codes_of_samples @ samples.X.T + turned.codes_of_classes[:, samples.labels]
+    assert relative_error(rotated.visual_projection, A) < 1e-9
+    assert relative_error(rotated.semantic_projection, B) < 1e-9
+    codes = rotated.codes_of_samples @ samples.X.T + rotated.codes_of_classes[:, samples.labels]
     assert relative_error(codes, C) < 1e-9
-    assert_allclose(turned.terms[-1], terms, rtol=1e-9)
+    assert_allclose(rotated.terms[-1], terms, rtol=1e-9)
 
 
 def test_it_ends_after_as_many_iterations(spectrum):
-    turned, whole = fits(spectrum, PLAIN, tol=1e-4, max_iter=100)
-    assert turned.converged
-    assert turned.n_iter == whole.n_iter
+    rotated, whole = fits(spectrum, PLAIN, tol=1e-4, max_iter=100)
+    assert rotated.converged
+    assert rotated.n_iter == whole.n_iter
 
 
 def test_weights_that_balance_classes_make_their_counts_equal():
@@ -89,9 +89,9 @@ def test_weights_that_balance_classes_make_their_counts_equal():
     statistics = statistics_of(samples, sample_weight=weights)
     assert len(np.unique(statistics.counts)) > 1, "sums of weights are rounded"
     spectrum = Spectrum(statistics, samples.class_vectors)
-    assert spectrum._turned.n_directions == FEATURES + ATTRIBUTES
-    turned, whole = fits(spectrum, PLAIN)
-    assert relative_error(turned.visual_projection, whole.visual_projection) < 1e-9
+    assert spectrum._rotated.n_directions == FEATURES + ATTRIBUTES
+    rotated, whole = fits(spectrum, PLAIN)
+    assert relative_error(rotated.visual_projection, whole.visual_projection) < 1e-9
 
 
 def test_statistics_that_change_later_do_not_change_the_spectrum(samples):
@@ -109,7 +109,7 @@ def test_statistics_that_change_later_do_not_change_the_spectrum(samples):
 )
 def test_classes_stay_as_they_are_where_nothing_is_gained(counts):
     samples = made_up(counts)
-    assert turned_classes(statistics_of(samples), samples.class_vectors) is None
+    assert rotated_classes(statistics_of(samples), samples.class_vectors) is None
 
 
 def test_several_concepts_for_a_class_and_a_random_start_take_all_classes(spectrum):

@@ -11,8 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from jcmspl import ClassTable
-from jcmspl.datasets import Dataset, DatasetError, load_arrays, load_dataset
-from jcmspl.datasets import _tables as tables
+from jcmspl.datasets import Dataset, DatasetError, csv_table, load_arrays, load_dataset
 from jcmspl.datasets.arrays import load_classes, load_features
 
 NAMES = ["zebra", "horse", "otter", "tiger"]
@@ -235,12 +234,12 @@ def test_numbers_that_are_plain(tmp_path):
 
 def test_class_names_without_vectors(tmp_path):
     (tmp_path / "c.csv").write_text("zebra\nhorse\n")
-    with pytest.raises(DatasetError, match=r"c.csv has a single column, but after the name"):
+    with pytest.raises(DatasetError, match=r"c.csv has a single column, but the vector of a class"):
         load_classes(tmp_path / "c.csv")
 
 
 def test_csv_is_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_BLOCK", 3)
+    monkeypatch.setattr(csv_table, "_BLOCK", 3)
     frame_of_samples().to_csv(tmp_path / "x.csv", index=False)
     data = load_arrays(tmp_path / "x.csv", class_vectors=VECTORS)
     assert_array_equal(data.X, X)
@@ -260,7 +259,7 @@ def test_parquet_of_pandas_with_an_index_and_categories(tmp_path):
     data = load_arrays(tmp_path / "x.parquet", class_vectors=VECTORS)
     assert_array_equal(data.X, frame[["a", "b", "c"]])
     assert data.y.tolist() == frame["label"].tolist()
-    with pytest.warns(UserWarning, match="columns that are named like labels or ids, which are no features: 'label'"):
+    with pytest.warns(UserWarning, match="columns named like labels or ids, which are not used as features: 'label'"):
         assert load_arrays(tmp_path / "x.parquet", Y, class_vectors=VECTORS).y.tolist() == Y
 
 
@@ -393,10 +392,10 @@ def test_bad_files_of_other_kinds(tmp_path):
             load_arrays(tmp_path / name, Y, class_vectors=VECTORS)
     (tmp_path / "x.xls").write_text("")
     with pytest.raises(
-        DatasetError, match=r"unknown kind: features are in .npy, .npz, .csv, .tsv, .txt, .parquet files"
+        DatasetError, match=r"unknown kind: features are read from .npy, .npz, .csv, .tsv, .txt, .parquet files"
     ):
         load_arrays(tmp_path / "x.xls", Y, class_vectors=VECTORS)
-    with pytest.raises(DatasetError, match=r"unknown kind: class vectors are in .csv, .tsv, .txt, .npy, .npz files"):
+    with pytest.raises(DatasetError, match=r"unknown kind: class vectors are read from .csv, .tsv, .txt, .npy, .npz"):
         load_arrays(X, Y, class_vectors=tmp_path / "x.xls")
     with pytest.raises(FileNotFoundError, match=r"y.npy does not exist"):
         load_arrays(tmp_path / "y.npy", Y, class_vectors=VECTORS)
@@ -450,7 +449,7 @@ def test_labels_with_commas(tmp_path, label):
     data = load_arrays(X, tmp_path / "labels.txt", class_vectors=vectors, unseen=["horse"], val=0)
     assert data.y.tolist() == [name, "horse"] * 10
     (tmp_path / "labels.csv").write_text("snow leopard, asian\nhorse\n" * 10)
-    with pytest.raises(DatasetError, match=r"entry 1 has 2 cells.*a label with commas stands in quotes"):
+    with pytest.raises(DatasetError, match=r"entry 1 has 2 cells.*a label with commas in quotes"):
         load_arrays(X, tmp_path / "labels.csv", class_vectors=vectors)
 
 

@@ -39,16 +39,16 @@ def test_layouts_can_be_named(tmp_path):
 def test_unknown_layouts(tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing does not exist"):
         load_dataset(tmp_path / "nothing")
-    with pytest.raises(DatasetError, match=r"it holds nothing, but wanted is a folder with att_splits.mat"):
+    with pytest.raises(DatasetError, match=r"it holds nothing; expected is a folder with att_splits.mat"):
         load_dataset(tmp_path)
     for name in "abcdefghijkl":
         (tmp_path / name).touch()
-    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\), but wanted"):
+    with pytest.raises(DatasetError, match=r"it holds a, b, c, d, e, f, g, h, i, j, \.\.\. \(12 in all\); expected"):
         load_dataset(tmp_path)
-    with pytest.raises(DatasetError, match="/a has no known layout: wanted is"):
+    with pytest.raises(DatasetError, match="/a has no known layout: expected is"):
         load_dataset(tmp_path / "a")
     savemat(tmp_path / "x.mat", {"x": 1, "features": np.eye(2)})
-    with pytest.raises(DatasetError, match="it holds the variables features, x, but wanted is"):
+    with pytest.raises(DatasetError, match="it holds the variables features, x; expected is"):
         load_dataset(tmp_path / "x.mat")
 
 

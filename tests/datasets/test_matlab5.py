@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.io import loadmat, savemat
 
 from jcmspl.datasets import DatasetError
-from jcmspl.datasets._matlab import open_mat
+from jcmspl.datasets.matlab import integers, open_mat
 
 NUMERIC = [f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)] + ["f4", "f8"]
 TEXTS = ["zebra", "märz", "", "Ω", "snow leopard", "𝄞 clef", "x" * 5]
@@ -46,12 +46,12 @@ class TestWhatSciPyWrites:
 
     def test_integers(self, write):
         file = write(v=np.array([[3.0, 1, 2]]), w=np.ones((2, 2)), x=np.array([0.5]))
-        assert file.integers("v").tolist() == [3, 1, 2]
+        assert integers(file, "v").tolist() == [3, 1, 2]
         for name, message in (("w", "w must be a vector"), ("x", "x must hold whole numbers")):
             with pytest.raises(DatasetError, match=rf"a.mat: {message}"):
-                file.integers(name)
+                integers(file, name)
         with pytest.raises(DatasetError, match=r"v has 3 entries, but there are only 2 samples"):
-            file.integers("v", most=2)
+            integers(file, "v", most=2)
 
     def test_texts_in_cells(self, write):
         file = write(names=cells(TEXTS))
@@ -157,7 +157,7 @@ class TestWhatMatlabWrites:
         oracle = loadmat(file.path)
         assert_array_equal(file.array("x"), oracle["x"])
         assert file.array("x").dtype.isnative
-        assert file.integers("labels").tolist() == [1, 300, 2]
+        assert integers(file, "labels").tolist() == [1, 300, 2]
         assert_array_equal(file.array("tiny"), oracle["tiny"])
         assert file.texts("c") == ["Zäh", ""]
         assert file.array("s.a").size == oracle["s"]["a"][0, 0].size == 0
@@ -187,7 +187,7 @@ class TestDamage:
             (matrix(6, (1, 2), b"x", BYTE), r"x has 1 values, but its shape is \(1, 2\)"),
             (matrix(6, (-1, 2), b"x", BYTE), r"shape \(-1, 2\)"),
             (matrix(6, (1,), b"x", BYTE), "no shape"),
-            (matrix(6, (1,) * 33, b"x", BYTE), "132 bytes stand where 128 are expected"),
+            (matrix(6, (1,) * 33, b"x", BYTE), "132 bytes stand where at most 128 are expected"),
             (matrix(6, (1, 1), b"x", element(9, b"1234")), "4 bytes of type 9 stand where numbers are"),
             (matrix(6, (1, 1), b"x", element(77, b"1234")), "type 77"),
             (matrix(6, (1, 1), b"x", struct.pack("<II", 9, 2**31)), "ends within a variable"),
@@ -198,16 +198,16 @@ class TestDamage:
             (element(15, b"no deflate"), "damaged"),
             (deflated(element(14, bytes(24))), "no flags"),
             (deflated(ONE, -6), "damaged"),
-            (deflated(ONE + b"more"), "there is more in a compressed"),
+            (deflated(ONE + b"more"), "a compressed variable has more content"),
             (deflated(ONE, -4, b"oops"), "damaged .*incorrect data check"),
-            (matrix(5, (2, 2), b"x", element(5, bytes(8)), element(5, bytes(4)), BYTE), "values that are nowhere"),
+            (matrix(5, (2, 2), b"x", element(5, bytes(8)), element(5, bytes(4)), BYTE), "values outside its shape"),
             (
                 matrix(5, (2, 1), b"x", element(5, b"\7\0\0\0"), element(5, b"\0\0\0\0\1\0\0\0"), BYTE),
-                "values that are nowhere",
+                "values outside its shape",
             ),
             (
                 matrix(5, (2**30, 2**30), b"x", element(5, bytes(4)), element(5, b"\0\0\0\0\1\0\0\0"), BYTE),
-                "values that are nowhere",
+                "values outside its shape",
             ),
         ],
     )

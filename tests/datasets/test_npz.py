@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from jcmspl import ClassTable
 from jcmspl.datasets import Dataset, DatasetError, load_npz, make_zsl, save_npz
 from jcmspl.datasets import npz as npz_module
+from jcmspl.datasets.npy import open_npy
 from support.data_sets import Counting, same
 
 CONTENT = {
@@ -68,7 +69,7 @@ def test_it_reads_what_numpy_writes(tmp_path, save, order):
 
 
 def test_features_are_written_in_a_stream(tmp_path, monkeypatch):
-    monkeypatch.setattr(npz_module, "_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(npz_module, "CHUNK_BYTES", 1000)
     lazy = Counting(2000, 5)
     y = ["a", "b"] * 1000
     save_npz(Dataset("lazy", lazy, y, ClassTable(["a", "b"], np.eye(2)), {"train": [0, 1]}), tmp_path / "a.npz")
@@ -94,7 +95,7 @@ def test_labels_come_back(tmp_path_factory, labels):
 def test_it_refuses_objects(tmp_path):
     labels = [1, "a"]
     data = Dataset("x", np.eye(2), labels, ClassTable(labels, np.eye(2)), {"train": [0, 1]})
-    with pytest.raises(DatasetError, match="all text or all numbers"):
+    with pytest.raises(DatasetError, match="all be text or all be numbers"):
         save_npz(data, tmp_path / "x.npz")
     assert list(tmp_path.iterdir()) == []
     for name in ("labels", "features"):
@@ -157,7 +158,7 @@ def test_headers_that_claim_other_sizes(tmp_path, shape):
         load_npz(tmp_path / "a.npz")
     (tmp_path / "x.npy").write_bytes(content)
     with pytest.raises(DatasetError, match=r"x.npy is damaged or cut short: the array has .* but 64 are stored"):
-        npz_module.open_npy(tmp_path / "x.npy")
+        open_npy(tmp_path / "x.npy")
 
 
 def test_a_member_that_reaches_into_the_next(tmp_path):
@@ -268,9 +269,9 @@ class TestShortNames:
         [
             ({"S": None}, "lacks S: it holds X, names, y"),
             ({"y": np.array([0, 1, 2, 0, 1, 3])}, "y holds the class 3, but S has 3 rows"),
-            ({"y": np.zeros(6)}, "y must have a whole number for each of 6 samples, but is float64"),
+            ({"y": np.zeros(6)}, "y must have an integer for each of 6 samples, but is float64"),
             ({"part": np.arange(6)}, "part holds the numbers 0, 1, 2, 3, .*three at most"),
-            ({"part": np.zeros(5, dtype=int)}, "part must have a whole number for each of 6 samples"),
+            ({"part": np.zeros(5, dtype=int)}, "part must have an integer for each of 6 samples"),
             ({"names": np.array(["ape", "bee"])}, "2 labels but 3 class_vectors"),
         ],
     )

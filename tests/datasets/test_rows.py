@@ -142,12 +142,12 @@ def test_sequential_reads_decode_nothing_twice(tmp_path, kind, monkeypatch):
     options = {"parquet": {"row_group_size": 10_000}, "zarr2": {"chunks": (9000, 2)}, "zarr3": {"chunks": (9000, 2)}}
     write_shard(path, rows, kind, **options.get(kind, {}))
     source, decoded = open_rows(path), []
-    from jcmspl.datasets import _shard_parquet, _shard_zarr
+    from jcmspl.datasets import parquet, zarr_array
 
-    advance, band = _shard_parquet._Cursor._advance, _shard_zarr.ZarrShard._decoded
-    monkeypatch.setattr(_shard_parquet._Cursor, "_advance", lambda self: (decoded.append(self._stop), advance(self)))
+    advance, band = parquet._Cursor._advance, zarr_array.ZarrShard._decoded
+    monkeypatch.setattr(parquet._Cursor, "_advance", lambda self: (decoded.append(self._stop), advance(self)))
     monkeypatch.setattr(
-        _shard_zarr.ZarrShard, "_decoded", lambda self, array, n: (decoded.append(n), band(self, array, n))[1]
+        zarr_array.ZarrShard, "_decoded", lambda self, array, n: (decoded.append(n), band(self, array, n))[1]
     )
     for first in range(0, 20_000, 1000):
         assert_array_equal(source[first : first + 1000], rows[first : first + 1000])
@@ -358,7 +358,7 @@ class TestHostile:
 
     def test_nothing_there(self, tmp_path):
         (tmp_path / "notes.txt").touch()
-        with pytest.raises(DatasetError, match=r"holds no files of features: wanted are \.npy"):
+        with pytest.raises(DatasetError, match=r"holds no files of features: \.npy"):
             open_rows(tmp_path)
         with pytest.raises(FileNotFoundError, match=r"no file matches .*features-\*\.npy"):
             open_rows(tmp_path / "features-*.npy")
@@ -374,7 +374,7 @@ class TestHostile:
     def test_two_kinds_in_a_folder(self, tmp_path):
         write_shards(tmp_path, X, LENGTHS)
         write_shards(tmp_path, X, LENGTHS, "parquet")
-        with pytest.raises(DatasetError, match=r"holds 5 \.npy files and 5 \.parquet files: name those that are meant"):
+        with pytest.raises(DatasetError, match=r"holds 5 \.npy files and 5 \.parquet files: name the files to read"):
             open_rows(tmp_path)
         assert_array_equal(open_rows(tmp_path / "*.parquet")[:], X)
 
@@ -397,7 +397,7 @@ class TestZarr:
     def test_groups(self, tmp_path):
         zarr.open_group(str(tmp_path / "g"), mode="w")
         write_zarr(tmp_path / "g" / "features", X)
-        with pytest.raises(DatasetError, match="g is a group of zarr arrays: name the array, one of features"):
+        with pytest.raises(DatasetError, match=r"g is a group of zarr arrays: name one of them \(features"):
             open_rows(tmp_path / "g")
         assert_array_equal(open_rows(tmp_path / "g" / "features")[:], X)
 
@@ -504,7 +504,7 @@ class TestAddresses:
             open_rows("s3://a/b.npy")
 
     def test_data_sets_are_here(self):
-        with pytest.raises(DatasetError, match="memory://a is an address: class vectors are read from files here"):
+        with pytest.raises(DatasetError, match="memory://a is an address"):
             load_dataset("memory://a")
 
 

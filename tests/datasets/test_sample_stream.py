@@ -94,10 +94,10 @@ def test_a_chunk_comes_before_the_stream_ends():
     ("content", "message"),
     [
         (b"", "standard input is empty"),
-        (b"\n \n", "nothing but blank lines"),
+        (b"\n \n", "only blank lines"),
         (npy_bytes(X[:, :2]), "has 2 columns, but the model expects 3 features"),
         (npy_bytes(X[0]), r"array has the shape \(3,\)"),
-        (npy_bytes(np.asfortranarray(X)), "column by column"),
+        (npy_bytes(np.asfortranarray(X)), "by columns"),
         (npy_bytes(X)[:-9], "cut short: it claims 7 rows, but 6 are there"),
         (npy_bytes(X)[:20], "damaged or cut short"),
         (npy_bytes(X.astype(complex)), "real numbers"),

@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from jcmspl.io import atomic
-from jcmspl.io.atomic import open_atomically, remove_abandoned, write_atomically
-from jcmspl.io.termination import cleaning_up
+from jcmspl.io.atomic import cleaning_up, open_atomically, remove_abandoned, write_atomically
 from support.processes import interruptible
 
 

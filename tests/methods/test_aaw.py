@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import entropy
 from sklearn.decomposition import sparse_encode
 
-from jcmspl.core.lasso import sparse_codes
+from jcmspl.core.constrained import sparse_codes
 from jcmspl.methods import AAW
 from jcmspl.methods.aaw import Entropy, aware_codes, best_atoms
 from support.animals import make_zoo

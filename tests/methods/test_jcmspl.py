@@ -1,12 +1,12 @@
-"""JCMSPL is the model of the textbook, and its reduced forms are settings of it."""
+"""JCMSPL is the model of the textbook."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from jcmspl import JCMSPL
 from jcmspl.data.normalisation import NORMALISATIONS
-from jcmspl.methods import ESZSL, IPL, JCMSPL0, JCMSPL1
+from jcmspl.methods import ESZSL
 from jcmspl.methods.jcmspl import WEIGHTS
 from support.animals import make_zoo
 from support.linear import fit
@@ -67,26 +67,6 @@ def test_the_papers_form_can_be_changed():
     assert JCMSPL.paper().visual_reconstruction == JCMSPL.paper("CUB").visual_reconstruction == 1e4
     with pytest.raises(ValueError, match="data_set must be one of 'AwA', 'CUB', 'SUN', 'ImNet', but is 'MNIST'"):
         JCMSPL.paper("MNIST")
-
-
-@pytest.mark.parametrize(
-    ("preset", "zero"),
-    [
-        (IPL, ("class_match", "visual_reconstruction", "semantic_reconstruction")),
-        (JCMSPL0, ("visual_reconstruction", "semantic_reconstruction")),
-        (JCMSPL1, ("class_match",)),
-    ],
-)
-def test_presets_are_settings_of_the_full_model(preset, zero):
-    given = {"semantic_match": 0.3, "max_iter": 20, "tol": 0}
-    model, full = fit(preset(**given)), fit(JCMSPL(**given, **dict.fromkeys(zero, 0.0)))
-    assert_array_equal(model.visual_projection_, full.visual_projection_)
-    assert_array_equal(model.semantic_projection_, full.semantic_projection_)
-    assert type(model) is JCMSPL
-    others = {"semantic_match", "class_match", "visual_reconstruction", "semantic_reconstruction"} - set(zero)
-    assert all(getattr(preset(), name) == getattr(JCMSPL(), name) for name in others)
-    with pytest.raises(TypeError, match=f"{zero[0]} is 0 in this preset"):
-        preset(**{zero[0]: 1.0})
 
 
 def test_jcmspl_with_codes_pinned_ranks_as_eszsl():

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from jcmspl import JCMSPL
-from jcmspl.core.search import fold
+from jcmspl.core.scoring import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
 from jcmspl.methods import ESZSL, SAE, RidgeVS
 from jcmspl.model.scorers import NearestScorer

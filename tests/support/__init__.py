@@ -1,1 +1,4 @@
-"""What the tests share: an oracle, made-up data, files in known layouts, fits to compare with. No tests."""
+"""What the tests share: an oracle, made-up data, files in known layouts, fits to compare with.
+
+The test files are those of jcmspl.support.
+"""

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/support/clock.hpp"
+#include "linalg/blas.hpp"
+#include "support/clock.hpp"
 
 namespace jcmspl {
 
@@ -21,15 +21,15 @@ struct Coordinates {
 // The Cholesky factor (lower triangle) of a matrix given by its lower triangle, if it is positive definite.
 std::optional<MatrixD> cholesky_factor(MatrixD lower) {
   char uplo = 'L';
-  int n = as_int(lower.rows()), ld = blas_ld(lower), info = 0;
+  int n = as_int(lower.rows()), ld = leading_dimension(lower), info = 0;
   kernels<double>().potrf(&uplo, &n, lower.data(), &ld, &info);
   if (info != 0) return std::nullopt;
   return lower;
 }
 
 // Vectors whose inner products are the elements of a matrix that is given by its lower triangle: F' for a Cholesky
-// factor F; where there is none, |value|^1/2 times the eigenvectors, those of negative eigenvalues last. Eigenvalues
-// between -noise and noise are taken for zero.
+// factor F; if the matrix is not positive definite, |value|^1/2 times the eigenvectors, those of negative eigenvalues
+// last. Eigenvalues between -noise and noise count as zero.
 Coordinates root(const MatrixD& lower, double noise, const Poll& poll) {
   if (const auto factor = cholesky_factor(lower)) return {factor->triangularView<Eigen::Lower>().transpose(), 0};
   Tridiagonal<double> reflectors;
@@ -48,9 +48,9 @@ Coordinates root(const MatrixD& lower, double noise, const Poll& poll) {
 // L in coordinates. Its part among the rows of X has the coordinates G^-1/2 M, M = XL. The rest has the Gram matrix
 // R = N - M'G^-1 M, whose root gives its coordinates.
 //
-// The smallest eigenvalues of G that are kept have few correct digits, and so have the coordinates that are divided by
+// The smallest eigenvalues of G that are kept have few correct digits, and so do the coordinates that are divided by
 // their roots: where labels lie in such directions R has errors of that size, and may have negative eigenvalues. They
-// must be kept: then all products of X and L in coordinates equal those of the statistics, to full precision.
+// are kept, so that all products of X and L in coordinates equal those of the statistics to full precision.
 Coordinates label_coordinates(const MatrixD& class_sums, const VectorD& roots, const VectorD& counts,
                               const Poll& poll) {
   const Index r = roots.size(), c = counts.size();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "jcmspl/data/sample_reader.hpp"
-#include "jcmspl/linalg/kernels.hpp"
+#include "data/sample_reader.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 
@@ -22,7 +22,7 @@ void StartStatistics::update(const Samples<Code>& codes, const Samples<T>& sampl
   check_values(samples, largest_value);
   SampleReader<double, Code> code_reader(codes);
   SampleReader<double, T> sample_reader(samples);
-  // Only copies need steps, to stay small.
+  // Steps only keep copies small.
   const bool in_place = code_reader.in_place() && sample_reader.in_place();
   const Index step = in_place ? std::max<Index>(1, codes.rows) : block_rows(n_concepts() + n_features());
   for (Index first = 0; first < codes.rows; first += step) {

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "jcmspl/data/sample_reader.hpp"
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/linalg/symmetric.hpp"
+#include "data/sample_reader.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "linalg/symmetric.hpp"
 
 namespace jcmspl {
 
 namespace {
 
-// Scales the samples, in place. One with infinity becomes NaN here, and is found later like NaN itself.
+// Scales the samples in place. A sample with an infinity becomes NaN here, and is found later as NaN is.
 void scale_columns_to_unit(View<double>& block) {
   for (Index i = 0; i < block.cols(); ++i) scale_to_unit(block.col(i));
 }
@@ -38,7 +38,7 @@ void check_samples(const Samples<T>& chunk, Scaling scaling, const double* weigh
     if (weights[i] != 0) check_row(chunk, i, largest_accepted(scaling, weights[i]));
 }
 
-// What is left of a sum of weights when parts of it are taken away is nothing but rounding below this part of it.
+// A sum of weights from which others were subtracted is zero to rounding below this share of the first sum.
 constexpr double rounding_of_weights = 1e-10;
 
 }  // namespace
@@ -60,7 +60,7 @@ void Statistics::accumulate_weighted(View<double> block, const std::int64_t* lab
   const bool first = counts.sum() == 0;
   for (Index i = 0; i < block.cols(); ++i) {
     auto sample = block.col(i);
-    if (weights[i] == 0) {  // whatever it holds, NaN as well
+    if (weights[i] == 0) {  // even if it has NaN
       sample.setZero();
       continue;
     }
@@ -97,8 +97,8 @@ template <class T>
 void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling,
                                   const Poll& poll, const double* weights) {
   SampleReader<double, T> reader(chunk, nullptr, scaling.roots);
-  // Every step reads and writes the whole Gram matrix once. Without a copy to keep in cache, larger steps are better.
-  // Equal steps: a short one at the end would cost as much of that as a long one.
+  // Every step reads and writes the whole Gram matrix once, so that larger steps are better where no copy has to stay
+  // in cache. Steps are equal: a short one at the end would cost as much of that as a long one.
   const bool copies = scaling.unit_rows || weights || !reader.in_place();
   const Index largest_step = copies ? block_rows() : 4 * block_rows();
   const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
@@ -125,8 +125,8 @@ Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, I
   check_labels(labels, chunk.rows, n_classes);
   Statistics out(chunk.cols, n_classes);
   out.accumulate_chunk(chunk, labels, scaling, poll, weights);
-  // A bad value shows on the diagonal of the Gram matrix; the samples are read again only if there is one. NaN fails
-  // the comparison.
+  // A bad value shows on the diagonal of the Gram matrix (NaN fails the comparison): only then the samples are read
+  // again.
   const bool all_good = (out.gram_lower.diagonal().array().abs() <= largest_value * largest_value).all();
   if (!all_good) check_samples(chunk, scaling, weights);
   return out;
@@ -136,8 +136,8 @@ template <class T>
 void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
                         const double* weights) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
-  // A large chunk gets statistics of its own, which are dropped if there is a bad value. For a small one that would
-  // cost more than looking through it first.
+  // A large chunk gets separate statistics, which are dropped if there is a bad value. For a small chunk that would
+  // cost more than checking its values first.
   if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll, weights));
   check_labels(labels, chunk.rows, n_classes());
   check_samples(chunk, scaling, weights);
@@ -174,7 +174,7 @@ void Statistics::subtract(const Statistics& other) {
   check_same_shape(other);
   const VectorD noise = rounding_of_weights * counts;
   if ((other.counts.array() > (counts + noise).array()).any())
-    throw std::invalid_argument("cannot take away more samples of a class than there are");
+    throw std::invalid_argument("cannot subtract more samples of a class than there are");
   gram_lower -= other.gram_lower;
   class_sums -= other.class_sums;
   counts -= other.counts;

@@ -1,6 +1,6 @@
-#include "jcmspl/descent/concept_basis.hpp"
+#include "descent/concept_basis.hpp"
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl::descent {
 
@@ -40,7 +40,7 @@ void MovingBasis::solve(const MatrixD& CCt, const ConstView<double>& rhs, const 
   basis_.swap(next_);
 }
 
-// H and B Y both are products with L', so that one product serves them: (l2 Hc + (l1 + l4) B Yc) L'.
+// H and B Y are both products with L', so that one product serves them: (l2 Hc + (l1 + l4) B Yc) L'.
 void MovingBasis::find_target(const Workspace& workspace, View<double> target) const {
   const auto& [l1, l2, l3, l4] = problem_.weights();
   const Spectrum& data = problem_.data;
@@ -58,7 +58,7 @@ MatrixD MovingBasis::class_codes() const {
   return codes;
 }
 
-MatrixD MovingBasis::turned_back(MatrixD x) const {
+MatrixD MovingBasis::rotated_back(MatrixD x) const {
   MatrixD out(x.rows(), problem_.k);
   gemm(Op::none, Op::transpose, 1, x, basis_, 0, out);
   return out;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace jcmspl {
+namespace jcmspl::descent {
 
 std::vector<Index> concept_blocks(Index n_concepts, Index n_classes) {
   if (n_classes < 1) throw std::invalid_argument("there must be at least one class");
@@ -17,4 +17,4 @@ std::vector<Index> concept_blocks(Index n_concepts, Index n_classes) {
   return first;
 }
 
-}  // namespace jcmspl
+}  // namespace jcmspl::descent

@@ -1,11 +1,11 @@
-#include "jcmspl/descent/objective.hpp"
+#include "descent/objective.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/linalg/symmetric.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "linalg/symmetric.hpp"
 
 namespace jcmspl::descent {
 
@@ -19,8 +19,8 @@ struct Term {
   double value, noise;
 };
 
-// Half the weighted sum. size: what its rounding errors are relative to. The exact sum is a square, so that a negative
-// one is all rounding error; NaN stays NaN.
+// Half the weighted sum. size: the scale of its rounding errors. The exact sum is a square, so that a negative one is
+// all rounding error; NaN stays NaN.
 Term term(double weight, double sum, double size) {
   return {0.5 * weight * (sum < 0 ? 0 : sum), 0.5 * weight * rounding * size};
 }
@@ -42,7 +42,7 @@ double dot(const A& a, const B& b) {
 // parts are not. Zero where nothing is subtracted.
 double subtracted_size(const Problem& problem, double size) { return problem.data.n_negative > 0 ? size : 0; }
 
-// What the concepts that are left out add: A and B are zero there, C is a multiple of H.
+// Adds the terms of the concepts that are left out: A and B are zero there, C is a multiple of H.
 Objective with_idle_labels(const Problem& problem, Objective out) {
   const auto& [l1, l2, l3, l4] = problem.weights();
   const double half = 0.5 * problem.data.idle_labels, code = l2 / (1 + l1 + l2);
@@ -56,7 +56,7 @@ Objective with_idle_labels(const Problem& problem, Objective out) {
 
 Objective objective(const Problem& problem, const ConceptBasis& basis, const Workspace& workspace) {
   const Objective cheap = with_idle_labels(problem, objective_from_products(problem, workspace));
-  // False for NaN, so that differences have the last word on whether the descent diverged.
+  // False for NaN, so that the differences decide whether the descent diverged.
   if (cheap.noise <= 1e-10 * cheap.terms.sum()) return cheap;
   return with_idle_labels(problem, objective_from_differences(problem, basis, workspace));
 }
@@ -97,8 +97,8 @@ Objective objective_from_differences(const Problem& problem, const ConceptBasis&
   gemm(Op::none, Op::transpose, -1, Ct, At, 1, X_AC);
   gemm(Op::none, Op::transpose, -1, Ct, Bt, 1, Y_BC);
 
-  // size: the norm of what was subtracted, which the rounding errors of a difference d are relative to. |d|^2 then is
-  // off by that times 2 |d|.
+  // size: the norm of the subtracted matrix, which is the scale of the rounding errors of a difference d. The error of
+  // |d|^2 is 2 |d| times that.
   const auto squares = [&](double weight, double squared, double size) {
     const double sum = squared < 0 ? 0 : squared;  // NaN stays
     return term(weight, sum, sum + std::sqrt(sum) * size + subtracted_size(problem, size * size));

@@ -1,4 +1,4 @@
-#include "jcmspl/descent/problem.hpp"
+#include "descent/problem.hpp"
 
 #include "jcmspl/descent/concept_blocks.hpp"
 

@@ -5,20 +5,18 @@
 #include <memory>
 #include <utility>
 
-#include "jcmspl/descent/concept_basis.hpp"
-#include "jcmspl/descent/objective.hpp"
-#include "jcmspl/descent/problem.hpp"
-#include "jcmspl/descent/stationarity.hpp"
-#include "jcmspl/descent/updates.hpp"
-#include "jcmspl/descent/workspace.hpp"
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/support/clock.hpp"
+#include "descent/concept_basis.hpp"
+#include "descent/objective.hpp"
+#include "descent/problem.hpp"
+#include "descent/stationarity.hpp"
+#include "descent/updates.hpp"
+#include "descent/workspace.hpp"
+#include "linalg/blas.hpp"
+#include "support/clock.hpp"
 
-namespace jcmspl {
+namespace jcmspl::descent {
 
 namespace {
-
-using namespace descent;
 
 // P' = (1 + l3) A' K^-1, from A' in the basis of the features (m x k).
 MatrixD codes_of_samples(const Problem& problem, const Workspace& workspace, const MatrixD& visual_projection) {
@@ -80,13 +78,13 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
   MatrixD At = spectrum.visual.lift(workspace.At());
   poll();
   if (settings.want_codes) {
-    results.codes_of_samples = basis->turned_back(codes_of_samples(problem, workspace, At));
-    results.codes_of_classes = basis->turned_back(codes_of_classes(problem, *basis, workspace));
+    results.codes_of_samples = basis->rotated_back(codes_of_samples(problem, workspace, At));
+    results.codes_of_classes = basis->rotated_back(codes_of_classes(problem, *basis, workspace));
   }
-  results.visual_projection = basis->turned_back(std::move(At));
-  results.semantic_projection = basis->turned_back(spectrum.semantic.lift(workspace.Bt()));
+  results.visual_projection = basis->rotated_back(std::move(At));
+  results.semantic_projection = basis->rotated_back(spectrum.semantic.lift(workspace.Bt()));
   info.timings.finish = clock.lap();
   return results;
 }
 
-}  // namespace jcmspl
+}  // namespace jcmspl::descent

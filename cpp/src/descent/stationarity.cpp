@@ -1,11 +1,11 @@
-#include "jcmspl/descent/stationarity.hpp"
+#include "descent/stationarity.hpp"
 
 #include <cmath>
 
-#include "jcmspl/descent/updates.hpp"
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/linalg/symmetric.hpp"
+#include "descent/updates.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "linalg/symmetric.hpp"
 
 namespace jcmspl::descent {
 

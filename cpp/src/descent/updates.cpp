@@ -1,4 +1,4 @@
-#include "jcmspl/descent/updates.hpp"
+#include "descent/updates.hpp"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl::descent {
 
@@ -30,8 +30,8 @@ void begin_with_sample_codes(const Problem& problem, const StartStatistics& sums
 InverseCholeskyFactor inverse_of_K(const Problem& problem, const Workspace& workspace) {
   InverseCholeskyFactor inverse(concept_coefficient(problem, workspace));
   if (inverse.exists()) return inverse;
-  // With k > c AA' is singular, and beside a weight of 1e18 the rest of K is smaller than its rounding errors: K must
-  // be lifted above them to be positive definite.
+  // With k > c AA' is singular, and with a weight of 1e18 the rest of K is smaller than its rounding errors: the
+  // diagonal is raised above them to make K positive definite.
   MatrixD K = concept_coefficient(problem, workspace);
   const double epsilon = std::numeric_limits<double>::epsilon();
   K.diagonal().array() += epsilon * static_cast<double>(problem.k) * K.diagonal().maxCoeff();

@@ -1,4 +1,4 @@
-#include "jcmspl/descent/workspace.hpp"
+#include "descent/workspace.hpp"
 
 namespace jcmspl::descent {
 

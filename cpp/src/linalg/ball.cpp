@@ -4,22 +4,22 @@
 
 namespace jcmspl {
 
-void descend_within_ball(const ConstView<double>& gram, double noise, MatrixD& owed, MatrixD& columns) {
+void descend_within_ball(const ConstView<double>& gram, double noise, MatrixD& residual, MatrixD& columns) {
   VectorD change;
   for (Index j = 0; j < columns.cols(); ++j) {
     const double curvature = gram(j, j);
     if (!(curvature > noise)) continue;
     auto column = columns.col(j);
     change = column;
-    column += owed.col(j) / curvature;
+    column += residual.col(j) / curvature;
     const double length = column.norm();
-    if (!std::isfinite(length))  // out of range, and so well beyond the ball
-      column = column.allFinite() ? column.stableNormalized() : owed.col(j).stableNormalized();
+    if (!std::isfinite(length))  // overflow: the vector is far outside the ball
+      column = column.allFinite() ? column.stableNormalized() : residual.col(j).stableNormalized();
     else if (length > 1)
       column /= length;
     change = column - change;
     const Index after = columns.cols() - j - 1;
-    owed.rightCols(after).noalias() -= change * gram.col(j).tail(after).transpose();
+    residual.rightCols(after).noalias() -= change * gram.col(j).tail(after).transpose();
   }
 }
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "jcmspl/support/parallel.hpp"
-#include "jcmspl/support/targets.hpp"
+#include "support/parallel.hpp"
+#include "support/targets.hpp"
 
 namespace jcmspl {
 
 namespace {
 
-constexpr Index group = 8;  // features whose terms are added to a sum at once: to read and to write it takes long
-constexpr Index some_samples = 32;    // that pass while features, or thresholds, stay in the cache
-constexpr Index some_features = 128;  // of all thresholds: their sums stay in the cache while all samples pass
+constexpr Index group = 8;  // features whose terms are added to a sum at once: reading and writing the sum takes long
+constexpr Index some_samples = 32;    // samples that are processed while features, or thresholds, stay in the cache
+constexpr Index some_features = 128;  // features whose sums, for all thresholds, stay in the cache for all samples
 
-// Adds the terms of a group of features, which have a column of thresholds each, to the sums for all thresholds.
+// Adds the terms of a group of features to the sums for all thresholds. v: a column of thresholds for each feature.
 JCMSPL_INLINE void add_intersections(const double* x, const double* w, const double* v, Index c,
                                      double* __restrict sums) {
   const double *v0 = v, *v1 = v + c, *v2 = v + 2 * c, *v3 = v + 3 * c;
@@ -27,7 +27,7 @@ JCMSPL_INLINE void add_intersections(const double* x, const double* w, const dou
                 (w6 * (x6 < v6[j] ? x6 : v6[j]) + w7 * (x7 < v7[j] ? x7 : v7[j])));
 }
 
-// Adds the factors of four samples where these are above the thresholds, and there their products with the samples.
+// Adds, where samples are above the thresholds, the factors of four samples and their products with the samples.
 JCMSPL_INLINE void add_factors(const double* const* x, const double* v, const double* factor, Index m,
                                double* __restrict above, double* __restrict products) {
   const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
@@ -60,7 +60,7 @@ void intersections(const ConstView<double>& samples, const ConstView<double>& th
   const Index m = samples.rows(), n = samples.cols(), c = thresholds.cols();
   const auto add = has_avx2() ? add_intersections_by_avx2 : add_intersections;
   const Index n_groups = (m + group - 1) / group;
-  MatrixD by_feature = MatrixD::Zero(c, n_groups * group);  // what is missing of the last group has no weight
+  MatrixD by_feature = MatrixD::Zero(c, n_groups * group);  // padding of the last group, with weights of zero
   by_feature.leftCols(m) = thresholds.transpose();
   VectorD padded = VectorD::Zero(n_groups * group);
   padded.head(m) = weights;
@@ -86,14 +86,14 @@ void add_intersection_gradients(const ConstView<double>& samples, const ConstVie
   const Index m = samples.rows(), n = samples.cols(), c = thresholds.cols();
   const auto add = has_avx2() ? add_factors_by_avx2 : add_factors;
   const VectorD sums = factors.colwise().sum();
-  // threads have features of their own, so that they share nothing and the sums do not depend on their number
+  // Each thread has its own features, so that threads share nothing and the sums do not depend on their number.
   for_each_in_parallel((m + some_features - 1) / some_features, n_threads, poll, [&] {
     return [&](Index block, const Poll& own_poll) {
       const Index begin = block * some_features, size = std::min(some_features, m - begin);
-      // with a for what is above a threshold v and p for its products with samples x, the sum of
-      // factor min(x, v) is that of factor x, less p - v a
+      // Let a be the sum of the factors of samples above a threshold v, and p that of their factor times x. Then the
+      // sum of factor min(x, v) is the sum of factor x, less p - v a.
       MatrixD above = MatrixD::Zero(size, c), products = MatrixD::Zero(size, c);
-      // copies that lie close together: columns of the given ones may all fall into the same few lines of the cache
+      // Compact copies: the columns of the arguments may all map to the same few cache lines.
       const MatrixD own = thresholds.middleRows(begin, size);
       MatrixD close(size, some_samples);
       VectorD total = VectorD::Zero(size);

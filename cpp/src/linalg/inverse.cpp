@@ -1,10 +1,10 @@
-#include "jcmspl/linalg/inverse.hpp"
+#include "linalg/inverse.hpp"
 
 #include <Eigen/Cholesky>
 #include <limits>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 

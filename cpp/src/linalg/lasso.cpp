@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "jcmspl/support/parallel.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 
 namespace {
 
-constexpr int inner_sweeps = 10;  // over values that are not zero, between two over all
+constexpr int inner_sweeps = 10;  // over the nonzero values, between two sweeps over all
 
 class Coder {
 public:
@@ -18,9 +18,9 @@ public:
 
   void code(const VectorD& product, double square, const Poll& poll) {
     codes_.setZero(gram_.rows());
-    left_ = product;
+    residual_ = product;
     for (Index sweep = 0;; ++sweep) {
-      judge(product, square);
+      find_gap(product, square);
       if (gap <= settings_.tolerance * square / 2 || sweep == settings_.max_sweeps) return;
       for (Index j = 0; j < codes_.size(); ++j) improve(j);
       for (int again = 0; again < inner_sweeps; ++again)
@@ -37,21 +37,21 @@ private:
   void improve(Index j) {
     const double curvature = gram_(j, j);
     if (!(curvature > 0)) return;
-    const double target = left_[j] + curvature * codes_[j];
+    const double target = residual_[j] + curvature * codes_[j];
     const double size = std::abs(target) - settings_.penalty;
     const double change = (size > 0 ? std::copysign(size, target) / curvature : 0.0) - codes_[j];
     if (change == 0) return;
     codes_[j] += change;
-    left_ -= change * gram_.col(j);
+    residual_ -= change * gram_.col(j);
   }
 
-  // The gap for the best multiple of the residual that the dual problem allows.
-  void judge(const VectorD& product, double square) {
+  // The duality gap, for the best multiple of the residual that is feasible in the dual problem.
+  void find_gap(const VectorD& product, double square) {
     constexpr double tiny = std::numeric_limits<double>::min();
-    const double along = square - codes_.dot(product);                // x'(x - Da)
-    const double rest = std::max(along - codes_.dot(left_), 0.0);     // |x - Da|^2
-    const double largest = left_.cwiseAbs().maxCoeff();               // of D'(x - Da)
-    const double most = settings_.penalty / std::max(largest, tiny);  // that it may be multiplied with
+    const double along = square - codes_.dot(product);                 // x'(x - Da)
+    const double rest = std::max(along - codes_.dot(residual_), 0.0);  // |x - Da|^2
+    const double largest = residual_.cwiseAbs().maxCoeff();            // of D'(x - Da)
+    const double most = settings_.penalty / std::max(largest, tiny);   // the largest feasible multiple
     const double share = std::clamp(along / std::max(rest, tiny), -most, most);
     value = rest / 2 + settings_.penalty * codes_.cwiseAbs().sum();
     gap = std::max(value - share * (along - share * rest / 2), 0.0);
@@ -59,7 +59,7 @@ private:
 
   const MatrixD& gram_;
   LassoSettings settings_;
-  VectorD codes_, left_;  // left: D'(x - Da)
+  VectorD codes_, residual_;  // residual: D'(x - Da)
 };
 
 }  // namespace

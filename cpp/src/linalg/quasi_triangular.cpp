@@ -1,11 +1,11 @@
-#include "jcmspl/linalg/quasi_triangular.hpp"
+#include "linalg/quasi_triangular.hpp"
 
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 
@@ -52,8 +52,8 @@ auto part(const M& a, Index row, Index col, Index rows, Index cols) {
 }
 
 template <class T>
-View<T> part(const View<T>& a, Index row, Index col, Index rows, Index cols) {
-  return {const_cast<T*>(a.data()) + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride())};
+View<T> part(View<T>& a, Index row, Index col, Index rows, Index cols) {
+  return {a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride())};
 }
 
 template <class T>
@@ -127,8 +127,8 @@ void solve_quasi_triangular(ConstView<T> r, ConstView<T> s, View<T> t) {
 
 namespace {
 
-// The two inner loops of the elimination below, over the first n rows. Complex numbers are
-// multiplied by hand: the standard library's product checks for NaN, which prevents vectorisation.
+// The two inner loops of the elimination below, over the first n rows. Complex numbers are multiplied by hand: the
+// standard library's product checks for NaN, which prevents vectorisation.
 
 template <class T>
 void pivot_on_next(Index n, const T* __restrict next, T x, T factor, T* __restrict rhs, T* __restrict carry) {
@@ -175,10 +175,9 @@ void pivot_on_carry(Index n, const T* __restrict next, std::complex<T> x, std::c
   }
 }
 
-// Solves (h + shift I) x = rhs for an upper Hessenberg h by column operations from the last column
-// to the first: of two neighbouring columns the one with the larger element in the row is the
-// pivot, and is used for back substitution at once. h is read once, column by column, and no factor
-// is stored. S is T or std::complex<T>.
+// Solves (h + shift I) x = rhs for an upper Hessenberg h by column operations from the last column to the first: of two
+// neighbouring columns the one with the larger element in the row is the pivot, and is used for back substitution at
+// once. h is read once, column by column, and no factor is stored. S is T or std::complex<T>.
 template <class S, class T>
 class ShiftedHessenberg {
 public:
@@ -214,8 +213,7 @@ public:
       }
     }
     rhs[0] /= safe(carry_[0]);
-    // Undo the column operations: rhs[j - 1] is the coefficient of the combination, rhs[j] that of
-    // the pivot column.
+    // Undo the column operations: rhs[j - 1] is the coefficient of the combination, rhs[j] that of the pivot column.
     for (Index j = 1; j < n; ++j) {
       const S combination = rhs[j - 1], pivot = rhs[j] - multiplier_[j] * combination;
       rhs[j - 1] = next_is_pivot_[j] ? pivot : combination;
@@ -251,7 +249,7 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
     for (Index j = first; j < last; ++j) {
       const bool is_pair = j + 1 < last && s(j + 1, j) != T(0);
       const Index columns = is_pair ? 2 : 1;
-      // a few columns that are in cache: too little work for a call to BLAS
+      // A few columns that are in cache: too little work for a call to BLAS.
       t.middleCols(j, columns).noalias() -=
           t.middleCols(first, j - first).lazyProduct(s.block(first, j, j - first, columns));
       if (!is_pair) {
@@ -260,8 +258,8 @@ void solve_hessenberg(const Matrix<T>& r, const Matrix<T>& s, Matrix<T>& t, cons
         t.col(j) = column;
         continue;
       }
-      // [u v] S = lambda [u v] for the eigenvector (beta, i omega) of the 2 x 2 block: one complex
-      // system gives both columns, w = beta z_j + i omega z_j+1.
+      // The 2 x 2 block has the eigenvector (beta, i omega): one complex system for w = beta z_j + i omega z_j+1 gives
+      // both columns.
       const T beta = s(j, j + 1), omega = std::sqrt(std::abs(beta)) * std::sqrt(std::abs(s(j + 1, j)));
       pair.real() = beta * t.col(j);
       pair.imag() = omega * t.col(j + 1);

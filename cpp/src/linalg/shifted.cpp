@@ -1,10 +1,10 @@
-#include "jcmspl/linalg/shifted.hpp"
+#include "linalg/shifted.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 
@@ -16,9 +16,9 @@ constexpr double safety = 16;
 
 bool uses_S(const ShiftedRows& part) { return part.weight != 0 && part.shifts.size() > 0; }
 
-// (weight T + shift_j I) z_j = factor_j t_j for the rows of a block, side by side: LDL' without
-// pivoting, which is stable for positive definite matrices. Rows are contiguous in the row index,
-// so every operation is a vector operation.
+// Solves (weight T + shift_j I) z_j = factor_j t_j for all rows of a block at once: LDL' without pivoting, which is
+// stable for positive definite matrices. Rows are contiguous in the row index, so every operation is a vector
+// operation.
 template <class Block, class Values>
 void substitute(double weight, const VectorD& diagonal, const VectorD& off_diagonal, const Values& factors,
                 const Values& shifts, Block z, Eigen::ArrayXXd& inverse_pivots) {
@@ -93,8 +93,8 @@ void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows
 void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const Diagonal& S, View<double> rows) {
   for (Index i = 0; i < rows.cols(); ++i) {
     const auto denominator = part.weight * S.eigenvalues[i] + part.shifts.array();
-    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. What a computed one has there is rounding
-    // error, and a shift no larger than the rounding errors of S must not magnify it.
+    // Where S is zero so is the right-hand side: u'CC'u = 0 means u'C = 0. Its computed value there is rounding error,
+    // which a shift no larger than the rounding errors of S must not magnify.
     const double least = S.eigenvalues[i] > 0 ? 0 : safety * part.weight * S.noise;
     rows.col(i).array() *= (denominator > least).select(part.factors.array() * denominator.inverse(), 0.0);
   }

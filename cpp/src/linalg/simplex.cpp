@@ -5,33 +5,33 @@
 #include <limits>
 #include <vector>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/support/parallel.hpp"
+#include "linalg/blas.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 
 namespace {
 
 constexpr int first_steps = 15;  // of projected gradients
-constexpr Index batch = 256;     // right-hand sides whose gradients are one product
+constexpr Index batch = 256;     // right-hand sides whose gradients are computed by one product
 
-// The nearest point of the simplex is max(0, v - t) for the t that makes the sum one: the mean, less a share, of the
-// values above it, which are left when those that are not above are dropped again and again.
+// The nearest point of the simplex is max(0, v - t) for the threshold t that makes the sum one: t = (sum - 1) / count
+// over the values above t, which are found by dropping those below again and again.
 template <class Column>
-void project(Column&& v, VectorD& left) {
-  left = v.array() - v.maxCoeff();  // so that sums are exact, however large the values are
-  v = left;
+void project(Column&& v, VectorD& above) {
+  above = v.array() - v.maxCoeff();  // large values must not cost the sums their digits
+  v = above;
   double threshold = 0;
-  for (Index count = left.size(), before = count + 1; count < before;) {
+  for (Index count = above.size(), before = count + 1; count < before;) {
     before = count;
-    threshold = (left.head(count).sum() - 1) / static_cast<double>(count);
-    count = std::remove_if(left.data(), left.data() + count, [=](double x) { return x <= threshold; }) - left.data();
+    threshold = (above.head(count).sum() - 1) / static_cast<double>(count);
+    count = std::remove_if(above.data(), above.data() + count, [=](double x) { return x <= threshold; }) - above.data();
   }
   v = (v.array() - threshold).max(0.0);
 }
 
-// About the largest eigenvalue, by powers of the matrix, and hardly ever less.
-double norm_of(const MatrixD& q) {
+// Power-iteration estimate of the spectral norm, padded by 10 %, at most the largest row sum.
+double estimated_norm(const MatrixD& q) {
   VectorD v = VectorD::LinSpaced(q.rows(), 1, 2), product;
   double norm = 0;
   for (int i = 0; i < 20; ++i) {
@@ -43,11 +43,11 @@ double norm_of(const MatrixD& q) {
   return std::min(1.1 * norm, q.cwiseAbs().rowwise().sum().maxCoeff());
 }
 
-// Writes points that accelerated projected gradients lead to in a few steps.
+// A few steps of accelerated projected gradients.
 void guess(const MatrixD& q, double step, const ConstView<double>& b, View<double> z) {
-  VectorD left;
+  VectorD scratch;
   const auto project_all = [&] {
-    for (Index i = 0; i < z.cols(); ++i) project(z.col(i), left);
+    for (Index i = 0; i < z.cols(); ++i) project(z.col(i), scratch);
   };
   z = step * b;
   project_all();
@@ -64,7 +64,7 @@ void guess(const MatrixD& q, double step, const ConstView<double>& b, View<doubl
   }
 }
 
-// Finds the minimum for one right-hand side after the other, from guesses on.
+// Minimises for one right-hand side after the other, each from a guess.
 class Minimiser {
 public:
   explicit Minimiser(const MatrixD& q) : q_(q), largest_(q.cwiseAbs().maxCoeff()), factor_(q.rows(), q.rows()) {}
@@ -81,7 +81,7 @@ public:
       for (const Index j : support_) gradient_ += z[j] * q_.col(j);
       Index least;
       const double gap = gradient_.dot(z) - gradient_.minCoeff(&least);
-      // what does not move any more is as good as rounding lets it be
+      // A point that no longer moves is optimal to rounding.
       if (gap <= enough || !moved || round > 20 * q_.rows() || z[least] > 0) return std::max(gap, 0.0);
       if (!append(least)) return gap;
       newest = least;
@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  // The support, and the Cholesky factor of Q on it. What rounding makes dependent is left out.
+  // The support, and the Cholesky factor of Q on it, without members that are dependent to rounding.
   void take_support(VectorD& z) {
     support_.clear();
     for (Index j = 0; j < z.size(); ++j)
@@ -112,8 +112,8 @@ private:
     return true;
   }
 
-  // Moves z to the least value on its support, dropping what becomes zero on the way. False if it cannot move because
-  // the newest member is at its bound: its gradient was rounding.
+  // Moves z to the minimum on its support and drops members that become zero on the way. False if it cannot move
+  // because the newest member is at its bound: its gradient was a rounding error.
   bool minimise_on_support(const VectorD& b, VectorD& z, Index newest) {
     while (true) {
       const Index k = static_cast<Index>(support_.size());
@@ -125,7 +125,7 @@ private:
         upper.transpose().solveInPlace(*right);
         upper.solveInPlace(*right);
       }
-      target_ += (1 - target_.sum()) / ones_.sum() * ones_;  // the least value where the sum is one
+      target_ += (1 - target_.sum()) / ones_.sum() * ones_;  // the minimum among the points whose sum is one
 
       double share = 1;
       for (Index i = 0; i < k; ++i) {
@@ -159,9 +159,9 @@ private:
 }  // namespace
 
 void project_onto_simplex(MatrixD& columns, const Poll& poll) {
-  VectorD left;
+  VectorD scratch;
   for (Index i = 0; i < columns.cols(); ++i) {
-    project(columns.col(i), left);
+    project(columns.col(i), scratch);
     poll();
   }
 }
@@ -170,7 +170,7 @@ void minimise_on_simplex(const MatrixD& q, const ConstView<double>& b, MatrixD& 
                          const Poll& poll) {
   z.resize(b.rows(), b.cols());
   gaps.resize(b.cols());
-  const double step = 1 / norm_of(q);
+  const double step = 1 / estimated_norm(q);
   for (Index start = 0; start < b.cols(); start += batch) {
     const Index size = std::min(batch, b.cols() - start);
     const ConstView<double> some(b.data() + start * b.outerStride(), b.rows(), size,

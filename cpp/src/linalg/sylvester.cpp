@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/linalg/quasi_triangular.hpp"
-#include "jcmspl/linalg/reduced.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "linalg/quasi_triangular.hpp"
+#include "linalg/reduced.hpp"
 
 namespace jcmspl {
 
@@ -43,7 +43,7 @@ public:
     double separation = 0;  // if nearly singular: an estimate of the operator's smallest singular value
   };
 
-  // Throws SingularEquation if no digit of a solution could be trusted.
+  // Throws SingularEquation if no digit of a solution can be trusted.
   Conditioning conditioning(const Poll& poll) {
     // Two diagonal coefficients: the singular values of the operator are the sums of their eigenvalues.
     if (both_diagonal()) return {smallest_relative_sum_ < half_the_digits, smallest_sum_};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl {
 
@@ -65,8 +65,7 @@ void Tridiagonal<T>::reduce_vectors() {
   build_blocks(tau);
 }
 
-// The product of the reflectors I - tau_i v_i v_i' is I - V F V' with F^-1 = strict upper part of
-// V'V + diag(1/tau).
+// The product of the reflectors I - tau_i v_i v_i' is I - V F V' with F^-1 = strict upper part of V'V + diag(1/tau).
 template <class T>
 void Tridiagonal<T>::build_blocks(const Vector<T>& tau) {
   const Index n = vectors_.rows(), width = n < 256 ? 48 : 96;

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "jcmspl/linalg/kernels.hpp"
+#include "linalg/blas.hpp"
 
 namespace jcmspl::ranking {
 
 namespace {
 
-// As many samples as make products fast; more would make the sums over the steps of a block long.
+// Enough samples for fast products; the sums over the steps of a block grow with their number.
 constexpr Index block_size = 64;
 
-// A random number for each step, whatever steps were taken before (SplitMix64).
+// A random number for each step, independent of the steps before (SplitMix64).
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t step) {
   std::uint64_t z = seed + (step + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -40,8 +40,8 @@ Ranking::Ranking(std::vector<MatrixD> maps, MatrixD vectors, const Settings& set
       gram_(block_size, block_size),
       products_(maps_.size(), MatrixD(vectors_.rows(), block_size)),
       changes_(products_),
-      place_(vectors_.rows()),
-      of_map_(vectors_.cols()),
+      projected_(vectors_.rows()),
+      map_scores_(vectors_.cols()),
       scores_(vectors_.cols()),
       best_map_(static_cast<std::size_t>(vectors_.cols())) {
   if (settings_.average)
@@ -100,15 +100,15 @@ void Ranking::learn_block(const ConstView<double>& samples, const std::int64_t* 
 void Ranking::find_scores(Index sample) {
   const auto similarities = gram_.row(sample).head(sample).transpose();
   for (std::size_t k = 0; k < maps_.size(); ++k) {
-    place_ = products_[k].col(sample);
-    place_.noalias() += settings_.rate * (changes_[k].leftCols(sample) * similarities);
-    VectorD& scores = k == 0 ? scores_ : of_map_;
-    scores.noalias() = vectors_.transpose() * place_;
+    projected_ = products_[k].col(sample);
+    projected_.noalias() += settings_.rate * (changes_[k].leftCols(sample) * similarities);
+    VectorD& scores = k == 0 ? scores_ : map_scores_;
+    scores.noalias() = vectors_.transpose() * projected_;
     if (k == 0) std::fill(best_map_.begin(), best_map_.end(), 0);
     if (k == 0) continue;
     for (Index j = 0; j < scores_.size(); ++j)
-      if (of_map_[j] > scores_[j]) {
-        scores_[j] = of_map_[j];
+      if (map_scores_[j] > scores_[j]) {
+        scores_[j] = map_scores_[j];
         best_map_[static_cast<std::size_t>(j)] = static_cast<Index>(k);
       }
   }
@@ -159,7 +159,7 @@ void Ranking::apply_changes(const ConstView<double>& samples) {
     if (settings_.average) totals_[k] += static_cast<double>(size) * maps_[k];
     gemm(Op::none, Op::transpose, settings_.rate, samples, changes, 1, maps_[k]);
     if (!settings_.average) continue;
-    // the change by sample i is part of the maps after it and after all that follow in the block
+    // The change by sample i is part of the maps after sample i and all later ones of the block.
     for (Index i = 0; i < size; ++i) changes_[k].col(i) *= static_cast<double>(size - i);
     gemm(Op::none, Op::transpose, settings_.rate, samples, changes, 1, totals_[k]);
   }

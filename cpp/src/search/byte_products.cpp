@@ -1,17 +1,24 @@
-#include "jcmspl/search/byte_products.hpp"
+#include "search/byte_products.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 
-// The same in plain C++, for CPUs without the instructions: slow, and only for tests.
-namespace jcmspl::bytes::portable {
+#include "jcmspl/search/recognition.hpp"
+
+namespace jcmspl::search {
 
 namespace {
 
+std::atomic<bool> portable_allowed{false};
+
+// The same functions in plain C++, for CPUs without the instructions: slow, and only for tests.
+namespace portable {
+
 template <class T>
-Rounded round(const T* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
+Rounded round_to_bytes(const T* x, double scale, const double* origin, const double* other, Index n,
+                       std::int8_t* codes) {
   const auto value = [=](Index j) { return std::fma(static_cast<double>(x[j]), scale, -origin[j]); };
   double largest = 0;
   for (Index j = 0; j < n; ++j) largest = std::max(largest, std::abs(value(j)));
@@ -33,7 +40,7 @@ Rounded round(const T* x, double scale, const double* origin, const double* othe
 }
 
 template <class T>
-double dot(const T* x, const T* y, Index n) {
+double dot_in_double(const T* x, const T* y, Index n) {
   double sum = 0;
   for (Index j = 0; j < n; ++j) sum += static_cast<double>(x[j]) * static_cast<double>(y[j]);
   return sum;
@@ -57,21 +64,13 @@ void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, con
   }
 }
 
-}  // namespace
-
-}  // namespace jcmspl::bytes::portable
-
-namespace jcmspl::bytes {
-
-namespace {
-
-std::atomic<bool> portable_allowed{false};
+}  // namespace portable
 
 }  // namespace
 
-void allow_portable(bool allowed) { portable_allowed = allowed; }
+void allow_portable_screen(bool allowed) { portable_allowed = allowed; }
 
-}  // namespace jcmspl::bytes
+}  // namespace jcmspl::search
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
@@ -82,8 +81,8 @@ void allow_portable(bool allowed) { portable_allowed = allowed; }
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// A function with this attribute may use the instructions; the rest of the library must not. Therefore these
-// functions call no templates of other headers, which the linker could share with others.
+// A function with this attribute may use the instructions; the rest of the library must not. Therefore these functions
+// call no templates of other headers, whose compiled code the linker could share with other callers.
 #define JCMSPL_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
 
 #ifdef __clang__
@@ -92,7 +91,7 @@ void allow_portable(bool allowed) { portable_allowed = allowed; }
 #define JCMSPL_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-namespace jcmspl::bytes {
+namespace jcmspl::search {
 
 namespace {
 
@@ -114,8 +113,8 @@ JCMSPL_VNNI inline __m512d load(const float* x, Index count) {
 }
 
 template <class T>
-JCMSPL_VNNI Rounded round_any(const T* x, double scale, const double* origin, const double* other, Index n,
-                              std::int8_t* codes) {
+JCMSPL_VNNI Rounded round_by_vnni(const T* x, double scale, const double* origin, const double* other, Index n,
+                                  std::int8_t* codes) {
   const __m512d factor = _mm512_set1_pd(scale);
   __m512d largest_of = _mm512_setzero_pd();
   for (Index j = 0; j < n; j += 8) {
@@ -159,7 +158,7 @@ JCMSPL_VNNI Rounded round_any(const T* x, double scale, const double* origin, co
 }
 
 template <class T>
-JCMSPL_VNNI double dot_any(const T* x, const T* y, Index n) {
+JCMSPL_VNNI double dot_by_vnni(const T* x, const T* y, Index n) {
   __m512d even = _mm512_setzero_pd(), odd = even;
   for (Index j = 0; j < n; j += 16) {
     even = _mm512_fmadd_pd(load(x + j, n - j), load(y + j, n - j), even);
@@ -170,8 +169,8 @@ JCMSPL_VNNI double dot_any(const T* x, const T* y, Index n) {
 
 constexpr int lanes = 16, vectors = panel_width / lanes;
 
-// The sums must stay in registers. Compilers do that only in a small function of its own, in which all loops over them
-// are unrolled.
+// The sums must stay in registers. Compilers manage that only in a small separate function whose loops over them are
+// unrolled.
 JCMSPL_VNNI __attribute__((noinline)) void multiply(const std::uint8_t* panel, const std::int8_t* codes, Index groups,
                                                     __m512i (&products)[tile_height][vectors]) {
   __m512i sums[tile_height][vectors];
@@ -201,8 +200,8 @@ JCMSPL_VNNI __attribute__((noinline)) void multiply(const std::uint8_t* panel, c
   }
 }
 
-JCMSPL_VNNI void find_bounds_here(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
-                                  const float* thresholds, Bounds& bounds) {
+JCMSPL_VNNI void find_bounds_by_vnni(const Panel& panel, const std::int8_t* codes, Index groups,
+                                     const SampleTerms* terms, const float* thresholds, Bounds& bounds) {
   __m512i products[tile_height][vectors];
   multiply(panel.codes, codes, groups, products);
   for (int i = 0; i < tile_height; ++i) {
@@ -227,7 +226,7 @@ JCMSPL_VNNI void find_bounds_here(const Panel& panel, const std::int8_t* codes, 
 
 }  // namespace
 
-}  // namespace jcmspl::bytes
+}  // namespace jcmspl::search
 
 #define JCMSPL_WITH_INSTRUCTIONS(here, elsewhere) has_instructions() ? here : elsewhere
 
@@ -235,7 +234,7 @@ JCMSPL_VNNI void find_bounds_here(const Panel& panel, const std::int8_t* codes, 
 
 #define JCMSPL_WITH_INSTRUCTIONS(here, elsewhere) elsewhere
 
-namespace jcmspl::bytes {
+namespace jcmspl::search {
 
 namespace {
 
@@ -243,36 +242,38 @@ bool has_instructions() { return false; }
 
 }  // namespace
 
-}  // namespace jcmspl::bytes
+}  // namespace jcmspl::search
 
 #endif
 
-namespace jcmspl::bytes {
+namespace jcmspl::search {
 
-bool available() { return has_instructions() || portable_allowed; }
+bool byte_products_available() { return has_instructions() || portable_allowed; }
 
-Rounded round(const float* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
-  return JCMSPL_WITH_INSTRUCTIONS(round_any(x, scale, origin, other, n, codes),
-                                  portable::round(x, scale, origin, other, n, codes));
+Rounded round_to_bytes(const float* x, double scale, const double* origin, const double* other, Index n,
+                       std::int8_t* codes) {
+  return JCMSPL_WITH_INSTRUCTIONS(round_by_vnni(x, scale, origin, other, n, codes),
+                                  portable::round_to_bytes(x, scale, origin, other, n, codes));
 }
 
-Rounded round(const double* x, double scale, const double* origin, const double* other, Index n, std::int8_t* codes) {
-  return JCMSPL_WITH_INSTRUCTIONS(round_any(x, scale, origin, other, n, codes),
-                                  portable::round(x, scale, origin, other, n, codes));
+Rounded round_to_bytes(const double* x, double scale, const double* origin, const double* other, Index n,
+                       std::int8_t* codes) {
+  return JCMSPL_WITH_INSTRUCTIONS(round_by_vnni(x, scale, origin, other, n, codes),
+                                  portable::round_to_bytes(x, scale, origin, other, n, codes));
 }
 
-double dot(const float* x, const float* y, Index n) {
-  return JCMSPL_WITH_INSTRUCTIONS(dot_any(x, y, n), portable::dot(x, y, n));
+double dot_in_double(const float* x, const float* y, Index n) {
+  return JCMSPL_WITH_INSTRUCTIONS(dot_by_vnni(x, y, n), portable::dot_in_double(x, y, n));
 }
 
-double dot(const double* x, const double* y, Index n) {
-  return JCMSPL_WITH_INSTRUCTIONS(dot_any(x, y, n), portable::dot(x, y, n));
+double dot_in_double(const double* x, const double* y, Index n) {
+  return JCMSPL_WITH_INSTRUCTIONS(dot_by_vnni(x, y, n), portable::dot_in_double(x, y, n));
 }
 
 void find_bounds(const Panel& panel, const std::int8_t* codes, Index groups, const SampleTerms* terms,
                  const float* thresholds, Bounds& bounds) {
-  JCMSPL_WITH_INSTRUCTIONS(find_bounds_here(panel, codes, groups, terms, thresholds, bounds),
+  JCMSPL_WITH_INSTRUCTIONS(find_bounds_by_vnni(panel, codes, groups, terms, thresholds, bounds),
                            portable::find_bounds(panel, codes, groups, terms, thresholds, bounds));
 }
 
-}  // namespace jcmspl::bytes
+}  // namespace jcmspl::search

@@ -1,4 +1,4 @@
-#include "jcmspl/search/distances.hpp"
+#include "search/distances.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,39 +6,39 @@
 #include <optional>
 #include <vector>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/search/best.hpp"
-#include "jcmspl/search/query_reader.hpp"
-#include "jcmspl/search/screened_search.hpp"
-#include "jcmspl/support/parallel.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "search/best.hpp"
+#include "search/query_reader.hpp"
+#include "search/screened_search.hpp"
+#include "support/parallel.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 namespace {
 
 constexpr Index sample_block = 1024;
 constexpr Index prototype_block = 2048;
 
-// In each coordinate the median of some prototypes: unlike the mean it stays among them when one is far away.
+// In each coordinate the median of some prototypes: unlike the mean it is not moved by one that is far away.
 template <class T>
-VectorD midst_of_some(const ConstView<T>& prototypes) {
+VectorD median_of_some(const ConstView<T>& prototypes) {
   const Index stride = std::max<Index>(1, prototypes.cols() / 256);
-  VectorD midst(prototypes.rows());
+  VectorD median(prototypes.rows());
   std::vector<double> values;
   for (Index j = 0; j < prototypes.rows(); ++j) {
     values.clear();
     for (Index c = 0; c < prototypes.cols(); c += stride) values.push_back(static_cast<double>(prototypes(j, c)));
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
-    midst[j] = *middle;
+    median[j] = *middle;
   }
-  return midst;
+  return median;
 }
 
 // The prototypes in a form that ranks them by one product, with bounds on its rounding error: the computed score of
 // prototype c for a centred sample x is within |x| by_length[c] + fixed[c] of the true one.
-struct Ranking {
+struct Scoring {
   VectorD origin;
   MatrixD centred;  // p - o
   VectorD bias;     // -|p - o|^2 / 2
@@ -47,12 +47,12 @@ struct Ranking {
   bool exists;  // false if squares overflow
 
   template <class T>
-  explicit Ranking(const ConstView<T>& prototypes)
-      : origin(midst_of_some(prototypes)), centred(prototypes.template cast<double>().colwise() - origin) {
+  explicit Scoring(const ConstView<T>& prototypes)
+      : origin(median_of_some(prototypes)), centred(prototypes.template cast<double>().colwise() - origin) {
     const VectorD squares = centred.colwise().squaredNorm();
     bias = -0.5 * squares;
     // m products and sums, the two subtractions of the origin, the bias and its addition, each with half an epsilon;
-    // and what underflows.
+    // and underflow.
     const double terms = static_cast<double>(prototypes.rows()) + 8;
     rounding = terms * std::numeric_limits<double>::epsilon();
     const double underflow = terms * std::numeric_limits<double>::min();
@@ -73,7 +73,7 @@ public:
     is_full_ = false;
   }
 
-  // The scores of consecutive prototypes, and how far each may be from the true one.
+  // The scores of consecutive prototypes, and bounds on their errors.
   template <class Scores, class Errors>
   void offer(const Scores& scores, const Errors& errors, Index first) {
     for (Index c = 0; c < scores.size() && !is_full_; ++c) {
@@ -85,7 +85,7 @@ public:
     }
   }
 
-  // False if there are too many, or no bounds on the scores: then any prototype may be among the best.
+  // False if the list became too long or the scores have no bounds: then any prototype may be among the best.
   bool is_useful() const { return !is_full_; }
   void give_up() { is_full_ = true; }
 
@@ -120,12 +120,12 @@ double distance(const X& x, const P& prototype) {
   return frobenius_norm(x - prototype.template cast<double>());
 }
 
-// Minus the true distances, by which candidates that a screen leaves are compared.
+// Minus the true distances, which are the keys of the candidates that a screen keeps.
 template <class T>
 struct TrueDistances {
   const Samples<T>& samples;
   const ConstView<T>& prototypes;
-  const Ranking& ranking;
+  const Scoring& scoring;
 
   class OfBlock {
   public:
@@ -134,7 +134,7 @@ struct TrueDistances {
     double key(Index i, Index c) const { return -distance(raw_.col(i), all_.prototypes.col(c)); }
     double score_of(Index i, double key) const {
       const double length = centred_.col(i).squaredNorm(), square = key * key;
-      return 0.5 * (length - square) - all_.ranking.rounding * (length + square);
+      return 0.5 * (length - square) - all_.scoring.rounding * (length + square);
     }
 
   private:
@@ -150,7 +150,7 @@ template <class T>
 class DistanceSearch {
 public:
   DistanceSearch(const ConstView<T>& prototypes, Index n_best, Index n_threads, const Poll& poll)
-      : prototypes_(prototypes), ranking_(prototypes), n_best_(n_best), n_threads_(n_threads), poll_(poll) {}
+      : prototypes_(prototypes), scoring_(prototypes), n_best_(n_best), n_threads_(n_threads), poll_(poll) {}
 
   void operator()(const Samples<T>& samples, std::int64_t* indices, T* distances) {
     const auto by_product = [&](const Samples<T>& some, std::int64_t* found, T* keys) {
@@ -167,18 +167,18 @@ public:
 private:
   std::optional<std::vector<Index>> search_by_screen(const Samples<T>& samples, std::int64_t* indices, T* keys) const {
     const bool pays = Screen<double>::pays(samples.rows, samples.cols, prototypes_.cols(), n_best_);
-    if (!pays || !ranking_.exists) return std::nullopt;
-    const QueryReader<double, T> reader(samples, &ranking_.origin, {});
-    const ConstView<double> centred{ranking_.centred.data(), samples.cols, prototypes_.cols(),
+    if (!pays || !scoring_.exists) return std::nullopt;
+    const QueryReader<double, T> reader(samples, &scoring_.origin, {});
+    const ConstView<double> centred{scoring_.centred.data(), samples.cols, prototypes_.cols(),
                                     Eigen::OuterStride<>(samples.cols)};
-    const Screen<double> screen(centred, ranking_.bias, ranking_.fixed.maxCoeff(), mean_of_first(reader), n_threads_,
+    const Screen<double> screen(centred, scoring_.bias, scoring_.fixed.maxCoeff(), mean_of_first(reader), n_threads_,
                                 poll_);
-    const TrueDistances<T> exact{samples, prototypes_, ranking_};
+    const TrueDistances<T> exact{samples, prototypes_, scoring_};
     return search_by_bounds(screen, reader, exact, n_best_, indices, keys, n_threads_, poll_);
   }
 
   void search_by_product(const Samples<T>& samples, std::int64_t* indices, T* keys) {
-    QueryReader<double, T> reader(samples, &ranking_.origin, {});
+    QueryReader<double, T> reader(samples, &scoring_.origin, {});
     const Index step = std::min(sample_block, samples.rows), width = std::min(prototype_block, prototypes_.cols());
     const Index limit = 2 * (n_best_ + std::clamp<Index>(prototypes_.cols() / 16, 64, 4096));
     std::vector<Shortlist> lists(static_cast<std::size_t>(step), Shortlist(n_best_, limit));
@@ -192,22 +192,22 @@ private:
 
   void shorten(const ConstView<double>& x, std::vector<Shortlist>& lists) {
     const VectorD lengths = x.colwise().norm();
-    const double largest = ranking_.by_length.maxCoeff();
+    const double largest = scoring_.by_length.maxCoeff();
     for (Index i = 0; i < x.cols(); ++i) {
       lists[i].clear();
-      if (!ranking_.exists || !std::isfinite(lengths[i] * largest)) lists[i].give_up();
+      if (!scoring_.exists || !std::isfinite(lengths[i] * largest)) lists[i].give_up();
     }
-    for (Index c = 0; c < prototypes_.cols() && ranking_.exists; c += prototype_block) {
+    for (Index c = 0; c < prototypes_.cols() && scoring_.exists; c += prototype_block) {
       const Index width = std::min(prototype_block, prototypes_.cols() - c);
       auto scores = scores_.topLeftCorner(width, x.cols());
-      gemm(Op::transpose, Op::none, 1, ranking_.centred.middleCols(c, width), x, 0, scores);
+      gemm(Op::transpose, Op::none, 1, scoring_.centred.middleCols(c, width), x, 0, scores);
       poll_();
       for_ranges_in_parallel(x.cols(), width, n_threads_, poll_, [&] {
         return [&, errors = VectorD(width)](Index from, Index to, const Poll&) mutable {
           for (Index i = from; i < to; ++i) {
             if (!lists[i].is_useful()) continue;
-            scores.col(i) += ranking_.bias.segment(c, width);
-            errors = lengths[i] * ranking_.by_length.segment(c, width) + ranking_.fixed.segment(c, width);
+            scores.col(i) += scoring_.bias.segment(c, width);
+            errors = lengths[i] * scoring_.by_length.segment(c, width) + scoring_.fixed.segment(c, width);
             lists[i].offer(scores.col(i), errors, c);
           }
         };
@@ -240,7 +240,7 @@ private:
   }
 
   const ConstView<T> prototypes_;
-  const Ranking ranking_;
+  const Scoring scoring_;
   const Index n_best_, n_threads_;
   const Poll& poll_;
   MatrixD scores_;
@@ -259,4 +259,4 @@ template void nearest_by_distance(const Samples<float>&, const ConstView<float>&
 template void nearest_by_distance(const Samples<double>&, const ConstView<double>&, Index, std::int64_t*, double*,
                                   Index, const Poll&);
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

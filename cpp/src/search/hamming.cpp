@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "jcmspl/search/best.hpp"
-#include "jcmspl/support/parallel.hpp"
-#include "jcmspl/support/targets.hpp"
+#include "search/best.hpp"
+#include "support/parallel.hpp"
+#include "support/targets.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 namespace {
 
@@ -80,4 +80,4 @@ void hamming_top_k(const Codes& samples, const Codes& candidates, const VectorD&
   });
 }
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

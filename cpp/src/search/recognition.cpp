@@ -6,15 +6,15 @@
 #include <optional>
 #include <vector>
 
-#include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/linalg/norm.hpp"
-#include "jcmspl/search/best.hpp"
-#include "jcmspl/search/distances.hpp"
-#include "jcmspl/search/query_reader.hpp"
-#include "jcmspl/search/screened_search.hpp"
-#include "jcmspl/support/parallel.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/norm.hpp"
+#include "search/best.hpp"
+#include "search/distances.hpp"
+#include "search/query_reader.hpp"
+#include "search/screened_search.hpp"
+#include "support/parallel.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 namespace {
 
@@ -36,15 +36,8 @@ void score_block(const Weights& weights, const Bias& bias, const ConstView<T>& x
     out.colwise() += bias;
 }
 
-// Calls with(first, x) for each block of samples.
-template <class T, class Function>
-void for_each_block(QueryReader<T, T>& reader, Function with) {
-  for (Index first = 0; first < reader.size(); first += query_block)
-    with(first, reader.read(first, std::min(query_block, reader.size() - first)));
-}
-
-// Samples that are read at a time: where the candidates are few, so many that the samples stay in the cache of a core
-// from when they are looked at to when they are multiplied; else many, for each block reads all candidates.
+// The number of samples that are read at a time. With few candidates the samples should stay in the cache of a core
+// from their check to their product; with many candidates, which each block reads again, blocks are large.
 template <class T>
 Index rows_at_a_time(Index n_features, Index n_candidates) {
   constexpr Index cache = 1 << 19;
@@ -61,7 +54,7 @@ public:
         reader_(samples, nullptr, scaling),
         n_best_(n_best),
         rows_(rows),
-        divides_all_((scorer.bias.array() != T(0)).any()),
+        scales_all_((scorer.bias.array() != T(0)).any()),
         best_(static_cast<std::size_t>(rows), Best<T>(n_best)),
         buffer_(std::min(candidate_block, scorer.weights.cols()), rows) {}
 
@@ -74,14 +67,14 @@ public:
       const Index width = std::min(candidate_block, count - c);
       auto scores = buffer_.topLeftCorner(width, x.cols());
       score_block<T>(scorer_.weights.middleCols(c, width), scorer_.bias.segment(c, width), x,
-                     divides_all_ ? factors : nullptr, scores);
+                     scales_all_ ? factors : nullptr, scores);
       for (Index i = 0; i < x.cols(); ++i) best_[i].offer(&scores(0, i), width, c);
       poll();
     }
     for (Index i = 0; i < x.cols(); ++i) {
       T* scores = best_scores + (first + i) * n_best_;
       best_[i].write(indices + (first + i) * n_best_, scores);
-      if (factors && !divides_all_)
+      if (factors && !scales_all_)
         for (Index b = 0; b < n_best_; ++b) scores[b] *= (*factors)[i];
     }
   }
@@ -90,8 +83,8 @@ private:
   const AffineScorer<T>& scorer_;
   QueryReader<T, T> reader_;
   Index n_best_, rows_;
-  // Without a bias the length of a sample does not change the order of its scores: only the best are divided by it.
-  bool divides_all_;
+  // Without a bias the length of a sample does not change the order of its scores: then only the best are scaled.
+  bool scales_all_;
   std::vector<Best<T>> best_;
   Matrix<T> buffer_;
 };
@@ -107,7 +100,7 @@ void search_by_product(const AffineScorer<T>& scorer, const Samples<T>& samples,
   });
 }
 
-// Scores by product, for candidates that bounds leave.
+// Scores by product, for the candidates that the bounds keep.
 template <class T>
 struct ProductScores {
   const AffineScorer<T>& scorer;
@@ -118,7 +111,7 @@ struct ProductScores {
     const Vector<T>* factors;
     double key(Index i, Index c) const {
       const double factor = factors ? static_cast<double>((*factors)[i]) : 1;
-      const double product = bytes::dot(x.col(i).data(), scorer.weights.col(c).data(), x.rows());
+      const double product = dot_in_double(x.col(i).data(), scorer.weights.col(c).data(), x.rows());
       return factor * product + static_cast<double>(scorer.bias[c]);
     }
     double score_of(Index, double key) const { return key; }
@@ -126,17 +119,19 @@ struct ProductScores {
   OfBlock of_block(Index, const ConstView<T>& x, const Vector<T>* factors) const { return {scorer, x, factors}; }
 };
 
+}  // namespace
+
 template <class T>
-void search(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling scaling, Index n_best,
-            std::int64_t* indices, T* best_scores, SearchThreads threads, const Poll& poll) {
+void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices,
+                            T* best_scores, SearchThreads threads, const Poll& poll) const {
   QueryReader<T, T> reader(samples, nullptr, scaling);
   const auto by_product = [&](const Samples<T>& some, std::int64_t* found, T* scores) {
-    search_by_product(scorer, some, scaling, n_best, found, scores, threads.products, poll);
+    search_by_product(*this, some, scaling, n_best, found, scores, threads.products, poll);
   };
   const auto rest = [&]() -> std::optional<std::vector<Index>> {
-    if (!Screen<T>::pays(samples.rows, samples.cols, scorer.weights.cols(), n_best)) return std::nullopt;
-    const Screen<T> screen(scorer.weights, scorer.bias, 0, mean_of_first(reader), threads.bounds, poll);
-    return search_by_bounds(screen, reader, ProductScores<T>{scorer}, n_best, indices, best_scores, threads.bounds,
+    if (!Screen<T>::pays(samples.rows, samples.cols, weights.cols(), n_best)) return std::nullopt;
+    const Screen<T> screen(weights, bias, 0, mean_of_first(reader), threads.bounds, poll);
+    return search_by_bounds(screen, reader, ProductScores<T>{*this}, n_best, indices, best_scores, threads.bounds,
                             poll);
   }();
   if (rest)
@@ -145,23 +140,16 @@ void search(const AffineScorer<T>& scorer, const Samples<T>& samples, Scaling sc
     by_product(samples, indices, best_scores);
 }
 
-}  // namespace
-
-template <class T>
-void AffineScorer<T>::top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices,
-                            T* best_scores, SearchThreads threads, const Poll& poll) const {
-  search(*this, samples, scaling, n_best, indices, best_scores, threads, poll);
-}
-
 template <class T>
 void AffineScorer<T>::scores(const Samples<T>& samples, Scaling scaling, T* out, const Poll& poll) const {
   QueryReader<T, T> reader(samples, nullptr, scaling);
-  for_each_block(reader, [&](Index first, const ConstView<T>& x) {
+  for (Index first = 0; first < reader.size(); first += query_block) {
+    const ConstView<T> x = reader.read(first, std::min(query_block, reader.size() - first));
     View<T> block(out + first * weights.cols(), weights.cols(), x.cols(), Eigen::OuterStride<>(weights.cols()));
     score_block<T>(weights, bias, x, reader.factors(), block);
     if (!block.allFinite()) throw std::overflow_error("a score is not finite");
     poll();
-  });
+  }
 }
 
 FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric) {
@@ -171,20 +159,20 @@ FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidate
   gemm(Op::transpose, Op::none, 1, bt, candidates, 0, concepts);
   gemm(Op::none, Op::none, 1, at, concepts, 0, scorer.weights);  // A'B y
   if (metric == Metric::dot) return scorer;
-  // The candidate in the space where it is compared.
-  const MatrixD& seen_as = space == Space::visual ? scorer.weights : space == Space::semantic ? candidates : concepts;
+  // The candidates in the space where they are compared.
+  const MatrixD& compared = space == Space::visual ? scorer.weights : space == Space::semantic ? candidates : concepts;
   if (metric == Metric::euclidean) {
-    scorer.bias = -0.5 * seen_as.colwise().squaredNorm();
+    scorer.bias = -0.5 * compared.colwise().squaredNorm();
     return scorer;
   }
-  // A prototype that is zero but for rounding has no direction: it scores as zero does. B y has an error of a multiple
-  // of epsilon |B| |y|, and A'B y of epsilon |A| |B| |y|. For class vectors themselves there is no such error.
+  // A prototype that is zero to rounding has no direction and gets the scores of zero. The error of B y is a multiple
+  // of epsilon |B| |y|, that of A'B y of epsilon |A| |B| |y|; class vectors themselves have no error.
   const double size_b = frobenius_norm(bt), size = space == Space::visual ? frobenius_norm(at) * size_b : size_b;
   const double rounding = space == Space::semantic ? 0
                                                    : 32 * std::numeric_limits<double>::epsilon() *
                                                          static_cast<double>(bt.rows() + bt.cols()) * size;
   for (Index c = 0; c < n; ++c) {
-    const double norm = frobenius_norm(seen_as.col(c));
+    const double norm = frobenius_norm(compared.col(c));
     if (norm > rounding * frobenius_norm(candidates.col(c)))
       scorer.weights.col(c) /= norm;
     else
@@ -221,4 +209,4 @@ JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
 #undef JCMSPL_INSTANTIATE
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

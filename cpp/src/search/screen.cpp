@@ -1,4 +1,4 @@
-#include "jcmspl/search/screen.hpp"
+#include "search/screen.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,9 +6,9 @@
 #include <functional>
 #include <limits>
 
-#include "jcmspl/support/parallel.hpp"
+#include "support/parallel.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 namespace {
 
@@ -32,13 +32,13 @@ VectorD mean_of_some(const ConstView<T>& columns) {
 
 template <class T>
 bool Screen<T>::pays(Index n_samples, Index n_features, Index n_candidates, Index n_best) {
-  return bytes::available() && n_samples >= 512 && n_candidates >= 1000 && n_features >= 32 &&
-         n_features <= bytes::max_features && n_best <= n_candidates / 32 &&
+  return byte_products_available() && n_samples >= 512 && n_candidates >= 1000 && n_features >= 32 &&
+         n_features <= max_features && n_best <= n_candidates / 32 &&
          n_candidates <= std::numeric_limits<std::int32_t>::max();
 }
 
 // x . w_c + b_c = x . w + [o . (w_c - w) + b_c] + (x - o) . (w_c - w) for any w and o. The first term is the same for
-// all candidates, the second is a bias that is found here, and the last is a product of shorter vectors, which are
+// all candidates, the second is a bias that is computed here, and the last is a product of shorter vectors, which are
 // rounded to bytes.
 template <class T>
 Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bias_error, VectorD origin,
@@ -49,24 +49,22 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bia
       centre_(mean_of_some(weights)),
       origin_length_(origin_.norm()),
       centre_length_(centre_.norm()),
-      groups_(bytes::n_groups(weights.rows())),
-      panel_bytes_(groups_ * bytes::group_size * bytes::panel_width) {
+      groups_(n_groups(weights.rows())),
+      panel_bytes_(groups_ * group_size * panel_width) {
   const Index m = weights.rows(), count = weights.cols();
-  const Index panels = (count + bytes::panel_width - 1) / bytes::panel_width;
+  const Index panels = (count + panel_width - 1) / panel_width;
   codes_.resize(static_cast<std::size_t>(panels * panel_bytes_));
   MatrixD raw(count, n_terms);
   std::atomic<bool> all_exist{true};
   for_ranges_in_parallel(count, m, n_threads, poll, [&] {
-    return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * bytes::group_size))](
-               Index first, Index last, const Poll&) mutable {
+    return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * group_size))](Index first, Index last,
+                                                                                               const Poll&) mutable {
       for (Index c = first; c < last; ++c) {
-        const bytes::Rounded w = bytes::round(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, row.data());
+        const Rounded w = round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, row.data());
         if (!w.exists) all_exist = false;
-        std::uint8_t* to =
-            codes_.data() + c / bytes::panel_width * panel_bytes_ + c % bytes::panel_width * bytes::group_size;
-        for (Index j = 0; j < groups_ * bytes::group_size; ++j)
-          to[j / bytes::group_size * bytes::group_size * bytes::panel_width + j % bytes::group_size] =
-              static_cast<std::uint8_t>(row[j] + 128);
+        std::uint8_t* to = codes_.data() + c / panel_width * panel_bytes_ + c % panel_width * group_size;
+        for (Index j = 0; j < groups_ * group_size; ++j)
+          to[j / group_size * group_size * panel_width + j % group_size] = static_cast<std::uint8_t>(row[j] + 128);
         raw.row(c) << w.step, w.length, w.error + epsilon * (w.length + 2 * centre_length_),
             static_cast<double>(bias[c]) + w.along;
       }
@@ -90,7 +88,7 @@ void Screen<T>::scale_terms(const MatrixD& raw, double bias_error) {
   const VectorD lengths = raw.col(length) / largest_length_, errors = raw.col(error) / largest_length_;
   exists_ = largest_length_ > 0 && std::isfinite(bias_error_) && errors.maxCoeff() < 1;
   if (!exists_) return;
-  terms_ = Matrix<float>::Zero(n_panels() * bytes::panel_width, n_terms);
+  terms_ = Matrix<float>::Zero(n_panels() * panel_width, n_terms);
   auto rows = terms_.topRows(raw.rows());
   rows.col(step) = (raw.col(step) / largest_length_).template cast<float>();
   rows.col(length) = ((1 + float_error) * lengths).template cast<float>();
@@ -99,17 +97,17 @@ void Screen<T>::scale_terms(const MatrixD& raw, double bias_error) {
 }
 
 template <class T>
-bytes::Panel Screen<T>::panel(Index p) const {
-  const auto term = [&](Term name) { return terms_.col(name).data() + p * bytes::panel_width; };
+Panel Screen<T>::panel(Index p) const {
+  const auto term = [&](Term name) { return terms_.col(name).data() + p * panel_width; };
   return {codes_.data() + p * panel_bytes_, term(step), term(length), term(error), term(bias)};
 }
 
 template <class T>
-std::optional<typename Screen<T>::SampleBounds> Screen<T>::bounds_of(const bytes::Rounded& sample) const {
+std::optional<typename Screen<T>::SampleBounds> Screen<T>::bounds_of(const Rounded& sample) const {
   const double unit = largest_length_ * sample.length + largest_bias_, scale = largest_length_ / unit;
   if (!sample.exists || !(unit > 0) || !std::isfinite(unit)) return std::nullopt;
   const double rounding = epsilon * (sample.length + 2 * origin_length_);
-  bytes::SampleTerms terms;
+  SampleTerms terms;
   terms.step = static_cast<float>(sample.step * scale);
   terms.error = static_cast<float>((sample.error + rounding) * scale);
   terms.size = static_cast<float>(sample.size * scale);
@@ -128,7 +126,7 @@ ScreenedSearch<T>::ScreenedSearch(const Screen<T>& screen, Index n_best)
       n_best_(n_best),
       // To score more than these one by one would take longer than a matrix product, or too much memory.
       limit_(n_best + std::clamp<Index>(screen.weights_.cols() / 32, 32, 4096)),
-      codes_(static_cast<std::size_t>(block_rows * screen.groups_ * bytes::group_size)),
+      codes_(static_cast<std::size_t>(block_rows * screen.groups_ * group_size)),
       terms_(block_rows),
       thresholds_(block_rows),
       rows_(block_rows),
@@ -138,9 +136,9 @@ template <class T>
 void ScreenedSearch<T>::find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll) {
   begin(x, factors);
   for (Index p = 0; p < screen_.n_panels(); ++p) {
-    const bytes::Panel panel = screen_.panel(p);
-    for (Index tile = 0; tile < x.cols(); tile += bytes::tile_height)
-      if (!is_given_up(tile)) bound(panel, p * bytes::panel_width, tile);
+    const Panel panel = screen_.panel(p);
+    for (Index tile = 0; tile < x.cols(); tile += tile_height)
+      if (!is_given_up(tile)) bound(panel, p * panel_width, tile);
     poll();
   }
 }
@@ -164,9 +162,9 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
     terms_[i] = {};
     thresholds_[i] = infinity;  // of rows beyond the last one
     if (i >= x.cols()) continue;
-    std::int8_t* codes = codes_.data() + i * screen_.groups_ * bytes::group_size;
-    const bytes::Rounded rounded = bytes::round(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(),
-                                                screen_.centre_.data(), x.rows(), codes);
+    std::int8_t* codes = codes_.data() + i * screen_.groups_ * group_size;
+    const Rounded rounded = round_to_bytes(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(),
+                                           screen_.centre_.data(), x.rows(), codes);
     if (const auto bounds = screen_.bounds_of(rounded)) {
       terms_[i] = bounds->terms;
       row.units = bounds->units;
@@ -178,12 +176,11 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
 }
 
 template <class T>
-void ScreenedSearch<T>::bound(const bytes::Panel& panel, Index first_candidate, Index tile) {
-  const Index row_bytes = screen_.groups_ * bytes::group_size, last = screen_.weights_.cols();
-  bytes::find_bounds(panel, codes_.data() + tile * row_bytes, screen_.groups_, &terms_[tile], &thresholds_[tile],
-                     bounds_);
-  for (Index i = 0; i < bytes::tile_height; ++i) {
-    const bytes::SampleTerms& terms = terms_[tile + i];
+void ScreenedSearch<T>::bound(const Panel& panel, Index first_candidate, Index tile) {
+  const Index row_bytes = screen_.groups_ * group_size, last = screen_.weights_.cols();
+  find_bounds(panel, codes_.data() + tile * row_bytes, screen_.groups_, &terms_[tile], &thresholds_[tile], bounds_);
+  for (Index i = 0; i < tile_height; ++i) {
+    const SampleTerms& terms = terms_[tile + i];
     std::uint64_t above = bounds_.above[i];
     for (Index c = 0; above != 0 && first_candidate + c < last; ++c, above >>= 1) {
       if (!(above & 1)) continue;
@@ -231,7 +228,7 @@ void ScreenedSearch<T>::give_up(Index i) {
 template <class T>
 bool ScreenedSearch<T>::is_given_up(Index tile) const {
   const auto first = thresholds_.begin() + tile;
-  return std::all_of(first, first + bytes::tile_height, [](float threshold) { return threshold == infinity; });
+  return std::all_of(first, first + tile_height, [](float threshold) { return threshold == infinity; });
 }
 
 template class Screen<float>;
@@ -239,4 +236,4 @@ template class Screen<double>;
 template class ScreenedSearch<float>;
 template class ScreenedSearch<double>;
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

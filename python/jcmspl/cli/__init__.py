@@ -1,11 +1,11 @@
-"""The command line: ``jcmspl``.
+"""The command line, ``jcmspl``.
 
-No command imports more than its options need before it runs: help, the version and completion come at once.
+A command imports only what its options need until it runs, so that help, the version and completion are fast.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing; while something is imported here, Ctrl-C would end in a traceback
+TYPE_CHECKING = False  # without typing: Ctrl-C during an import here would end in a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ OK, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted."""
+    """Run the command line and return its exit code: 0 success, 1 failure, 2 wrong usage, 130 or 143 interrupted."""
     try:
         from jcmspl.cli import _run
 

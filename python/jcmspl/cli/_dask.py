@@ -1,4 +1,4 @@
-"""The option ``--dask``: work on a cluster, of this machine or another."""
+"""The option ``--dask``: run a command on the workers of a dask cluster, local or remote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _LOCAL = "local"
-_SECONDS = 60  # to wait for a scheduler
+_SECONDS = 60  # timeout for a scheduler
 
 
 def add_dask(parser: argparse.ArgumentParser) -> None:
@@ -19,14 +19,14 @@ def add_dask(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         nargs="?",
         const=_LOCAL,
-        help="work on the workers of the dask scheduler at ADDRESS, such as tcp://10.0.0.1:8786; without one, on a "
-        "process for each core of this machine (needs jcmspl[dask]; stands behind the other arguments)",
+        help="use the workers of the dask scheduler at ADDRESS, for example tcp://10.0.0.1:8786; without ADDRESS, one "
+        "process per core of this machine (needs jcmspl[dask]; put it after the other arguments)",
     )
 
 
 @contextlib.contextmanager
 def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
-    """Connect to the workers, and give how many threads they have; 0 if none are wanted."""
+    """Connect to the workers and yield their number of threads, or 0 without ``--dask``."""
     if arguments.dask is None:
         yield 0
         return
@@ -36,7 +36,7 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
         raise ImportError("--dask needs the packages dask and distributed: pip install 'jcmspl[dask]'") from None
     import logging
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told by the command
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the command reports errors itself
     with contextlib.ExitStack() as stack:
         if arguments.dask == _LOCAL:
             client = Client(stack.enter_context(_local_cluster()), set_as_default=True)
@@ -51,7 +51,7 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
 
 
 def on_workers(dataset: Any, n_workers: int) -> Any:
-    """Return the data set as workers have it; as it is if there are none."""
+    """Return the data set on the workers, or unchanged if there are none."""
     from jcmspl.datasets.on_dask import dataset_on_dask
 
     return dataset_on_dask(dataset, n_workers) if n_workers else dataset
@@ -73,16 +73,15 @@ def _local_cluster() -> Iterator[Any]:
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its health, which it tells with or without one
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its health page, which it serves in any case
             silence_logs=logging.CRITICAL,
         )
         try:
-            held_back.close()  # an interrupt meanwhile is one of now
+            held_back.close()  # delivers an interrupt that came during the start
             yield cluster
         except BaseException:
-            # nobody waits for what they still work on
             for worker in list(cluster.workers.values()):
-                _kill(worker)
+                _kill(worker)  # instead of waiting for their results
             raise
         finally:
             cluster.close(timeout=10)
@@ -90,13 +89,13 @@ def _local_cluster() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Hold Ctrl-C back while workers start; they inherit that, and so leave it to this process for good."""
+    """Block Ctrl-C while workers start. They inherit the block, so that only this process handles Ctrl-C."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # which would let Ctrl-C through again, in the midst of it
+    resource_tracker.ensure_running()  # it would unblock Ctrl-C if it started within the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -105,7 +104,7 @@ def _interrupted_later() -> Iterator[None]:
 
 
 def _kill(nanny: Any) -> None:
-    """End the process of a worker at once."""
+    """Kill the process of a worker."""
     with contextlib.suppress(Exception):
         nanny.auto_restart = False
         nanny.process.process._process.kill()

@@ -1,4 +1,4 @@
-"""Options that choose a method and its parameters, and what they mean to a model."""
+"""Options that choose a method and its parameters, and the models made from them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from jcmspl.model import registry
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
 from jcmspl.support.renamed import current_names
 
-# with or without roots, the others by --set
+# the most common ones; --set takes all others
 _OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
-#: Parameters of JCMSPL with an option of their own: the type of its values or their names, help, default.
+#: Parameters of JCMSPL that are also options: type or names of the values, help, default.
 SHORTCUTS: dict[str, tuple[Any, str, Any]] = {
-    "semantic_match": (float, "λ1", 1.0),
-    "class_match": (float, "λ2", 100.0),
-    "visual_reconstruction": (float, "λ3", 10.0),
-    "semantic_reconstruction": (float, "λ4", 1.0),
+    "semantic_match": (float, "weight λ1", 1.0),
+    "class_match": (float, "weight λ2", 100.0),
+    "visual_reconstruction": (float, "weight λ3", 10.0),
+    "semantic_reconstruction": (float, "weight λ4", 1.0),
     "n_concepts": (int, "dimension of the concept space", None),
-    "max_iter": (int, "the most iterations", 100),
-    "tol": (float, "stop when an iteration gains less than this part", 1e-6),
-    "space": (SPACES, "where to compare", "visual"),
-    "metric": (METRICS, "how to compare", "cosine"),
-    "feature_normalisation": (_OF_SAMPLES, "of samples", "auto_power+sample_l2+center+whiten"),
-    "class_normalisation": (NORMALISATIONS, "of class vectors", "sample_l2+center_unit"),
+    "max_iter": (int, "maximum number of iterations", 100),
+    "tol": (float, "stop when an iteration gains less than this fraction", 1e-6),
+    "space": (SPACES, "space of the comparison", "visual"),
+    "metric": (METRICS, "metric of the comparison", "cosine"),
+    "feature_normalisation": (_OF_SAMPLES, "normalisation of samples", "auto_power+sample_l2+center+whiten"),
+    "class_normalisation": (NORMALISATIONS, "normalisation of class vectors", "sample_l2+center_unit"),
 }
 _OF_ADAPTATION = ("adaptation_pull", "adaptation_temperature")
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
@@ -38,30 +38,30 @@ class Shortcut(argparse.Action):
     """``--space visual`` is ``--set space=visual``."""
 
     def __call__(self, parser: Any, arguments: Any, values: Any, option: str | None = None) -> None:
-        """Do as ``--set`` does."""
+        """Add the values as ``--set`` does."""
         setting = (self.dest, values if isinstance(values, list) else [values])
         arguments.settings = [*arguments.settings, setting]
 
 
 def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterable[str], **options: Any) -> None:
-    """Add ``--model`` and ``--set`` for a model that is to be fitted, and options for some parameters."""
-    group = _add_model(parser, "the method, one of those of `jcmspl methods` (default: JCMSPL)", "JCMSPL", set_help)
+    """Add ``--model`` and ``--set`` for a model to fit, and options for some parameters."""
+    group = _add_model(parser, "name of the method; `jcmspl methods` lists them (default: JCMSPL)", "JCMSPL", set_help)
     for name in shortcuts:
         kind, text, default = SHORTCUTS[name]
         if isinstance(kind, tuple):
             values: dict[str, Any] = {"choices": kind, "metavar": "NAME"}
-            text += f", one of {', '.join(kind)}"
+            text += f": {', '.join(kind)}"
         else:
             values = {"type": kind, "metavar": "N" if kind is int else "X"}
-        text += f" (JCMSPL: {'the classes' if default is None else default})"
+        text += f" (JCMSPL: {'number of classes' if default is None else default})"
         group.add_argument(f"--{name.replace('_', '-')}", action=Shortcut, help=text, **values, **options)
 
 
 def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
-    """Add the file of a model, ``--model``, which it must hold, and ``--set``."""
-    parser.add_argument("model", metavar="MODEL", help=f"a file written by `jcmspl fit`{more_help}")
+    """Add the argument MODEL, the method ``--model`` that it must hold, and ``--set``."""
+    parser.add_argument("model", metavar="MODEL", help=f"model file written by `jcmspl fit`{more_help}")
     set_help = "change a parameter of the model: space, metric, seen_penalty (may be repeated)"
-    _add_model(parser, "refuse MODEL if it holds another method than this", None, set_help)
+    _add_model(parser, "require MODEL to hold this method", None, set_help)
 
 
 def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str) -> Any:
@@ -76,12 +76,12 @@ def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, 
 
 
 def parameter_names(method: type[Any]) -> list[str]:
-    """Return the names of the parameters of a method, but for that which is an option of its own: ``--quiet``."""
+    """Return the names of a method's parameters except progress, which ``--quiet`` sets."""
     return [name for name in inspect.signature(method).parameters if name != "progress"]
 
 
 def values_of(arguments: argparse.Namespace, method: type[Any]) -> dict[str, list[Any]]:
-    """Return the values that the options give for each parameter of a method."""
+    """Return the values of each parameter that the options set."""
     known = parameter_names(method)
     found: dict[str, list[Any]] = {}
     for given, values in arguments.settings:
@@ -93,24 +93,24 @@ def values_of(arguments: argparse.Namespace, method: type[Any]) -> dict[str, lis
 
 
 def parameters_of(arguments: argparse.Namespace, method: type[Any]) -> dict[str, Any]:
-    """Return the parameters that the options set, one value each."""
+    """Return the parameters that the options set, one value per parameter."""
     found = values_of(arguments, method)
     for name, values in found.items():
         if len(values) > 1:
             raise ValueError(
-                f"there are {len(values)} values of {name}, but a model takes one: `jcmspl tune` tries several"
+                f"there are {len(values)} values of {name}, but a model takes one: try several with `jcmspl tune`"
             )
     return {name: value for name, (value,) in found.items()}
 
 
 def made(arguments: argparse.Namespace, method: type[Any], parameters: dict[str, Any]) -> Any:
-    """Return an unfitted model with these parameters, the seed and progress as the options have them."""
+    """Return an unfitted model with these parameters and the options' seed and progress."""
     seed = {"random_state": arguments.seed} if "random_state" in parameter_names(method) else {}
     return method(**{**seed, **parameters}, progress=not arguments.quiet)
 
 
 def loaded(arguments: argparse.Namespace) -> Any:
-    """Read the model file, see that it holds the method that was named, and set what may be set after a fit."""
+    """Load the model file, check its method, and set the parameters that may change after a fit."""
     from jcmspl.model.persistence import load
     from jcmspl.support.arguments import as_number
 
@@ -122,7 +122,7 @@ def loaded(arguments: argparse.Namespace) -> Any:
     found, free = parameters_of(arguments, type(model)), (*model.COMPARISON, "seen_penalty", *constants)
     for name in found:
         if name not in free:
-            raise ValueError(f"{name} cannot be changed after a fit, only {', '.join(free)} can")
+            raise ValueError(f"{name} cannot be changed after a fit; only {', '.join(free)} can")
     if "seen_penalty" in found:
         as_number(found["seen_penalty"], "seen_penalty")
     return model.set_params(**found)
@@ -143,15 +143,15 @@ def _method(text: str) -> str:
 def _setting(text: str) -> tuple[str, list[Any]]:
     name, _, value = text.partition("=")
     name = name.strip().replace("-", "_")
-    # a value with commas in it stands in quotes
+    # quotes protect the commas of a value
     parts = [part.strip() for part in next(csv.reader([value], skipinitialspace=True), [])]
     if not name or not parts or not all(parts):
-        raise argparse.ArgumentTypeError(f"it takes PARAM=VALUE, such as space=visual, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected PARAM=VALUE, such as space=visual, but got {text!r}")
     return name, [_scalar(part) for part in parts]
 
 
 def _scalar(text: str) -> Any:
-    """Return a value as Python has it: a number, True, False, None, or else the text itself."""
+    """Return a number, True, False or None if the text means one, else the text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     for kind in (int, float):

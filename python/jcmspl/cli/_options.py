@@ -15,70 +15,70 @@ from jcmspl.support.shown import shown
 if TYPE_CHECKING:
     from jcmspl.datasets import Dataset
 
-_SHARE = 0.2  # of classes, and of samples of the others, that are held out where nobody says which
+_SHARE = 0.2  # default share of classes, and of samples of seen classes, to hold out for a test
 
 
 def add_data(parser: argparse.ArgumentParser, *, impute: bool = True) -> None:
-    """Add the data set and how to read it; what takes the place of missing values, where no model says it."""
-    parser.add_argument("data", metavar="DATA", help="a file or folder in a known layout, or `digits`")
+    """Add DATA and the options for reading it; ``--impute`` only where no model decides it."""
+    parser.add_argument("data", metavar="DATA", help="file or folder in a known layout, or `digits`")
     group = parser.add_argument_group("data")
-    group.add_argument("--layout", choices=LAYOUTS, help="the layout of DATA, if it is not to be found out")
+    group.add_argument("--layout", choices=LAYOUTS, help="layout of DATA (default: detected)")
     group.add_argument(
-        "--attributes", choices=("att", "original_att"), default=None, help="which class vectors of an xlsa17 folder"
+        "--attributes", choices=("att", "original_att"), default=None, help="class vectors to use of an xlsa17 folder"
     )
     group.add_argument(
         "--labels",
         metavar="FILE",
-        help="own data: the label of each sample (DATA has the features); or a column of DATA (name, or number from 1 "
-        "on) or of its metadata",
+        help="own data: labels of the samples, one per line (DATA has the features); or a column of DATA or of its "
+        "metadata, by name or number from 1",
     )
-    group.add_argument("--classes", metavar="FILE", help="own data: a CSV of class vectors, names first")
-    group.add_argument("--split", metavar="FILE", help="own data: the part of each sample (train, val, test_seen, ...)")
+    group.add_argument("--classes", metavar="FILE", help="own data: CSV of class names, each with its vector")
+    group.add_argument("--split", metavar="FILE", help="own data: part of each sample (train, val, test_seen, ...)")
     add_headers(group)
     group.add_argument(
         "--unseen",
         metavar="SHARE",
         type=float,
-        help="own data without a split: hold out all samples of this share of the classes (default: none)",
+        help="own data without a split: share of the classes to hold out (default: none)",
     )
     group.add_argument(
         "--hold-out",
         metavar="SHARE",
         type=float,
-        help="hold out this share of the samples of seen classes for testing (default: none)",
+        help="share of the samples of seen classes to hold out for testing (default: none)",
     )
     if impute:
         group.add_argument(
             "--impute",
             choices=IMPUTATIONS,
-            help="replace missing values (empty, NA, NaN, null, ?) by the mean of the training samples or by zero; the "
-            "model remembers them (default: they are refused)",
+            help="replace missing values (empty, NA, NaN, null, ?) by the mean of the training samples or by zero, and "
+            "store the replacements in the model (default: refuse them)",
         )
-    group.add_argument("--seed", type=int, default=0, help="seed of whatever is drawn (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="seed of all random draws (default: 0)")
 
 
 def add_headers(parser: Any) -> None:
-    """Add how CSV files of features and of class vectors are written, and which columns are no features."""
+    """Add options for the format of CSV files, and for columns that are not features."""
     for prefix, what in (("--", "features"), ("--classes-", "class vectors")):
-        text = f"whether a CSV of {what} has a header (default: auto, it is found out)"
+        text = f"whether the CSV of {what} has a header (default: auto, detected)"
         parser.add_argument(f"{prefix}header", choices=HEADERS, default="auto", help=text)
-        text = f"what is between the cells of a CSV of {what}: a sign, or {', '.join(DELIMITERS)} (default: found out)"
-        parser.add_argument(f"{prefix}delimiter", metavar="SIGN", help=text)
+        text = f"delimiter of the CSV of {what}: a character, or {', '.join(DELIMITERS)} (default: detected)"
+        parser.add_argument(f"{prefix}delimiter", metavar="CHAR", help=text)
     parser.add_argument(
         "--id",
         metavar="COLUMN",
         dest="id_column",
-        help="the column that tells samples apart, by name or number from 1 on; predictions have it, too (default: one "
-        "named id, path, file, url or the like)",
+        help="column that identifies samples, by name or number from 1; copied to predictions (default: a column named "
+        "id, path, file, url or similar)",
     )
     parser.add_argument(
-        "--ignore", metavar="COLUMN", action="append", default=[], help="a column to leave out (may be repeated)"
+        "--ignore", metavar="COLUMN", action="append", default=[], help="leave out this column (may be repeated)"
     )
-    parser.add_argument("--ignore-text", action="store_true", help="leave all columns out that hold no numbers")
+    parser.add_argument("--ignore-text", action="store_true", help="leave out all columns without numbers")
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how the table of features is to be read, as the options say."""
+    """Return the options for reading a table of features."""
     return {name: getattr(arguments, name) for name in ("header", "delimiter", "id_column", "ignore", "ignore_text")}
 
 
@@ -89,9 +89,9 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
     ----------
     arguments : Namespace
     imputed_values : ndarray, optional
-        What takes the place of missing values, if a model says it and not an option.
+        Replacements of missing values, stored in a model; they take precedence over ``--impute``.
     tested : bool
-        Whether classes, and samples of the others, must be held out, which are drawn if nobody says which.
+        Whether the command needs held-out classes and samples; they are drawn at random if no option names them.
     """
     dataset, is_own = _read_dataset(arguments, missing=imputed_values is not None)
     if tested and is_own and not dataset.unseen:
@@ -108,30 +108,30 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
 
 
 def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
-    """Read the data set that the options name as the model has learnt to read such samples."""
+    """Read the data set that the options name, with the model's replacements of missing values and its columns."""
     dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
     compare_columns(model, arguments.data, dataset.columns)
     return dataset
 
 
 def compare_columns(model: Any, source: str, columns: Sequence[str] | None) -> None:
-    """Refuse features in another order than those that the model was trained on, where both have names."""
-    from jcmspl.datasets._columns import require_same_columns
+    """Refuse named features whose order differs from that of the model's training data."""
+    from jcmspl.datasets.columns import require_same_columns
     from jcmspl.io.paths import place_of
 
     trained = columns_of(model)
-    if columns is not None and trained is not None and len(columns) == len(trained):  # else it is told elsewhere
+    if columns is not None and trained is not None and len(columns) == len(trained):  # another check compares lengths
         require_same_columns(place_of(source), columns, trained)
 
 
 def columns_of(model: Any) -> list[str] | None:
-    """Return the names of the features that a model was trained with, if it knows them."""
+    """Return the names of the features that a model was trained on, or None."""
     names = getattr(model, "column_names_", getattr(model, "feature_names_in_", None))
     return None if names is None else [str(name) for name in names]
 
 
 def remember_table(model: Any, dataset: Dataset) -> None:
-    """Let a model know how the table that it was trained with was read."""
+    """Store in the model how its training table was read."""
     if dataset.imputation is not None:
         model.imputed_values_ = dataset.imputation.values
     if dataset.columns is not None:
@@ -139,7 +139,7 @@ def remember_table(model: Any, dataset: Dataset) -> None:
 
 
 def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Dataset) -> None:
-    """Let a model know which samples of seen classes were held out, so that it can be tested with them."""
+    """Store in the model which samples of seen classes were held out, so that `evaluate` can use them."""
     import numpy as np
 
     from jcmspl.datasets.splits import HeldOut
@@ -150,18 +150,18 @@ def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Datase
 
 
 def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:
-    """Return the data set, and whether it is made of files of the user's own."""
+    """Return the data set, and whether it consists of the user's own files."""
     from jcmspl.datasets import load_arrays, load_dataset
     from jcmspl.datasets.errors import refuse_pictures
     from jcmspl.datasets.loading import is_data_set, is_folder_of_arrays
-    from jcmspl.datasets.rows import holds_rows
+    from jcmspl.datasets.row_files import holds_rows
 
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
     given = {name: value for name, value in own.items() if value is not None}
     table = table_options(arguments)
     table |= {name: getattr(arguments, name) for name in ("classes_header", "classes_delimiter")}
-    # what takes their place is known when there is a split
+    # the replacements are computed later, from the training part
     table["missing"] = missing or getattr(arguments, "impute", None) is not None
     many = holds_rows(arguments.data) and not is_data_set(arguments.data)
     if classes is not None and (path.is_file() or many) and layout in (None, "arrays"):
@@ -172,16 +172,16 @@ def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset
         refuse_pictures(path)
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
-            f"--labels, --classes, --split and --unseen are for own data, where DATA has the features alone{hint}"
+            f"--labels, --classes, --split and --unseen are for own data, where DATA holds features only{hint}"
         )
     if many or (path.is_file() and path.suffix in (".npy", ".csv", ".tsv", ".txt", ".parquet")):
         raise ValueError(
-            f"{arguments.data} holds features alone: give the class vectors with --classes FILE (see --help)"
+            f"{arguments.data} holds features only: give the class vectors with --classes FILE (see --help)"
         )
     named = [name for name, value in table.items() if name != "missing" and value not in ("auto", None, [], False)]
     if named:
         listed = ", ".join(f"--{name.removesuffix('_column').replace('_', '-')}" for name in named)
-        raise ValueError(f"{listed}: these are for CSV and parquet files of own data, which {path} has none of")
+        raise ValueError(f"{listed}: only for CSV and parquet files of own data, and {path} has none")
     options: dict[str, Any] = {} if arguments.attributes is None else {"attributes": arguments.attributes}
     if getattr(arguments, "verify", False):
         options["verify"] = True
@@ -189,12 +189,12 @@ def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset
         return load_dataset(arguments.data, layout, **options), False
     except TypeError as error:
         if "attributes" in str(error):
-            raise ValueError(f"--attributes is for the xlsa17 layout, which {path} does not have") from None
+            raise ValueError(f"--attributes is for the xlsa17 layout only, and {path} has another layout") from None
         raise
 
 
 def _with_held_out_classes(dataset: Dataset, arguments: argparse.Namespace) -> Dataset:
-    """Return own data, of which nobody has said what is to be tested with, with a split that is drawn and told of."""
+    """Return own data without a split, with classes held out at random, and tell the user."""
     from dataclasses import replace
 
     from jcmspl.datasets import make_split
@@ -202,13 +202,13 @@ def _with_held_out_classes(dataset: Dataset, arguments: argparse.Namespace) -> D
     parts = make_split(dataset.y, unseen=_SHARE, test_seen=0.0, val=0.0, random_state=arguments.seed)
     say(
         arguments,
-        f"note: nothing says what to test with, so {_SHARE:.0%} of the classes are held out (--unseen, --split)",
+        f"note: no option gives a split, so {_SHARE:.0%} of the classes are held out to test with (--unseen, --split)",
     )
     return replace(dataset, parts=parts)
 
 
 def samples_used(dataset: Dataset, part: str = "trainval") -> dict[str, int]:
-    """Return how many samples a command trains on, holds out, or does not use, for JSON."""
+    """Return the numbers of samples that a command trains on, holds out, and does not use."""
     counts = {"all": dataset.n_samples, "trained_on": len(dataset.rows(part))}
     parts = ("test_seen", "test_unseen") if part == "trainval" else ("val", "test_seen", "test_unseen")
     counts |= {name: len(dataset.rows(name)) for name in parts}
@@ -216,10 +216,10 @@ def samples_used(dataset: Dataset, part: str = "trainval") -> dict[str, int]:
 
 
 def say_what_is_used(arguments: argparse.Namespace, dataset: Dataset, part: str = "trainval") -> None:
-    """Tell which samples are trained on and which are held out, and what takes the place of missing values."""
+    """Tell the user which samples are trained on and which are held out, and how missing values are replaced."""
     used = samples_used(dataset, part)
     if used["trained_on"] == used["all"]:
-        text = "all of them to train on, none held out to test with (--unseen, --hold-out, --split)"
+        text = "all to train on, none held out to test with (--unseen, --hold-out, --split)"
     else:
         told = {
             "trained_on": "to train on",
@@ -235,50 +235,50 @@ def say_what_is_used(arguments: argparse.Namespace, dataset: Dataset, part: str 
 
 
 def say_what_is_replaced(arguments: argparse.Namespace, X: Any) -> None:
-    """Tell how many missing values of samples that were read were replaced by those of the model."""
+    """Tell the user how many missing values were replaced by the model's values."""
     if getattr(X, "n_imputed", 0):
-        say(arguments, f"{X.n_imputed:,} missing values were replaced by those that the model was trained with")
+        say(arguments, f"{X.n_imputed:,} missing values were replaced by the values stored in the model")
 
 
 def add_output(
     parser: argparse.ArgumentParser, help_text: str | None = None, *, metavar: str = "FILE", required: bool = False
 ) -> None:
-    """Add the output file, if there is one, and in which form results and how many messages are printed."""
+    """Add the output file, if the command has one, ``--json`` and ``--quiet``."""
     if help_text is not None:
         parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
-        parser.add_argument("--force", action="store_true", help="write over what is there")
+        parser.add_argument("--force", action="store_true", help="overwrite existing output")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
 
 
 def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of thresholds for samples that are of no candidate."""
+    """Add the option that chooses thresholds for rejecting samples of unknown classes."""
     parser.add_argument(
         "--calibrate-rejection",
-        metavar="LOST",
+        metavar="SHARE",
         nargs="?",
         type=float,
         const=0.05,
-        help="choose, likewise, when `predict --reject auto` names nothing: so that no more than this share of samples "
-        "of candidates is lost (0.05 if none is given)",
+        help="choose the threshold of `predict --reject auto`, by cross-validation over classes, such that at most "
+        "this share of the samples of known classes is rejected (0.05 if SHARE is left out)",
     )
 
 
 def say(arguments: argparse.Namespace, text: str) -> None:
-    """Print a message for the user to stderr, unless told not to."""
+    """Print a message to stderr, unless ``--quiet``."""
     if not arguments.quiet:
         print(text, file=sys.stderr)
 
 
 def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None:
-    """Print a result: for machines or for people."""
+    """Print a result as JSON or as text."""
     from jcmspl.io.json_text import dumps
 
     print(dumps(data) if arguments.json else text)
 
 
 def refuse_existing(path: str | None, force: bool) -> None:
-    """Refuse an output that exists before any work is done."""
+    """Refuse an output file that exists or cannot be written, before any work is done."""
     if path is None:
         return
     if Path(path).is_dir():
@@ -286,20 +286,20 @@ def refuse_existing(path: str | None, force: bool) -> None:
     if Path(path).exists() and not Path(path).is_file():
         raise OSError(f"{path} is a device or a pipe, which a file cannot replace: choose another name")
     if Path(path).exists() and not force:
-        raise FileExistsError(f"{path} exists already: choose another name, or add --force to write over it")
+        raise FileExistsError(f"{path} exists already: choose another name, or add --force to overwrite it")
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
     require_writable(Path(path).resolve().parent, path)
 
 
 def require_writable(folder: Path, path: str) -> None:
-    """Refuse a folder that takes no files before any work is done."""
+    """Refuse a folder without write permission."""
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(f"{path} cannot be written: no permission to write into the folder {folder}")
 
 
 def refuse_model(path: str | None, force: bool) -> None:
-    """Refuse a file for a model that exists, or that is named like another kind, before any work is done."""
+    """Refuse a model file that exists or has the suffix of another kind of file, before any work is done."""
     from jcmspl.model.persistence import require_name_of_model
 
     refuse_existing(path, force)
@@ -308,7 +308,7 @@ def refuse_model(path: str | None, force: bool) -> None:
 
 
 def refuse_full(folder: Path, force: bool) -> None:
-    """Refuse a folder for output that has something in it, or that cannot be written."""
+    """Refuse an output folder that is not empty or cannot be written, before any work is done."""
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
     there = folder.resolve() if folder.is_dir() else folder.resolve().parent
@@ -317,7 +317,7 @@ def refuse_full(folder: Path, force: bool) -> None:
 
 
 def refuse_report(path: str | None, force: bool) -> None:
-    """Refuse a report that exists, or that cannot be written in this form, before any work is done."""
+    """Refuse a report that exists or has an unknown suffix, before any work is done."""
     from jcmspl.evaluation.zero_shot_report import Report
 
     refuse_existing(path, force)

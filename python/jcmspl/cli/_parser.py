@@ -1,4 +1,4 @@
-"""The parser of the whole command line, made from a table of commands."""
+"""The argument parser of the command line, built from a table of commands."""
 
 from __future__ import annotations
 
@@ -12,40 +12,37 @@ from typing import Any, NoReturn
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 
-#: The commands, each a module of this name, in the order of the help. A module has a docstring, which is its help,
-#: EXAMPLES, LOADS (the modules that take long to load, without which it cannot run), add_arguments(parser) and
-#: run(arguments); it imports nothing that takes long before it runs.
+#: The commands in the order of the help. Each is a module with a docstring (its help), EXAMPLES, LOADS (modules that
+#: are slow to import and needed to run), add_arguments(parser) and run(arguments).
 COMMANDS = {
-    "demo": "see it work: handwritten digits that were never seen in training",
-    "embed": "make features of pictures, or class vectors of descriptions, with an ONNX model",
-    "check": "find wrong labels, class vectors that do not fit, duplicates and leaks in a data set",
-    "fit": "learn from a data set and write the model",
-    "predict": "name samples",
+    "demo": "recognise handwritten digits that were not in the training data",
+    "embed": "compute features of pictures, or class vectors of texts, with an ONNX model",
+    "check": "find wrong labels, poor class vectors, duplicates and leaks in a data set",
+    "fit": "train a model on a data set",
+    "predict": "predict the classes of samples",
     "evaluate": "test a model on a data set",
-    "explore": "make a page to try a model in a browser",
-    "tune": "choose the parameters by cross-validation over training classes",
-    "compare": "compare methods, all tuned alike",
+    "explore": "write a page to try a model in a browser",
+    "tune": "choose parameters by cross-validation over training classes",
+    "compare": "compare methods, each tuned in the same way",
     "methods": "list the methods and their parameters",
-    "reproduce": "run the experiments of the paper on a data set",
-    "convert": "turn one layout of data into another",
-    "info": "tell what is in a model or data file",
+    "reproduce": "run the paper's experiments on a data set",
+    "convert": "convert a data set to another layout",
+    "info": "describe a model or data file",
     "bench": "measure the speed of a fit on this machine",
-    "completion": "print the script that makes a shell complete this command",
+    "completion": "print a script for completion in the shell",
 }
 
-
-#: How much is told of what goes on, from much to little.
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:
-    """Return which of the known words may have been meant, as the end of a sentence; nothing if none is like it."""
+    """Return "; did you mean ...?" for the most similar known word, or an empty text."""
     close = difflib.get_close_matches(given, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 class HelpfulParser(argparse.ArgumentParser):
-    """A parser that says which word may have been meant."""
+    """A parser whose errors suggest similar words."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -55,12 +52,12 @@ class HelpfulParser(argparse.ArgumentParser):
             raise
 
     def error(self, message: str) -> NoReturn:
-        """End with a sentence; the usage, which may be a page, is a command away."""
+        """Exit with one sentence, without the usage."""
         self.exit(2, f"{self.prog}: {printable(message)}\nsee `{self.prog} --help`\n")
 
 
 class CommandParser(HelpfulParser):
-    """The parser of one command, whose module is loaded when it is first asked."""
+    """The parser of one command; it imports the command's module when it parses."""
 
     def fill(self) -> None:
         """Add the arguments of the command."""
@@ -70,13 +67,14 @@ class CommandParser(HelpfulParser):
         module.add_arguments(self)
         self.add_argument("--debug", action="store_true", help="show the traceback of an error")
         self.add_argument(
-            "-v", "--verbose", action="count", default=0, help="tell on stderr what starts and ends; -vv: every step"
+            "-v", "--verbose", action="count", default=0, help="log steps and their times to stderr; -vv: all details"
         )
-        self.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, help="the same, by name: debug, info")
+        self.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, help="log level: debug, info, ...")
         self.set_defaults(run=module.run, loads=module.LOADS)
+        self.usage = " ".join([self.prog, "[options]", *filter(None, map(_usage, self._actions))])
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, once there is something to parse with."""
+        """Add the arguments of the command, then parse."""
         self.fill()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -84,11 +82,20 @@ class CommandParser(HelpfulParser):
         return found, rest
 
 
+def _usage(action: argparse.Action) -> str:
+    """Return an argument as it stands in the usage: positional ones and required options; nothing for others."""
+    name = str(action.metavar or action.dest)
+    if not action.option_strings:
+        return f"[{name}]" if action.nargs == "?" else f"[{name} ...]" if action.nargs == "*" else name
+    return f"{action.option_strings[0]} {name}" if action.required else ""
+
+
 def parser() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
-    """Return the parser of the whole command line, and those of the commands, each filled when it parses."""
+    """Return the parser of the whole command line and those of the commands."""
     whole = HelpfulParser(
         prog="jcmspl",
-        description="Zero-shot recognition: name classes never seen in training, from vectors that describe them.",
+        description="Zero-shot recognition: recognise classes that had no training examples, from vectors that "
+        "describe them.",
         epilog="Start with `jcmspl demo`. Every command has examples: `jcmspl fit --help`.",
     )
     whole.add_argument("--version", action="version", version=f"jcmspl {__version__}")

@@ -1,6 +1,6 @@
-"""Predictions in a folder of files, one for each file of samples, which a second run completes.
+"""Predictions in a folder, one file per file of samples; a second run writes the missing files.
 
-A manifest beside them says what they were made of, so that nothing else is ever added to them.
+A manifest records model, samples and options, so that a run with others is refused.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jcmspl.cli._prediction_writers import FORMATS
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 
 MANIFEST = "manifest.json"
-STANDARD = "-"  # standard input or output in the place of a file
-# Of samples that are in one file.
-ROWS_PER_FILE = 100_000
-_FORMAT = 2  # of the manifest
-_BLOCK = 2**20  # bytes that are read at once
+STANDARD = "-"  # standard input or output instead of a file
+ROWS_PER_FILE = 100_000  # for samples in a single file
+_FORMAT = 2  # version of the manifest
+_BLOCK = 2**20  # bytes to read at once
 _BLOCK_ROWS = 8192
 _OF_TABLES = ("header", "classes_header", "delimiter", "classes_delimiter", "id_column", "ignore", "ignore_text")
 _OPTIONS = ("candidates", "adapt", "top", "scores", "proba", "reject", "exact_labels", "part", *_OF_TABLES)
 
 
 class PredictionFile(NamedTuple):
-    """A file of predictions, and which of the rows that are named it holds."""
+    """A file of predictions with the rows from first up to last."""
 
     path: Path
     first: int
@@ -46,7 +45,7 @@ def is_folder(arguments: argparse.Namespace) -> bool:
 
 
 class PredictionFiles:
-    """The files of a folder: those that are there, and those that are to be written."""
+    """The files of a folder of predictions, existing and missing ones."""
 
     def __init__(self, arguments: argparse.Namespace, samples: Any) -> None:
         self.folder = Path(arguments.output)
@@ -68,7 +67,7 @@ class PredictionFiles:
         self._text = json.dumps(manifest, indent=1, default=str) + "\n"
 
     def refuse_others(self) -> None:
-        """Refuse a folder with other things in it than predictions that were begun in the same way."""
+        """Refuse a folder that holds anything but predictions of the same model, samples and options."""
         there = _content(self.folder)
         if not there:
             return
@@ -84,31 +83,31 @@ class PredictionFiles:
             difference = _difference(old, new)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             difference = f"a {MANIFEST} that is damaged"
-        if difference and any(map(_is_prediction, there)):  # else nothing is lost
+        if difference and any(map(_is_prediction, there)):
             raise ValueError(
                 f"{self.folder} has predictions that were begun with {difference}: choose another folder, or add "
-                "--force to start anew"
+                "--force to start again"
             )
 
     def _pass_over_mended(self, old: list[list[Any]], new: dict[str, Any]) -> None:
-        """Let the values of a file of samples be others where nothing was made of them yet."""
+        """Accept changed values in a file of samples that has no predictions yet."""
         if len(self.every) == len(new["samples"]) == len(old) and not new["options"]["--adapt"]:
             for file, was, now in zip(self.every, old, new["samples"], strict=True):
                 if not file.path.exists():
                     was[-1] = now[-1]
 
     def begin(self, force: bool) -> None:
-        """Make the folder ready, and leave what is in it of the same predictions unless it is to be made anew."""
+        """Create the folder and its manifest; with force remove existing predictions."""
         from jcmspl.io.atomic import remove_abandoned, write_atomically
 
         self.folder.mkdir(exist_ok=True)
         remove_abandoned(self.folder)
         for name in filter(_is_prediction, _content(self.folder) if force else ()):
-            (self.folder / name).unlink()  # there may have been more of them than there will be
+            (self.folder / name).unlink()
         write_atomically(self.folder / MANIFEST, self._text.encode(), overwrite=True)
 
     def missing(self) -> Iterator[PredictionFile]:
-        """Give the files that are not there yet."""
+        """Iterate over the files that do not exist yet."""
         return (file for file in self.every if not file.path.exists())
 
 
@@ -129,7 +128,7 @@ def _is_prediction(name: str) -> bool:
 
 
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    """Return what is not as it was when the predictions were begun."""
+    """Describe the difference between two manifests, or return None."""
     if old["format"] != new["format"]:
         return "another version of jcmspl"
     if old["model"] != new["model"]:
@@ -137,7 +136,7 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
     if old["samples"] != new["samples"]:
         return f"other samples ({shown(_first_difference(old['samples'], new['samples']), 200)})"
     if old["part"] != new["part"]:
-        return "other samples in that part, or samples that had other names"
+        return "other samples in that part, or samples with other ids"
     options = [name for name, value in new["options"].items() if old["options"][name] != value]
     if options:
         return f"other options ({', '.join(options)})"
@@ -145,7 +144,7 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
 
 
 def _edges(X: Any, n_rows: int, arguments: argparse.Namespace) -> list[tuple[int, int]]:
-    """Return the first row of each file, and that after its last: as samples have files, or so many for each."""
+    """Return the first row of each file and the row after its last: one file per file of samples, or per N rows."""
     bounds = X.bounds() if hasattr(X, "bounds") and arguments.part is None else []
     if arguments.rows_per_file is None and len(bounds) > 1:
         return list(bounds)
@@ -156,9 +155,9 @@ def _edges(X: Any, n_rows: int, arguments: argparse.Namespace) -> list[tuple[int
 
 
 def _samples(samples: Any, arguments: argparse.Namespace) -> list[list[Any]]:
-    """Return the name, the number of rows, the size and the hash of each file of samples.
+    """Return the name, number of rows, size and hash of each file of samples.
 
-    All of a file is read for it: samples may change anywhere, and times of files say too little where files are copied.
+    Whole files are read, because times of files say too little where files are copied.
     """
     from jcmspl.datasets.imputation import ImputedRows
 
@@ -183,7 +182,7 @@ def _samples(samples: Any, arguments: argparse.Namespace) -> list[list[Any]]:
 
 
 def _blocks(path: Any, n_bytes: int) -> Iterator[tuple[bytes, float]]:
-    """Give the content of a file, and how much of it that is so far."""
+    """Iterate over the content of a file, with the share read so far."""
     done = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -192,14 +191,14 @@ def _blocks(path: Any, n_bytes: int) -> Iterator[tuple[bytes, float]]:
 
 
 def _blocks_of_rows(X: Any, rows: Any) -> Iterator[tuple[bytes, float]]:
-    """Give the values of rows that are not in one file, and how many of them these are so far."""
+    """Iterate over the values of rows, with the share read so far."""
     for first in range(0, len(rows), _BLOCK_ROWS):
         some = rows[first : first + _BLOCK_ROWS]
         yield X[some].tobytes(), (first + len(some)) / len(rows)
 
 
 def _digest_of_part(samples: Any) -> str:
-    """Return the hash of the numbers of the rows that are named, and of what these are called."""
+    """Return the hash of the predicted row numbers and their ids."""
     digest = hashlib.sha256(samples.rows.tobytes())
     if samples.ids is not None:
         digest.update(json.dumps([samples.ids[row] for row in samples.rows]).encode())

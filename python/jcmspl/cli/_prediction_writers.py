@@ -1,4 +1,4 @@
-"""Predictions as CSV, JSON lines, parquet or npz, written a chunk at a time (npz: when all are there)."""
+"""Writers of predictions as CSV, JSON lines and parquet, chunk by chunk, and as npz at the end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jcmspl.support.tables import without_formula
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: The forms there are, by the endings of their files.
+#: Formats of predictions, named like the suffixes of files.
 FORMATS = ("csv", "jsonl", "npz", "parquet")
 
 
 class Predictions(NamedTuple):
-    """What some samples were taken for: labels, scores and shares are (n, k); what was not asked for is None."""
+    """Predictions of a chunk: labels, scores and shares are (n, k); parts not requested are None."""
 
     rows: Any
     ids: Any
@@ -30,7 +30,7 @@ class Predictions(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How predictions are to be written."""
+    """The columns of predictions."""
 
     top: int
     scores: bool
@@ -48,20 +48,20 @@ class Form(NamedTuple):
         return [self.name_of_ids(names), *names] if have_ids else names
 
     def name_of_ids(self, others: list[str]) -> str:
-        """Return the name of the column of ids, which no other column has."""
+        """Return a name for the column of ids that differs from the others."""
         name = self.id_name or "id"
         while name in others:
             name += "_"
         return name
 
     def values(self, found: Predictions) -> list[Any]:
-        """Return what is written of labels, in its order: an array (n, k) for each kind of columns."""
+        """Return the arrays (n, k) to write, in order: labels, and scores and shares if requested."""
         parts = ((found.labels, True), (found.scores, self.scores), (found.shares, self.proba))
         return [part for part, wanted in parts if wanted]
 
 
 class Writer:
-    """What writes predictions, chunk by chunk; its end is written when the block ends without an error."""
+    """Base class of writers, used in a with statement: close after success, abandon after an error."""
 
     def __enter__(self) -> Self:
         return self
@@ -74,14 +74,14 @@ class Writer:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write the end of the file."""
 
     def abandon(self) -> None:
-        """Let go of the file, which nobody wants any more."""
+        """Release the file after an error."""
 
 
 class CsvWriter(Writer):
-    """Lines of CSV; a sample that is rejected has empty labels."""
+    """CSV; a rejected sample has empty labels."""
 
     def __init__(self, file: IO[str], form: Form) -> None:
         self._form, self._begun = form, False
@@ -98,13 +98,13 @@ class CsvWriter(Writer):
         rejected = found.rejected.tolist() if form.reject else [False] * len(rows)
         for own, row, names, is_rejected, *values in zip(ids, rows, labels, rejected, *numbers, strict=True):
             cells = [*own, row, *([""] * form.top if is_rejected else map(self._cell, names))]
-            # a \r ends a line for those who read it, though not for the module csv where lines end with \n
+            # readers take \r for the end of a line, but the csv module does not quote it when lines end with \n
             writer = self._in_quotes if any("\r" in str(cell) for cell in cells) else self._plain
             told = ["yes" if is_rejected else "no"] * form.reject
             writer.writerow([*cells, *(f"{value:.9g}" for part in values for value in part), *told])
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write the header if there was no chunk."""
         self._begin(have_ids=False)
 
     def _begin(self, have_ids: bool) -> None:
@@ -118,7 +118,7 @@ class CsvWriter(Writer):
 
 
 class JsonWriter(Writer):
-    """An object on each line; a sample that is rejected has no labels."""
+    """JSON lines; a rejected sample has no labels."""
 
     def __init__(self, file: IO[str], form: Form) -> None:
         self._file, self._form = file, form
@@ -142,7 +142,7 @@ class JsonWriter(Writer):
 
 
 class ParquetWriter(Writer):
-    """A group of rows for each chunk; the labels of a sample that is rejected are null."""
+    """Parquet, one row group per chunk; the labels of a rejected sample are null."""
 
     def __init__(self, file: IO[bytes], form: Form, nothing: Predictions) -> None:
         self._file, self._form, self._nothing = file, form, nothing
@@ -158,13 +158,13 @@ class ParquetWriter(Writer):
         self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write the end of the file."""
         if self._writer is None:
             self.write(self._nothing)
         self._writer.close()
 
     def abandon(self) -> None:
-        """Let go of the file, which nobody wants any more."""
+        """Release the file after an error."""
         with contextlib.suppress(Exception):
             if self._writer is not None:
                 self._writer.close()
@@ -184,7 +184,7 @@ class ParquetWriter(Writer):
 
 
 class NpzWriter(Writer):
-    """Arrays of all samples, written at the end; with --reject labels are texts, empty where a sample is rejected."""
+    """npz, written at the end; with ``--reject`` labels are texts, empty for rejected samples."""
 
     def __init__(self, file: IO[bytes], form: Form, nothing: Predictions) -> None:
         self._file, self._form, self._nothing = file, form, nothing
@@ -214,16 +214,16 @@ class NpzWriter(Writer):
 
 
 def writer_of(suffix: str, file: IO[bytes], form: Form, nothing: Predictions) -> Writer:
-    """Return what writes predictions into a binary file; its close() leaves the file open.
+    """Return a writer of predictions into a binary file; its close() leaves the file open.
 
     Parameters
     ----------
     suffix : str
-        The form, as the ending of a file.
+        The format, as the suffix of a file.
     file : binary file
     form : Form
     nothing : Predictions
-        Of no samples at all: the types of the columns.
+        Predictions of no samples, with the types of the columns.
     """
     if suffix == ".npz":
         return NpzWriter(file, form, nothing)
@@ -244,7 +244,7 @@ class _Text(Writer):
 
     def close(self) -> None:
         self._writer.close()
-        self._text.detach()  # which flushes it
+        self._text.detach()  # flushes
 
     def abandon(self) -> None:
         with contextlib.suppress(Exception):
@@ -252,7 +252,7 @@ class _Text(Writer):
 
 
 class StandardOutput(Writer):
-    """Text as it comes, a chunk at a time; of npz and parquet, which programs read, the bytes at the end."""
+    """Standard output: CSV and JSON lines chunk by chunk, npz and parquet at the end."""
 
     def __init__(self, suffix: str, form: Form, nothing: Predictions) -> None:
         self._bytes: io.BytesIO | None = None
@@ -260,17 +260,17 @@ class StandardOutput(Writer):
             self._writer: Writer = (CsvWriter if suffix == ".csv" else JsonWriter)(sys.stdout, form)
             return
         if sys.stdout.isatty():
-            raise ValueError(f"{suffix} is not for a terminal: name a file with -o, or send the output into one")
+            raise ValueError(f"{suffix} cannot be shown on a terminal: name a file with -o, or redirect the output")
         self._bytes = io.BytesIO()
         self._writer = writer_of(suffix, self._bytes, form, nothing)
 
     def write(self, found: Predictions) -> None:
         """Write a chunk."""
         self._writer.write(found)
-        sys.stdout.flush()  # whoever reads on gets it now
+        sys.stdout.flush()
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write the end of the output."""
         self._writer.close()
         if self._bytes is not None:
             sys.stdout.buffer.write(self._bytes.getvalue())
@@ -278,5 +278,5 @@ class StandardOutput(Writer):
 
 
 def _plain_labels(labels: Any) -> Any:
-    """Return labels that any reader takes: those of several types as texts."""
+    """Return labels that any reader accepts: mixed types become texts."""
     return labels.astype(str) if labels.dtype == object else labels

@@ -1,4 +1,4 @@
-"""Runs a command: parses, loads what the command needs, tells mistakes in a sentence."""
+"""Running a command: parsing, imports, signals, errors as one sentence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jcmspl.cli import FAILED, INTERRUPTED, OK, TERMINATED, USAGE
 from jcmspl.cli._parser import parser
 from jcmspl.support.shown import shown
 
-_LONGEST = 2000  # characters of a message, whatever a library may say
+_LONGEST = 2000  # characters of a message; those of libraries may be longer
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command line and return its exit code; without arguments those of the process count."""
+    """Run the command line, by default with the arguments of the process, and return its exit code."""
     own_process = argv is None
     with _ending_at_once(own_process):
         whole, _ = parser()
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
             arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        _give_up_output()  # whoever reads it has had enough
+        _give_up_output()  # the reader closed the pipe
         return FAILED
     except KeyboardInterrupt:
         if not arguments.debug:
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None) -> int:
     except Exception as error:
         from numpy.linalg import LinAlgError
 
-        # what a user can do something about is told in a sentence, without a traceback
+        # errors that users can act on are one sentence, without a traceback
         for_users = (ValueError, TypeError, OSError, ImportError, LinAlgError, MemoryError)
         if arguments.debug or not isinstance(error, for_users):
             raise
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _log_to_stderr(arguments: argparse.Namespace) -> None:
-    """Show what the package logs, as far as it is asked for."""
+    """Show the package's log at the chosen level."""
     level = arguments.log_level or ("", "info", "debug")[min(arguments.verbose, 2)]
     if not level:
         return
@@ -69,20 +69,17 @@ def _log_to_stderr(arguments: argparse.Namespace) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("jcmspl")
-    logger.handlers[:] = [handler]  # a second command in the same process does not tell everything twice
+    logger.handlers[:] = [handler]  # only one, also for a second command in the same process
     logger.setLevel(level.upper())
 
 
 def _ending_at_once(own_process: bool) -> contextlib.AbstractContextManager[None]:
-    """Let Ctrl-C end the process there and then, while nothing has been done yet.
-
-    An exception in the midst of imports may be swallowed, or shown by whoever it hits.
-    """
+    """Let Ctrl-C end the process at once during imports, where an exception may be swallowed or printed."""
     return _handled(signal.SIGINT, signal.default_int_handler, _end, own_process)
 
 
 def _ending_in_order(own_process: bool) -> contextlib.AbstractContextManager[None]:
-    """Let SIGTERM end a command as an error does: what is half written goes."""
+    """Let SIGTERM end a command like an error, so that partial output is removed."""
     return _handled(signal.SIGTERM, signal.SIG_DFL, _leave, own_process)
 
 
@@ -90,7 +87,7 @@ def _ending_in_order(own_process: bool) -> contextlib.AbstractContextManager[Non
 def _handled(number: signal.Signals, default: Any, handler: Any, own_process: bool) -> Iterator[None]:
     is_main = own_process and threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(number) is not default:
-        yield  # ignored, as SIGINT in the background of a shell, or somebody else's
+        yield  # the signal is ignored, as SIGINT for background jobs, or has another handler
         return
     signal.signal(number, handler)
     try:
@@ -104,19 +101,19 @@ def _leave(*_: Any) -> None:
 
 
 def _give_up_output() -> None:
-    """See to it that what is left of the output is not flushed at exit, which would fail again."""
+    """Redirect stdout, so that flushing the rest of the output at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: Exception, arguments: argparse.Namespace) -> str:
     text = str(error)
-    if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # else it names the file
+    if isinstance(error, MemoryError) and not text.startswith("there is not enough memory"):  # not our own message
         inputs = (getattr(arguments, name, None) for name in ("data", "samples", "folder", "text"))
         where = next((f" for {name}" for name in inputs if name), "")
         return f"there is not enough memory{where}" + f" ({text})" * bool(text)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.strerror:  # files have names, this has not
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.strerror:  # no filename: standard output
         _give_up_output()
         return f"the output cannot be written: {error.strerror}"
     return text or type(error).__name__
@@ -129,7 +126,7 @@ def _end(*_: Any) -> None:
 
 
 def _shown_by(arguments: argparse.Namespace) -> Any:
-    """Return what shows a warning: as a line, once, and not at all where quiet is wanted."""
+    """Return a function that prints each warning once, as a line, unless ``--quiet``."""
     told: set[str] = set()
 
     def show(message: Any, *_: Any) -> None:

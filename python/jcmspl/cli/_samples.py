@@ -1,4 +1,4 @@
-"""The samples that `jcmspl predict` is to name: of a file, a data set or a stream, a chunk at a time."""
+"""Samples for `jcmspl predict`: from a file, a data set or a stream, read in chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHUNK = 8192
 
 
 class Samples(NamedTuple):
-    """Samples that are to be named: rows of X, and the texts that are their names, one for each row of X, if any."""
+    """Samples to predict: the given rows of X, with the ids of all rows of X, if there are any."""
 
     X: Any
     rows: Any
@@ -24,7 +24,7 @@ class Samples(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some samples, with their row numbers and, if they have any, names."""
+    """A chunk of samples, with row numbers and ids, if there are any."""
 
     rows: Any
     X: Any
@@ -32,12 +32,12 @@ class Chunk(NamedTuple):
 
 
 def is_stream(samples: str) -> bool:
-    """Whether samples are read once, as they come."""
+    """Whether samples come from standard input or JSON lines, which are read once."""
     return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
 
 
 def refuse_with_stream(arguments: argparse.Namespace) -> None:
-    """Refuse what takes more than one look at the samples, or their number."""
+    """Refuse options that need several passes over the samples, or their number."""
     wanted = {
         "--adapt": arguments.adapt,
         "--part": arguments.part is not None,
@@ -50,13 +50,13 @@ def refuse_with_stream(arguments: argparse.Namespace) -> None:
     for what, is_wanted in wanted.items():
         if is_wanted:
             raise ValueError(
-                f"{what} is not to be had for samples that are read once, as they come: write them to a file first, "
-                ".npy or .csv"
+                f"{what} is not available for standard input and JSON lines, which are read once: write the samples to "
+                "a .npy or .csv file first"
             )
 
 
 def streamed_chunks(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk]:
-    """Give the samples of a stream, a chunk at a time."""
+    """Iterate over the samples of a stream in chunks."""
     import contextlib
 
     from jcmspl.datasets.imputation import filled
@@ -75,7 +75,7 @@ def streamed_chunks(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk
 
 
 def samples_of(arguments: argparse.Namespace, model: Any) -> Samples:
-    """Return samples, the numbers of the rows that are to be named, and what these are called."""
+    """Read the samples that the options name."""
     import numpy as np
 
     from jcmspl.datasets import load_dataset, load_features
@@ -90,8 +90,8 @@ def samples_of(arguments: argparse.Namespace, model: Any) -> Samples:
         columns = dataset.columns
     elif is_data_set(arguments.samples):
         raise ValueError(
-            f"{arguments.samples} is a data set and not a file of features: name the part of it that is meant, for "
-            "example --part test_unseen"
+            f"{arguments.samples} is a data set and not a file of features: choose one of its parts, for example with "
+            "--part test_unseen"
         )
     else:
         found = load_features(arguments.samples, imputed_values=values, **table_options(arguments))
@@ -105,7 +105,7 @@ def samples_of(arguments: argparse.Namespace, model: Any) -> Samples:
 
 
 def chunks_of(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Iterator[Chunk]:
-    """Give some of the samples, a chunk at a time; those of a dask array at once."""
+    """Iterate over the given rows of the samples in chunks; a dask array is one chunk."""
     from jcmspl.data.reading import in_chunks
 
     for chunk, X in in_chunks(samples.X, rows, CHUNK, _reader(arguments)):
@@ -113,26 +113,26 @@ def chunks_of(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Ite
 
 
 def unlabelled_chunks(samples: Samples, arguments: argparse.Namespace) -> Any:
-    """Return the samples for a model to adapt to."""
+    """Return the samples in the form that `adapt` takes."""
     from jcmspl.data.reading import unlabelled_rows
 
     return unlabelled_rows(samples.X, [samples.rows], CHUNK, _reader(arguments))
 
 
 def _reader(arguments: argparse.Namespace) -> Callable[[Any, Any], Any]:
-    """Return a function that reads rows, and refuses NaN."""
+    """Return a function that reads rows and refuses NaN."""
     import numpy as np
 
     return lambda X, rows: _finite(np.asarray(X[rows]), rows, arguments.samples)
 
 
 def ids_at(samples: Samples, rows: Any) -> list[str] | None:
-    """Return the names of some samples, if they have any."""
+    """Return the ids of the given rows, or None."""
     return None if samples.ids is None else [samples.ids[row] for row in rows]
 
 
 def _finite(X: Any, rows: Any, name: str) -> Any:
-    """Return samples, none of which holds NaN or infinity."""
+    """Return the samples, or refuse them if one holds NaN or infinity."""
     import numpy as np
 
     bad = rows[~np.isfinite(X).all(axis=1)]

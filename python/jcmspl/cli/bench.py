@@ -1,6 +1,6 @@
-"""Time a whole fit on made-up data, in units of NumPy's X.T @ X on the same data: the best of several turns.
+"""Time a fit on random data, in units of NumPy's X.T @ X on the same data. The best of several runs counts.
 
-The benchmarks against other packages are in bench/ of the sources.
+Benchmarks against other packages are in bench/ of the source repository.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 from jcmspl.cli._options import add_output, show
 
-#: Sizes of the paper's data sets; there are as many concepts as training classes.
+#: Sizes of the paper's data sets; the number of concepts is that of training classes.
 SIZES = ("samples", "features", "attributes", "classes")
 SHAPES = {"AwA": (24295, 1024, 85, 40), "CUB": (8855, 1024, 312, 150), "SUN": (12900, 1024, 102, 645)}
-# NumPy's and SciPy's BLAS keep their threads spinning for a while after a call, which would slow down the other side.
+# After a call the BLAS threads of NumPy and SciPy keep spinning for a while, which would slow down the next one.
 _PAUSE = 0.15
 EXAMPLES = """\
-  jcmspl bench                                             a data set of the size of AwA
+  jcmspl bench
   jcmspl bench --shape CUB --repeats 10
   jcmspl bench --samples 5000 --features 512 --attributes 64 --classes 30
 """
@@ -27,11 +27,11 @@ LOADS = ("jcmspl.core.solver",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--shape", choices=list(SHAPES), default="AwA", help="of a known data set (default: AwA)")
+    parser.add_argument("--shape", choices=list(SHAPES), default="AwA", help="data set to imitate (default: AwA)")
     for name in SIZES:
-        parser.add_argument(f"--{name}", metavar="N", type=int, help="in place of that of the shape")
-    parser.add_argument("--iterations", metavar="N", type=int, default=35, help="(default: 35)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="turns of each (default: 5)")
+        parser.add_argument(f"--{name}", metavar="N", type=int, help=f"number of {name} (default: that of the shape)")
+    parser.add_argument("--iterations", metavar="N", type=int, default=35, help="iterations of a fit (default: 35)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="number of runs (default: 5)")
     add_output(parser)
 
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
         return solve(spectrum, l1=0.01, l2=1, l3=0.1, l4=0.01, tol=0, max_iter=arguments.iterations, start="codes")
 
     if not np.allclose(Statistics.from_samples(X, labels, c).gram, X.T @ X):
-        raise ArithmeticError("the two do not agree on X.T @ X")
+        raise ArithmeticError("jcmspl and NumPy do not agree on X.T @ X")
     ours, gram = _best_of(arguments.repeats, fit, lambda: X.T @ X)
     seconds = {"fit_seconds": ours, "gram_seconds": gram, "ratio": ours / gram}
     text = (

@@ -1,6 +1,7 @@
-"""Tune methods on the training classes of a data set and test all on the same unseen classes, the cheap ones first.
+"""Tune methods on the training classes of a data set and test them on the same unseen classes, cheap ones first.
 
-Then again on random splits of the classes, with a test that tells a lead from noise. Ctrl-C ends it with what is done.
+Repeat this on random splits of the classes, with a significance test. Ctrl-C ends the comparison and prints the methods
+that are done.
 """
 
 from __future__ import annotations
@@ -22,15 +23,19 @@ from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
 EXAMPLES = """\
   jcmspl compare digits
-  jcmspl compare cub/ --methods JCMSPL,ESZSL,SAE --repeats 0    on the data's own split alone
-  jcmspl compare cub/ --methods linear --time                   those that are one linear layer; seconds
   jcmspl compare cub/ --repeats 10 -o comparison.html
+
+  # on the data's own split only
+  jcmspl compare cub/ --methods JCMSPL,ESZSL,SAE --repeats 0
+
+  # methods that are one linear layer, with times
+  jcmspl compare cub/ --methods linear --time
 """
 LOADS = ("jcmspl.evaluation.compare",)
 
 
 class _Lists(tuple[str, ...]):
-    """Names, of which several may be given at once, with commas between."""
+    """Choices of an option that takes several names, separated by commas."""
 
     def __contains__(self, given: object) -> bool:
         return all(super(_Lists, self).__contains__(name) for name in str(given).split(","))
@@ -44,19 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         choices=_Lists((*METHOD_GROUPS, *registry.names(), *ABLATIONS)),
-        help=f"those of `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical, which are all (default), or "
-        "linear, whose scores are one linear layer",
+        help=f"names from `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical (all, the default) or linear "
+        "(methods whose scores are one linear layer)",
     )
     parser.add_argument(
         "--repeats",
         metavar="N",
         type=int,
         default=3,
-        help="random splits of the classes (default: 3; it takes 10 or more to tell small differences)",
+        help="number of random splits of the classes (default: 3; small differences need 10 or more)",
     )
-    parser.add_argument("--untuned", action="store_true", help="with default parameters, which is much faster")
-    parser.add_argument("--time", action="store_true", help="also measure the seconds of a fit and of recognition")
-    add_output(parser, "also write the comparison: .html, .md, .csv, .json or .txt")
+    parser.add_argument("--untuned", action="store_true", help="use default parameters (much faster)")
+    parser.add_argument("--time", action="store_true", help="also measure the seconds of a fit and of predictions")
+    add_output(parser, "also write the comparison to FILE: .html, .md, .csv, .json or .txt")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,21 +1,28 @@
-"""Print the script that makes a shell complete `jcmspl`, its options and their values."""
+"""Print a shell script that completes commands, options and values of `jcmspl`."""
 
 from __future__ import annotations
 
 import argparse
 
 EXAMPLES = """\
-  eval "$(jcmspl completion bash)"                         in ~/.bashrc
-  eval "$(jcmspl completion zsh)"                          in ~/.zshrc, after compinit
+  # bash: add this line to ~/.bashrc
+  eval "$(jcmspl completion bash)"
+
+  # zsh: add this line to ~/.zshrc, after compinit
+  eval "$(jcmspl completion zsh)"
+
+  # fish
   jcmspl completion fish > ~/.config/fish/completions/jcmspl.fish
-  jcmspl completion tcsh > ~/.jcmspl.csh                   and `source ~/.jcmspl.csh` in ~/.tcshrc
+
+  # tcsh: then add `source ~/.jcmspl.csh` to ~/.tcshrc
+  jcmspl completion tcsh > ~/.jcmspl.csh
 """
 LOADS = ()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish", "tcsh"), help="bash, zsh, fish, tcsh")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -28,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     whole, commands = parser()
     for name, command in commands.items():
         command.fill()
-        command.description = COMMANDS[name]  # shells have room for a line
+        command.description = COMMANDS[name]  # shells show one line
         for action in command._actions:
             if action.metavar in completed:
                 action.complete = completed[action.metavar]  # type: ignore[attr-defined]

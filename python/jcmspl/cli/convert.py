@@ -1,4 +1,4 @@
-"""Read a data set in any layout and write it as one npz file or in the layout of the xlsa17 files."""
+"""Convert a data set of any layout to an npz file or to the xlsa17 layout."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_full, show
 
 EXAMPLES = """\
-  jcmspl convert cub/ -o cub.npz                           one file that is read without a copy
-  jcmspl convert features.npy --labels labels.txt --classes attributes.csv --split split.csv -o mine/ --to xlsa17
-                                                           features.mat and att_splits.mat of your own data
+  # one file that is memory-mapped when it is read
+  jcmspl convert cub/ -o cub.npz
+
+  # your own data as features.mat and att_splits.mat
+  jcmspl convert features.npy --labels labels.txt --classes attributes.csv \\
+      --split split.csv -o mine/ --to xlsa17
+
+  # with a random split (see --seed)
   jcmspl convert features.csv --classes attributes.csv --unseen 0.25 -o mine.npz
-                                                           with a split drawn at random (see --seed)
 """
 LOADS = ("jcmspl.datasets",)
 
@@ -20,8 +24,8 @@ LOADS = ("jcmspl.datasets",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    parser.add_argument("--to", choices=("npz", "xlsa17"), help="the layout (default: npz for *.npz, else xlsa17)")
-    add_output(parser, "an .npz file, or a folder for xlsa17", required=True)
+    parser.add_argument("--to", choices=("npz", "xlsa17"), help="layout to write (default: by the name of FILE)")
+    add_output(parser, ".npz file, or folder for xlsa17", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -30,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     output = Path(arguments.output)
     if arguments.to is None and output.suffix not in ("", ".npz"):
-        raise ValueError(f"{output} is neither an .npz file nor a folder: name one, or the layout with --to")
+        raise ValueError(f"{output} is neither an .npz file nor a folder: rename it, or give the layout with --to")
     layout = arguments.to or ("npz" if output.suffix == ".npz" else "xlsa17")
     if layout == "npz":
         refuse_existing(arguments.output, arguments.force)

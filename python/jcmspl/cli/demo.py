@@ -1,6 +1,6 @@
-"""Train on images of seven handwritten digits and recognise three others by descriptions of their strokes.
+"""Train on images of seven handwritten digits and recognise three others from descriptions of their strokes.
 
-Then once more, adapted to the images that are to be named, and with a few labelled images of the three.
+Repeat the test after adapting to the unlabelled test images, and with a few labelled images of the three digits.
 """
 
 from __future__ import annotations
@@ -12,20 +12,24 @@ from typing import Any
 from jcmspl.cli._options import add_output, refuse_existing, refuse_report, say, show
 
 _SHADES = " .:-=+*#%@"
-# Labelled images of each unseen digit, and how often they are drawn.
+# Numbers of labelled images of each unseen digit, and the number of random draws.
 _SHOTS, _DRAWS = (1, 5), 10
 EXAMPLES = """\
   jcmspl demo
-  jcmspl demo -o digits.html                               with plots, to be opened in a browser
-  jcmspl demo --explore explore.html                       draw digits, and make up classes, in a browser
+
+  # a report with plots
+  jcmspl demo -o digits.html
+
+  # a page to draw digits and define classes in
+  jcmspl demo --explore explore.html
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--explore", metavar="FILE", help="also write a page to draw digits in: .html")
-    add_output(parser, "also write a report: .html, .md, .json or .txt")
+    parser.add_argument("--explore", metavar="FILE", help="also write a page to draw digits in (.html)")
+    add_output(parser, "also write a report to FILE: .html, .md, .json or .txt")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -62,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         text += "\nA page with plots: jcmspl demo -o digits.html. Your own data: jcmspl fit --help."
     if arguments.explore is None:
-        text += "\nDraw a digit and see it named: jcmspl demo --explore explore.html."
+        text += "\nDraw a digit and see its prediction: jcmspl demo --explore explore.html."
     show(arguments, {"jcmspl": report.data, "few_shot": few_shot, "ridge": beside.data}, text)
     if arguments.output is not None:
         say(arguments, f"wrote {arguments.output}")
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
-    """Return accuracies with some labelled images of each unseen digit, tested on the others: the means of draws."""
+    """Return mean accuracies over random draws of labelled images of each unseen digit, tested on the others."""
     from copy import copy
 
     import numpy as np
@@ -117,23 +121,23 @@ def _text(digits: Any, model: Any, report: Any, few_shot: dict[int, dict[str, fl
     weights = ", ".join(f"{getattr(model, name):g}" for name in WEIGHTS)
     header = ["method", "three unseen digits", "all ten digits (harmonic mean)"]
     return (
-        f"Trained on {len(digits.rows('trainval')):,} images of {seen}; never seen: {unseen}.\n"
+        f"Trained on {len(digits.rows('trainval')):,} images of {seen}; without training images: {unseen}.\n"
         f"A digit is described by {digits.classes.n_attributes} strokes, loops and openings, "
         f"such as “{digits.classes.attribute_names[0]}”.\n\n"
-        f"Share recognised, mean over digits:\n{aligned(header, rows)}\n\n"
-        "Adapted: model.adapt(X) moves what is expected of each digit to where the images to be named are, without "
-        "their labels.\nLabelled: model.add_classes(X=..., y=...) with so many images of each unseen digit, tested on "
-        f"the others (mean of {_DRAWS} draws).\n\n"
-        f"JCMSPL has settings for pixels: λ1 to λ4 = {weights}; {model.space} space; {model.feature_normalisation} for "
-        "samples and class vectors.\nIts defaults are for embeddings. In the mean over all choices of three digits "
+        f"Accuracy, mean over digits:\n{aligned(header, rows)}\n\n"
+        "Adapted: model.adapt(X) moves the prototype of each digit towards the unlabelled test images.\n"
+        "Labelled: model.add_classes(X=..., y=...) with this many images of each unseen digit, tested on the others "
+        f"(mean of {_DRAWS} draws).\n\n"
+        f"JCMSPL uses settings for pixels: λ1 to λ4 = {weights}; {model.space} space; {model.feature_normalisation} "
+        "for samples and class vectors.\nIts defaults are for embeddings. On average over all choices of three digits "
         "they reach 57 %, these settings 61 %.\n"
     )
 
 
 def _examples(model: Any, digits: Any) -> str:
-    """Show one image of each unseen digit, with what spoke for its name."""
+    """Show one image of each unseen digit, with the attributes that decided its prediction."""
     X, y = digits.part("test_unseen")
-    out = ["Some of them, among the three, and what spoke for the name:"]
+    out = ["Examples, with the attributes that counted most for and against the prediction:"]
     for label in digits.unseen:
         row = int((y == label).argmax())
         explanation = model.explain(X[row : row + 1], candidates=list(digits.unseen))[0]

@@ -1,8 +1,8 @@
-"""Make features of the pictures in a folder, or class vectors of descriptions, with an ONNX model of your own.
+"""Compute features of the pictures in a folder, or class vectors of texts, with your own ONNX model.
 
-The class of a picture is the folder that it lies in. How the model wants pictures is read from the model, from a
-preprocessor_config.json beside it, or given by options. What is done is kept beside the output until all of it is: the
-same command goes on after Ctrl-C. Nothing is downloaded.
+The class of a picture is the name of its folder. The preparation of pictures is read from the model or from a
+preprocessor_config.json next to it, or given by options. After Ctrl-C the same command continues where it stopped.
+Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ from jcmspl.support.shown import listed, shown
 
 EXAMPLES = """\
   jcmspl embed birds/ --model vision.onnx -o features.npz
-  jcmspl embed --text descriptions.csv --model text.onnx --tokenizer tokenizer.json -o classes.npz
-  jcmspl fit features.npz --classes classes.npz -o model.safetensors       what they are for
-  jcmspl embed birds/ --model vision.onnx --size 224 --normalise imagenet -o features.npz
-                                                           if nothing beside the model tells how it wants pictures
-  jcmspl embed --text names.txt --template "a photo of a {}" --template "a drawing of a {}" --model text.onnx \\
-         -o classes.npz                                    several templates are averaged
+  jcmspl embed --text descriptions.csv --model text.onnx -o classes.npz
+
+  # use the two files
+  jcmspl fit features.npz --classes classes.npz -o model.safetensors
+
+  # for a model without a description of its preparation
+  jcmspl embed birds/ --model vision.onnx --size 224 --normalise imagenet \\
+      -o features.npz
+
+  # the mean over several templates
+  jcmspl embed --text names.txt --template "a photo of a {}" \\
+      --template "a drawing of a {}" --model text.onnx -o classes.npz
 """
 LOADS = ("jcmspl.embed",)
 
@@ -34,54 +40,57 @@ _OF_TEXTS = ("tokenizer", "template", "max_length", "pad_to")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", help="pictures, in a folder for each class")
-    parser.add_argument("--text", metavar="FILE", help="descriptions: a CSV of names and texts, or names, one a line")
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", help="pictures, one folder per class")
+    parser.add_argument("--text", metavar="FILE", help="texts: a CSV of class names and texts, or one name per line")
     parser.add_argument("--model", metavar="FILE", required=True, help="the encoder, an ONNX file")
     parser.add_argument(
         "--pooling",
         choices=POOLINGS,
         default="auto",
-        help="how one vector is made of many: mean, cls (the first), pooled (the model has done it), auto (default)",
+        help="reduction of several output vectors to one: mean, cls (the first), pooled (the output is one vector), "
+        "auto (default)",
     )
-    parser.add_argument("--take", metavar="NAME", help="which output of the model to take (default: the embedding)")
-    parser.add_argument("--batch-size", metavar="N", type=int, default=32, help="for each run (default: 32)")
-    parser.add_argument("--threads", metavar="N", type=int, help="default: the cores of this machine")
+    parser.add_argument("--take", metavar="NAME", help="output of the model to use (default: the embedding)")
+    parser.add_argument("--batch-size", metavar="N", type=int, default=32, help="inputs per run (default: 32)")
+    parser.add_argument("--threads", metavar="N", type=int, help="number of threads (default: number of cores)")
     pictures = parser.add_argument_group("pictures")
     pictures.add_argument(
-        "--labels", metavar="FILE", help="a CSV of paths below FOLDER and classes: only these are taken"
+        "--labels", metavar="FILE", help="CSV of paths below FOLDER and their classes; other pictures are left out"
     )
     pictures.add_argument(
-        "--size", metavar="N", type=_size, help="in pixels, in the end: 224, or height x width: 224x320"
+        "--size", metavar="N", type=_size, help="final size in pixels: 224, or height x width: 224x320"
     )
     pictures.add_argument(
-        "--resize", metavar="N", type=_resize, help="the shorter side before the middle is cut out; or `exact`: no cut"
+        "--resize",
+        metavar="N",
+        type=_resize,
+        help="size of the shorter side before the centre is cropped; or `exact`: no cropping",
     )
-    pictures.add_argument("--resample", choices=RESAMPLES, help="how pictures are resized (default: bicubic)")
-    pictures.add_argument("--layout", choices=PICTURE_LAYOUTS, help="where the model has the channels")
+    pictures.add_argument("--resample", choices=RESAMPLES, help="filter for resizing (default: bicubic)")
+    pictures.add_argument("--layout", choices=PICTURE_LAYOUTS, help="order of the axes of the model's input")
     pictures.add_argument(
         "--normalise",
         choices=PICTURE_NORMALISATIONS,
-        help="values as CLIP or ImageNet have them, half: -1 to 1, none: 0 to 1, raw: 0 to 255",
+        help="normalisation of pixel values: clip, imagenet, half (-1 to 1), none (0 to 1), raw (0 to 255)",
     )
-    pictures.add_argument("--mean", metavar="R,G,B", type=_numbers, help="what is subtracted from values of 0 to 1")
-    pictures.add_argument("--std", metavar="R,G,B", type=_numbers, help="what they are divided by then")
-    pictures.add_argument(
-        "--scale", metavar="X", type=float, help="what values are multiplied by first (default: 1/255)"
-    )
-    pictures.add_argument("--config", metavar="FILE", help="a preprocessor_config.json that is not beside the model")
+    pictures.add_argument("--mean", metavar="R,G,B", type=_numbers, help="mean to subtract from the scaled values")
+    pictures.add_argument("--std", metavar="R,G,B", type=_numbers, help="standard deviation to divide by")
+    pictures.add_argument("--scale", metavar="X", type=float, help="factor applied first (default: 1/255)")
+    pictures.add_argument("--config", metavar="FILE", help="preprocessor_config.json (default: next to the model)")
     pictures.add_argument(
         "--skip-damaged", action="store_true", default=None, help="leave out pictures that cannot be read"
     )
-    texts = parser.add_argument_group("descriptions")
-    texts.add_argument("--tokenizer", metavar="FILE", help="tokenizer.json (default: the one beside the model)")
+    texts = parser.add_argument_group("texts")
+    texts.add_argument("--tokenizer", metavar="FILE", help="tokenizer.json (default: next to the model)")
     texts.add_argument(
-        "--template", metavar="TEXT", action="append", help='around each text, as "a photo of a {}" (may be repeated)'
+        "--template",
+        metavar="TEXT",
+        action="append",
+        help='sentence for each text, "a photo of a {}" (may be repeated)',
     )
-    texts.add_argument("--max-length", metavar="N", type=int, help="the most tokens of a text")
-    texts.add_argument(
-        "--pad-to", metavar="N", type=int, help="fill up each text to so many tokens, as for SigLIP (64)"
-    )
-    add_output(parser, "an .npz file of features, or of class vectors", required=True)
+    texts.add_argument("--max-length", metavar="N", type=int, help="maximum number of tokens")
+    texts.add_argument("--pad-to", metavar="N", type=int, help="pad texts to this number of tokens (SigLIP: 64)")
+    add_output(parser, ".npz file of features or of class vectors", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -128,7 +137,7 @@ def _embed_pictures(arguments: argparse.Namespace, output: Path) -> None:
     with contextlib.suppress(OSError):
         keep.unlink()
     if found.reused:
-        say(arguments, f"note: {found.reused:,} of them had been embedded before, and were not again")
+        say(arguments, f"note: {found.reused:,} of them were reused from an earlier run")
     for path, why in found.damaged.items():
         say(arguments, f"note: {shown(path, 200)} was left out: {why}")
     if found.left_out:
@@ -143,7 +152,7 @@ def _embed_pictures(arguments: argparse.Namespace, output: Path) -> None:
         "preparation": str(encoder.preparation),
         "damaged": found.damaged,
     }
-    classes = "no classes, to be named" if n_classes is None else f"{n_classes:,} classes"
+    classes = "without classes" if n_classes is None else f"{n_classes:,} classes"
     show(
         arguments,
         data,
@@ -188,13 +197,13 @@ def _embed_texts(arguments: argparse.Namespace, output: Path) -> None:
 def _size(text: str) -> int | tuple[int, int]:
     parts = text.lower().split("x")
     if len(parts) > 2 or not all(part.isdecimal() and int(part) for part in parts):
-        raise argparse.ArgumentTypeError(f"it takes pixels, such as 224 or 224x320 (height x width), but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected pixels, such as 224 or 224x320 (height x width), but got {text!r}")
     return int(parts[0]) if len(parts) == 1 else (int(parts[0]), int(parts[1]))
 
 
 def _resize(text: str) -> int | str:
     if text != "exact" and not (text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"it takes pixels, such as 256, or `exact`, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected pixels, such as 256, or `exact`, but got {text!r}")
     return text if text == "exact" else int(text)
 
 
@@ -202,4 +211,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"it takes numbers with commas between, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected numbers separated by commas, but got {text!r}") from None

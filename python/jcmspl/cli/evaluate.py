@@ -1,7 +1,7 @@
-"""Test a model on the test parts of a data set, in all spaces that the model can compare in.
+"""Test a model on the test parts of a data set, in all of the model's spaces.
 
-Standard and generalized recognition, per class and per sample. Or, with --base-to-new, fit a method to a few samples of
-half of the classes, and test it on both halves.
+The report has standard and generalized recognition, per class and per sample. With --base-to-new, train a method on a
+few samples of half of the classes and test it on both halves.
 """
 
 from __future__ import annotations
@@ -26,17 +26,24 @@ from jcmspl.model import registry
 from jcmspl.support.names import BASES, SPACES
 
 EXAMPLES = """\
-  jcmspl evaluate cub.safetensors cub/                     the tables, as text
-  jcmspl evaluate cub.safetensors cub/ -o report.html      a page with plots (or .md, .json, .txt)
+  jcmspl evaluate cub.safetensors cub/
+  jcmspl evaluate cub.safetensors cub/ -o report.html
   jcmspl evaluate cub.safetensors cub/ --set metric=euclidean --space visual
-  jcmspl evaluate cub.safetensors cub/ --adapt             also adapted to the test samples, without their labels
-  jcmspl evaluate cub.safetensors cub/ --open-set          also whether strangers are told from known classes
   jcmspl evaluate cub.safetensors cub/ --json | jq .results
+
+  # also adapted to the test samples, without their labels
+  jcmspl evaluate cub.safetensors cub/ --adapt
+
+  # also the rejection of samples of unknown classes
+  jcmspl evaluate cub.safetensors cub/ --open-set
+
+  # own data: on the samples that the model was not trained on
+  jcmspl evaluate mine.safetensors features.npy --labels labels.txt \\
+      --classes attributes.csv
+
+  # a few samples of half of the classes, next to the plain cosine
   jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --shots 1 2 4 8 16
-                                                           a few samples of half of the classes, beside the plain cosine
   jcmspl evaluate JCMSPL clip_cars.npz --base-to-new --tune --base random --draws 3
-  jcmspl evaluate mine.safetensors features.npy --labels labels.txt --classes attributes.csv
-                                                           own data: with what the fit has not seen of it
 """
 LOADS = ("jcmspl.evaluation.evaluate",)
 
@@ -44,40 +51,40 @@ LOADS = ("jcmspl.evaluation.evaluate",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_fitted(parser, "; with --base-to-new also the name of a method (see `jcmspl methods`)")
-    add_data(parser, impute=False)  # the model says how
-    parser.add_argument("--space", choices=SPACES, action="append", help="only this space (may be repeated)")
-    parser.add_argument("--hits", metavar="K", type=int, nargs="+", help="the k of hit@k (default: 1 2 5)")
+    add_data(parser, impute=False)  # the model has the replacements of missing values
+    parser.add_argument("--space", choices=SPACES, action="append", help="test this space only (may be repeated)")
+    parser.add_argument("--hits", metavar="K", type=int, nargs="+", help="values of k in hit@k (default: 1 2 5)")
     parser.add_argument(
-        "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
+        "--adapt", action="store_true", help="also test the model adapted to the unlabelled test samples (transductive)"
     )
     parser.add_argument(
-        "--open-set", action="store_true", help="also how well samples are told from those of no candidate"
+        "--open-set", action="store_true", help="also test how well samples of unknown classes are detected"
     )
     parser.add_argument(
         "--allow-trained",
         action="store_true",
-        help="test on samples that MODEL was trained on even if they are most of the test samples",
+        help="allow a test in which most test samples were training samples of MODEL",
     )
     group = parser.add_argument_group("base to new")
     group.add_argument(
         "--base-to-new",
         action="store_true",
-        help="fit MODEL anew to a few samples of half of the classes (base); test base and new classes, each among its "
-        "own half and among all",
+        help="retrain MODEL on a few samples of half of the classes (base), and test base and new classes, each among "
+        "its own half and among all classes",
     )
     group.add_argument(
-        "--shots", metavar="N", nargs="+", type=_shots, help="samples of each base class, or all (default: all)"
+        "--shots", metavar="N", nargs="+", type=_shots, help="numbers of samples per base class, or all (default: all)"
     )
     group.add_argument(
         "--base",
         choices=BASES,
-        help="the first half of the classes, a random one, or the seen classes of DATA, which is the default if DATA "
-        "has unseen ones (otherwise: first)",
+        help="base classes: the first half, a random half, or DATA's own seen classes (default: own if DATA has unseen "
+        "classes, else first)",
     )
-    group.add_argument("--draws", metavar="N", type=int, help="how many draws of samples and halves (default: 1)")
+    group.add_argument("--draws", metavar="N", type=int, help="number of draws of samples and halves (default: 1)")
     group.add_argument("--tune", action="store_true", help="choose the parameters on the samples of base classes")
     add_dask(parser)
-    add_output(parser, "also write a report: .html, .md, .json or .txt")
+    add_output(parser, "also write a report to FILE: .html, .md, .json or .txt")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -95,8 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     dataset = with_test_parts(model, given)
     if not dataset.unseen:
         raise ValueError(
-            f"{arguments.data} has no samples of unseen classes to test with, for MODEL was trained on all of its "
-            "classes: hold some out of the fit, with --unseen SHARE or --split FILE"
+            f"{arguments.data} has no samples of unseen classes to test with, because MODEL was trained on all of its "
+            "classes: hold some classes out of the fit with --unseen SHARE or --split FILE"
         )
     with workers_of(arguments) as n_workers:
         report = evaluate(
@@ -111,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     asked = (arguments.split, arguments.unseen, arguments.hold_out)
     if asked == (None, None, None) and _n_tested(given) < _n_tested(dataset):
-        say(arguments, "note: nothing says what to test with, so it is what the model was not trained on")
+        say(arguments, "note: no option gives a split, so the test uses the samples that the model was not trained on")
     say_what_is_used(arguments, dataset)
     say_what_is_replaced(arguments, dataset.X)
     _show(arguments, report)
@@ -128,21 +135,21 @@ def _shots(text: str) -> int | str:
     if text == "all":
         return text
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"it takes numbers above 0 or all, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected numbers above 0 or all, but got {text!r}")
     return int(text)
 
 
 def _refuse_other_options(arguments: argparse.Namespace) -> None:
-    """Refuse options that are for the other kind of evaluation."""
+    """Refuse options of the other kind of evaluation."""
     of_model = ("space", "hits", "adapt", "open_set", "allow_trained", "dask")
     others = of_model if arguments.base_to_new else ("shots", "base", "draws", "tune")
     if given := [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, False)]:
-        where = "not available with --base-to-new" if arguments.base_to_new else "for --base-to-new alone"
+        where = "not available with --base-to-new" if arguments.base_to_new else "only available with --base-to-new"
         raise ValueError(f"{', '.join(given)}: {where}")
 
 
 def _base_to_new(arguments: argparse.Namespace) -> None:
-    """Fit a method to samples of half of the classes and test it."""
+    """Train a method on samples of half of the classes and test it."""
     from jcmspl.evaluation.evaluate import evaluate
 
     model = _to_be_fitted(arguments)
@@ -160,7 +167,7 @@ def _base_to_new(arguments: argparse.Namespace) -> None:
 
 
 def _to_be_fitted(arguments: argparse.Namespace) -> Any:
-    """Return the method that is named, or that of a file with its parameters; or the search for them."""
+    """Return the model to train: of the named method or of a model file, or a search with ``--tune``."""
     from jcmspl.model_selection.jcmspl_cv import search_for
 
     names = {name.lower(): name for name in registry.names()}
@@ -177,7 +184,7 @@ def _to_be_fitted(arguments: argparse.Namespace) -> Any:
     if arguments.method not in (None, name):
         raise ValueError(f"MODEL is {name}, but --model is {arguments.method}: leave --model out")
     given = parameters_of(arguments, method)
-    model = made(arguments, method, given)  # which looks at the values
+    model = made(arguments, method, given)  # checks the values
     return search_for(method, given, random_state=arguments.seed, progress=False) if arguments.tune else model
 
 

@@ -1,7 +1,7 @@
-"""Make a page in which a model can be tried, offline, in any browser.
+"""Write a page to try a model offline in any browser.
 
-It shows the scores of samples, lets you make up a class by its attributes and see which samples it takes from others
-and, with the digits, draw one and see it named. For methods whose scores are linear in the sample.
+The page shows the scores of samples, lets you define a class by its attributes and see which samples it takes from
+others and, for the digits, lets you draw one and see its prediction. The method's scores must be linear in the sample.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from jcmspl.cli._options import add_data, add_output, dataset_for, refuse_existi
 from jcmspl.support.names import GROUPS
 
 EXAMPLES = """\
-  jcmspl demo --explore explore.html                       the digits of the demo, which one can draw
   jcmspl explore cub.safetensors cub/ -o cub.html --samples 200
   jcmspl explore cub.safetensors cub/ -o cub.html --candidates unseen
-  jcmspl explore cub.safetensors cub/ -o cub.html --adapt         also adapted to the test samples
+
+  # also adapted to the test samples
+  jcmspl explore cub.safetensors cub/ -o cub.html --adapt
+
+  # the digits of the demo, with a panel to draw in
+  jcmspl demo --explore explore.html
 """
 LOADS = ("jcmspl.evaluation.explorer",)
 
@@ -26,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fitted(parser)
     add_data(parser)
     parser.add_argument(
-        "--samples", metavar="N", type=int, help="draw so many, class by class (default: 500, or what fits into 8 MB)"
+        "--samples", metavar="N", type=int, help="number of samples in the page (default: 500, or as fit into 8 MB)"
     )
-    parser.add_argument("--candidates", choices=GROUPS, default="all", help="the classes in the page (default: all)")
+    parser.add_argument("--candidates", choices=GROUPS, default="all", help="classes in the page (default: all)")
     parser.add_argument(
-        "--adapt", action="store_true", help="also adapted to the test samples without their labels (transductive)"
+        "--adapt", action="store_true", help="also show the model adapted to the unlabelled test samples (transductive)"
     )
-    add_output(parser, "the page to write, .html", required=True)
+    add_output(parser, "the page to write (.html)", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

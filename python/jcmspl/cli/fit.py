@@ -1,6 +1,6 @@
-"""Learn from the training part of a data set and write the model to a file.
+"""Train a model on the training part of a data set and write it to a file.
 
-Of own data without a split that is all of it, unless some is held out with --unseen or --hold-out.
+Own data without a split is used completely, unless --unseen or --hold-out set a part aside.
 """
 
 from __future__ import annotations
@@ -24,16 +24,29 @@ from jcmspl.cli._options import (
 from jcmspl.model import registry
 
 EXAMPLES = """\
-  jcmspl fit cub/ -o cub.safetensors                       an xlsa17 folder
-  jcmspl fit cub/ -o cub.safetensors --calibrate           for generalized recognition as well
+  # an xlsa17 folder
+  jcmspl fit cub/ -o cub.safetensors
+
+  # calibrated for seen and unseen classes together
+  jcmspl fit cub/ -o cub.safetensors --calibrate
+
+  # another method (see `jcmspl methods`)
   jcmspl fit cub/ -o cub.safetensors --model SAE --set weight=0.2 --set space=visual
-                                                           another method (see `jcmspl methods`)
-  jcmspl fit features.csv --labels animal --classes attributes.csv -o model.safetensors
-                                                           own data: all samples are trained on
-  jcmspl fit features.npy --labels labels.txt --classes attributes.csv --unseen 0.2 -o model.safetensors
-                                                           with a fifth of the classes held out, for `jcmspl evaluate`
-  jcmspl fit features.csv --id path --ignore-text --impute mean --classes attributes.csv -o model.safetensors
-  jcmspl fit cub/ -o cub.safetensors --dask                a process for each core, or the workers of a cluster
+
+  # own data, all samples for training
+  jcmspl fit features.csv --labels animal --classes attributes.csv \\
+      -o model.safetensors
+
+  # own data, a fifth of the classes held out for `jcmspl evaluate`
+  jcmspl fit features.npy --labels labels.txt --classes attributes.csv \\
+      --unseen 0.2 -o model.safetensors
+
+  # a table with ids, text columns and missing values
+  jcmspl fit features.csv --id path --ignore-text --impute mean \\
+      --classes attributes.csv -o model.safetensors
+
+  # one process per core
+  jcmspl fit cub/ -o cub.safetensors --dask
 """
 LOADS = ("jcmspl.datasets", "jcmspl.model.classifier")
 
@@ -42,12 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
     add_method(parser, "set any parameter of the method (may be repeated)", SHORTCUTS)
-    parser.add_argument("--part", choices=("trainval", "train"), default="trainval", help="what to train on")
+    parser.add_argument("--part", choices=("trainval", "train"), default="trainval", help="part of DATA to train on")
     parser.add_argument(
-        "--calibrate", action="store_true", help="choose the bias on seen classes by cross-validation over them"
+        "--calibrate", action="store_true", help="choose the penalty on seen classes by cross-validation over them"
     )
     add_calibrate_rejection(parser)
-    parser.add_argument("--statistics", action="store_true", help="keep what partial_fit needs to go on")
+    parser.add_argument("--statistics", action="store_true", help="store the statistics that partial_fit needs")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
 

@@ -1,4 +1,4 @@
-"""Tell what is in a model or in a data set."""
+"""Describe the content of a model file or of a data set."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 from jcmspl.cli._options import add_data, add_output, columns_of, dataset_of, show
 from jcmspl.support.shown import shown
 
-_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # any other file is taken for a model
+_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # other files are models
 _LINE = 100  # characters
-_NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # attributes without names are told of by their number
+_NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # n_attributes is enough for attributes without names
 EXAMPLES = """\
   jcmspl info cub.safetensors
   jcmspl info cub/
-  jcmspl info cub.npz --verify                  compare all of its content with its checksums
+
+  # compare the whole content with its checksums
+  jcmspl info cub.npz --verify
 """
 LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 
@@ -24,7 +26,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    parser.add_argument("--verify", action="store_true", help="read all of an .npz file and compare its checksums")
+    parser.add_argument("--verify", action="store_true", help="read a whole .npz file and compare its checksums")
     add_output(parser)
 
 
@@ -34,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     path = Path(arguments.data)
     if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
-        raise ValueError(f"--verify is for .npz files of whole data sets, which have checksums, but DATA is {path}")
+        raise ValueError(f"--verify is for .npz files of data sets, which have checksums, but DATA is {path}")
     if path.is_file() and path.suffix not in _DATA_SUFFIXES:
         data = _about_model(load(arguments.data))
     else:
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _text(data: dict[str, Any]) -> str:
-    """Return a line for each item, wrapped below its value."""
+    """Return one line per item, wrapped below its value."""
     width = max(len(name) for name in data) + 2
     layout = textwrap.TextWrapper(_LINE, subsequent_indent=" " * width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(
@@ -89,7 +91,7 @@ def _about_model(model: Any) -> dict[str, Any]:
 
 
 def _known_samples(model: Any) -> str:
-    """Return how many of its training samples a model would know again."""
+    """Describe how many of its training samples a model can recognise in a test."""
     digest = model.training_digest_
     if digest is None:
         return "no"
@@ -97,7 +99,7 @@ def _known_samples(model: Any) -> str:
 
 
 def _thresholds(model: Any) -> dict[str, Any]:
-    """Return the thresholds of open sets where the model compares, for each group of candidates."""
+    """Return the rejection thresholds in the model's space and metric, for each group of candidates."""
     own = model.own_space, model._own_metric
     return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
 

@@ -1,6 +1,6 @@
-"""List the methods that `--model` takes: year, kind, cost, needs and paper; with names all about these.
+"""List the methods for `--model`: year, kind, cost, needs and paper. With names, show all details of these methods.
 
-The cost is about how long tuning takes, in fits of ridge regression: `jcmspl compare` starts with the cheap ones.
+The cost estimates the time of tuning, in fits of ridge regression. `jcmspl compare` starts with cheap methods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jcmspl.support.tables import aligned, markdown_table
 
 EXAMPLES = """\
   jcmspl methods
-  jcmspl methods SAE ESZSL                                 all about these
+  jcmspl methods SAE ESZSL
   jcmspl methods --json | jq 'keys'
 """
 LOADS = ("jcmspl.model.classifier",)
@@ -29,7 +29,7 @@ _WIDEST = 1000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("names", metavar="NAME", nargs="*", help="methods to tell of (default: all)")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="methods to show in detail (default: list all)")
     parser.add_argument("--markdown", action="store_true", help="print a table, as in docs/methods.md")
     add_output(parser)
 
@@ -73,12 +73,12 @@ def _summary(method: type[Any]) -> str:
 
 
 def _listed(about: dict[str, dict[str, Any]]) -> str:
-    """Return a table of all methods, a line for each."""
+    """Return a table of all methods, one line per method."""
     header = ["method", "year", "kind", "cost", "needs", "paper"]
     rows = [[name, *(_cell(facts[key]) for key in header[1:])] for name, facts in about.items()]
-    width = shutil.get_terminal_size((_WIDEST, 24)).columns  # all of it where there is no terminal
+    width = shutil.get_terminal_size((_WIDEST, 24)).columns  # without a terminal nothing is cut
     lines = [shortened(line, width) for line in aligned(header, rows).splitlines()]
-    return "\n".join([*lines, "", "`jcmspl methods NAME` tells all about one, its parameters as well."])
+    return "\n".join([*lines, "", "`jcmspl methods NAME` shows all details of a method, with its parameters."])
 
 
 def _text(name: str, facts: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Name the class of each sample, a chunk at a time, and write labels as CSV, JSON lines, npz or parquet.
+"""Predict the class of each sample and write the labels as CSV, JSON lines, npz or parquet.
 
-Scores and probabilities, too, if you like; samples that are of none of the candidates can be left without a name.
-Samples in many files are named file by file, into a folder; a second run names what is missing.
+Scores and probabilities are optional. Samples of unknown classes can be rejected. Predictions of many files go to a
+folder, one file each; after an interruption the same command writes the missing files.
 """
 
 from __future__ import annotations
@@ -42,19 +42,30 @@ from jcmspl.support.shown import quoted
 from jcmspl.support.tables import without_formula
 
 EXAMPLES = """\
-  jcmspl predict model.safetensors features.npy                         the best class of each row, as CSV
+  # the best class of each row, as CSV on standard output
+  jcmspl predict model.safetensors features.npy
+
   jcmspl predict model.safetensors features.npy --top 5 --scores -o named.csv
-  jcmspl predict model.safetensors features.npy --classes new.csv       among classes the model has never heard of
-  jcmspl predict model.safetensors features.npy --set space=visual      compared in another space
-  jcmspl predict model.safetensors features.npy --candidates unseen --adapt -o named.csv
-                                                                        adapted to these samples first
+  jcmspl predict model.safetensors features.npy --set space=visual
+
+  # classes that are not in the model
+  jcmspl predict model.safetensors features.npy --classes new.csv
+
+  # adapted to these samples first
+  jcmspl predict model.safetensors features.npy --candidates unseen --adapt \\
+      -o named.csv
+
+  # with probabilities; no label where no candidate fits
   jcmspl predict model.safetensors features.npy --top 3 --proba --reject auto
-                                                                        with probabilities; no name where none fits
-  embed photographs/ | jcmspl predict model.safetensors - -o - --format jsonl
-                                                                        from standard input to standard output
-  jcmspl predict model.safetensors cub/ --part test_unseen --candidates unseen -o named.npz
+
+  # from standard input to standard output
+  my-encoder photos/ | jcmspl predict model.safetensors - --format jsonl
+
+  # a part of a data set
+  jcmspl predict model.safetensors cub/ --part test_unseen -o named.npz
+
+  # one file of predictions per file of samples; run again to complete them
   jcmspl predict model.safetensors 'features-*.npy' -o predictions/ --format parquet
-                                                                        a file for each, and the rest if run again
 """
 LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 
@@ -65,42 +76,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "samples",
         metavar="SAMPLES",
-        help="features (.npy, .npz, .csv, .parquet, .zarr; a folder or 'pattern-*' of them; .jsonl), a data set, or - "
+        help="features (.npy, .npz, .csv, .parquet, .zarr, .jsonl; a folder or 'pattern-*' of them), a data set, or - "
         "for standard input (CSV, the bytes of a .npy file, or JSON lines)",
     )
-    parser.add_argument("--part", choices=(*PARTS, "trainval"), help="SAMPLES is a data set: the part to name")
-    parser.add_argument("--classes", metavar="FILE", help="class vectors to choose from, a CSV with names first")
+    parser.add_argument("--part", choices=(*PARTS, "trainval"), help="part to predict if SAMPLES is a data set")
+    parser.add_argument("--classes", metavar="FILE", help="CSV of the candidate classes: names, each with its vector")
     add_headers(parser)
     parser.add_argument(
         "--candidates",
         metavar="WHICH",
-        help=f"{', '.join(GROUPS)}, or labels with commas between (default: all known ones, or those of --classes)",
+        help=f"candidates: {', '.join(GROUPS)}, or labels separated by commas (default: all, or those of --classes)",
     )
     parser.add_argument(
         "--adapt",
         action="store_true",
-        help="adapt the model to SAMPLES first: for when most candidates occur among them (needs the visual space)",
+        help="adapt the model to SAMPLES first; most candidates should occur in them (visual space only)",
     )
-    parser.add_argument("--top", metavar="K", type=int, default=1, help="how many labels for each sample (default: 1)")
-    parser.add_argument("--scores", action="store_true", help="write the scores as well")
+    parser.add_argument("--top", metavar="K", type=int, default=1, help="labels per sample, best first (default: 1)")
+    parser.add_argument("--scores", action="store_true", help="also write the scores")
     parser.add_argument(
         "--proba",
         action="store_true",
-        help="write the probabilities of these labels among all candidates as well: the softmax of the scores at the "
-        "model's temperature",
+        help="also write probabilities among all candidates: the softmax of the scores at the model's temperature",
     )
     parser.add_argument(
         "--reject",
         metavar="THRESHOLD",
         type=_threshold,
-        help="give no label to samples whose best score is below this number, or below the one that was chosen by "
-        "`jcmspl fit --calibrate-rejection` (auto)",
+        help="give no label to samples whose best score is below this number; auto: the threshold chosen by `jcmspl "
+        "fit --calibrate-rejection`",
     )
     parser.add_argument(
         "--exact-labels",
         action="store_true",
-        help="CSV: write labels that start like a formula (= + - @) as they are; otherwise they get a ' in front, so "
-        "that no spreadsheet runs them",
+        help="CSV: write labels that start like a formula (= + - @) unchanged; by default they get a ' in front, so "
+        "that spreadsheets do not run them",
     )
     parser.add_argument(
         "--seen-penalty",
@@ -114,17 +124,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="FILE is a folder or standard output: what is written there (default: csv)",
+        help="format of a folder or of standard output (default: csv)",
     )
     parser.add_argument(
         "--rows-per-file",
         metavar="N",
         type=int,
-        help="FILE is a folder: rows in each of its files (default: as SAMPLES has them, or "
-        f"{ROWS_PER_FILE:,} if that is one file)",
+        help=f"rows per file of a folder (default: as in SAMPLES, or {ROWS_PER_FILE:,} for a single file)",
     )
     kinds = ", ".join(f".{kind}" for kind in FORMATS)
-    add_output(parser, f"{kinds}, or a folder/ to go on with if interrupted; default, or -: standard output")
+    add_output(parser, f"{kinds}, or a folder/ that a second run completes (default, or -: standard output)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -145,7 +154,7 @@ def run(arguments: argparse.Namespace) -> None:
             files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}
     given = None
-    if arguments.classes is not None:  # in a file labels are text: those that the model has are its own
+    if arguments.classes is not None:  # labels in a file are text: map them to the model's own labels
         table = load_classes(arguments.classes, arguments.classes_header, arguments.classes_delimiter)
         labels = [by_text.get(str(label), label) for label in table]
         given = ClassTable(labels, table.vectors, table.attributes)
@@ -174,25 +183,25 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, suffix: str) -> Any:
-    """Return what names samples, after a look at what was asked of it."""
+    """Return the model's predictor for the options, after checking them."""
     from jcmspl.data.labels import some
 
     namer = model._namer(arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
     labels = namer.recogniser.labels
     if not 1 <= arguments.top <= len(labels):
-        raise ValueError(f"--top must be from 1 to the number of candidates, {len(labels)}")
+        raise ValueError(f"--top must be from 1 to the number of candidates, {len(labels)}, but is {arguments.top}")
     if suffix == ".csv" and not arguments.exact_labels:
         changed = [label for label in labels.tolist() if without_formula(label) != label]
         if changed:
             say(
                 arguments,
-                f"note: labels that start like a formula get a ' in front, unless --exact-labels: {some(changed)}",
+                f"note: labels that start like a formula get a ' in front (see --exact-labels): {some(changed)}",
             )
     return namer
 
 
 def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, suffix: str, model: Any) -> None:
-    """Name samples, or without any those of the stream, and write what they are taken for into one file."""
+    """Predict the samples, or those of the stream, and write one file or standard output."""
     form, output = _form(arguments, samples), arguments.output
     with _naming(None if samples is None else len(samples.rows), arguments) as progress:
         chunks = streamed_chunks(arguments, model) if samples is None else chunks_of(samples, samples.rows, arguments)
@@ -209,7 +218,7 @@ def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, s
 
 
 def _suffix(arguments: argparse.Namespace) -> str:
-    """Return the form in which predictions are written, as the ending of a file, after seeing that it can be."""
+    """Return the format of the predictions as the suffix of a file, after checking the output."""
     output, form = arguments.output, arguments.format
     if is_folder(arguments):
         suffix = f".{form or FORMATS[0]}"
@@ -226,7 +235,7 @@ def _suffix(arguments: argparse.Namespace) -> str:
             kinds = ", ".join(f".{kind}" for kind in FORMATS)
             raise ValueError(f"predictions are written as {kinds}, but the output is {output}: for a folder add a /")
     if suffix == ".parquet":
-        from jcmspl.datasets._tables import import_parquet
+        from jcmspl.datasets.parquet import import_parquet
 
         import_parquet(Path(output or STANDARD))
     return suffix
@@ -235,7 +244,7 @@ def _suffix(arguments: argparse.Namespace) -> str:
 def _write_folder(
     files: PredictionFiles, namer: Any, samples: Samples, arguments: argparse.Namespace, suffix: str
 ) -> None:
-    """Write the files that are missing, each whole or not at all."""
+    """Write the missing files, each completely or not at all."""
     rows, form = samples.rows, _form(arguments, samples)
     missing = list(files.missing())
     written, done = 0, len(rows) - sum(file.last - file.first for file in missing)
@@ -250,30 +259,30 @@ def _write_folder(
     except KeyboardInterrupt:
         ready = n_files - len(missing) + written
         raise KeyboardInterrupt(
-            f"{ready} of {n_files} files are in {files.folder}, and the same command goes on from there"
+            f"{ready} of {n_files} files are in {files.folder}; the same command writes the others"
         ) from None
     if arguments.json:
         data = {"output": arguments.output, "samples": len(rows), "files": n_files, "written": written}
         show(arguments, data, "")
     else:
-        before = f" ({n_files - written} were there)" if written < n_files else ""
+        before = f" ({n_files - written} existed already)" if written < n_files else ""
         say(arguments, f"wrote {written} of {n_files} files in {files.folder}{before}")
 
 
 def _threshold(text: str) -> float | str:
-    """Return what --reject takes."""
+    """Return the value of --reject."""
     if text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"it takes auto or a number, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected auto or a number, but got {text!r}") from None
 
 
 def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
     if text is None or text in GROUPS:
         return text
-    # a name with commas stands in quotes, or alone
+    # quotes protect the commas of a name
     parts = [text] if text in by_text else next(csv.reader([text], skipinitialspace=True))
     names = [part.strip() for part in parts]
     unknown = next((name for name in names if name not in by_text), None)
@@ -286,14 +295,14 @@ def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
 
 
 def _adapt(model: Any, samples: Samples, arguments: argparse.Namespace, options: dict[str, Any]) -> None:
-    """Adapt the model to the samples that are to be named, and tell what has moved."""
+    """Adapt the model to the samples and report the changes."""
     import warnings
 
     if not hasattr(model, "adapt"):
-        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave --adapt out")
+        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave out --adapt")
     model.progress = not arguments.quiet
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the notes below are the same
+        warnings.simplefilter("ignore", RuntimeWarning)  # the message below says the same
         model.adapt(unlabelled_chunks(samples, arguments), **options)
     say(arguments, str(model.adapted_))
 
@@ -305,7 +314,7 @@ def _naming(n_rows: int | None, arguments: argparse.Namespace) -> Progress:
 def _named(
     namer: Any, chunks: Iterator[Chunk], arguments: argparse.Namespace, progress: Progress, done: int = 0
 ) -> Iterator[Predictions]:
-    """Give the predictions for samples, a chunk at a time."""
+    """Predict samples in chunks."""
     from jcmspl.data.parts import row_blocks
 
     for rows, X, ids in chunks:
@@ -323,7 +332,7 @@ def _named(
 
 
 def _nothing(namer: Any) -> Predictions:
-    """Return what is told of no samples at all, with the types that it would have."""
+    """Return predictions of no samples, with the types of the columns."""
     import numpy as np
 
     none = np.empty((0, namer.k))
@@ -339,7 +348,7 @@ def _form(arguments: argparse.Namespace, samples: Samples | None) -> Form:
 def _write_file(
     path: Path, named: Iterator[Predictions], namer: Any, form: Form, suffix: str, *, overwrite: bool
 ) -> int:
-    """Write a file, whole or not at all, and return the number of samples in it."""
+    """Write a file, completely or not at all, and return its number of samples."""
     from jcmspl.io.atomic import open_atomically
 
     with open_atomically(path, overwrite=overwrite) as file, writer_of(suffix, file, form, _nothing(namer)) as writer:

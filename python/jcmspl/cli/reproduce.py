@@ -1,7 +1,8 @@
-"""Run the experiments of the paper on a data set, and write an HTML report, CSV files and plots.
+"""Run the paper's experiments on a data set and write an HTML report, CSV files and plots.
 
-Standard and generalized recognition in the paper's form, with our defaults and tuned; ablations, sensitivity and
-convergence; published figures, those of other papers only if the folder JCMSPL_DATA has published/published.csv.
+The experiments are standard and generalized recognition with the paper's settings, with the defaults and tuned;
+ablations, sensitivity and convergence. Figures of other papers are added if the folder JCMSPL_DATA has
+published/published.csv.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full, s
 
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
-  jcmspl reproduce cub/ -o cub-experiments                 then open cub-experiments/report.html
+
+  # then open cub-experiments/report.html
+  jcmspl reproduce cub/ -o cub-experiments
 """
 LOADS = ("jcmspl.evaluation.experiments",)
 
@@ -21,7 +24,7 @@ LOADS = ("jcmspl.evaluation.experiments",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    add_output(parser, "where to write the results", metavar="FOLDER", required=True)
+    add_output(parser, "folder for the results", metavar="FOLDER", required=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,6 +1,6 @@
 """Choose weights, space and normalisation by cross-validation over the training classes of a data set.
 
-Nothing of the test parts is looked at.
+The test parts are not used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ from jcmspl.model import registry
 from jcmspl.support.tables import percent_with_error
 
 EXAMPLES = """\
-  jcmspl tune cub/                                         prints the best settings
-  jcmspl tune cub/ -o cub.safetensors --results grid.csv   writes the model and all that was tried
-  jcmspl tune cub/ --feature-normalisation sample_l2+center zscore --folds 5 --repeats 2
+  # print the best settings
+  jcmspl tune cub/
+
+  # also write the model, and the scores of all settings
+  jcmspl tune cub/ -o cub.safetensors --results grid.csv
+
+  # several values are tried, a single value is fixed
   jcmspl tune cub/ --model ESZSL --set visual_penalty=1,10,100 --set metric=cosine
-                                                           several values are tried, a single one is kept
+  jcmspl tune cub/ --feature-normalisation sample_l2+center zscore --folds 5
 """
 LOADS = ("jcmspl.datasets", "jcmspl.model_selection.jcmspl_cv")
 
@@ -43,27 +47,28 @@ LOADS = ("jcmspl.datasets", "jcmspl.model_selection.jcmspl_cv")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_data(parser)
-    set_help = "values of a parameter to try, with commas between; a single one is kept (may be repeated)"
+    set_help = "values of a parameter to try, separated by commas; a single value is fixed (may be repeated)"
     add_method(parser, set_help, ("space", "feature_normalisation", "class_normalisation"), nargs="+")
     parser.add_argument(
-        "--folds", metavar="N", type=int, help="folds of classes (default: 5, or less with few classes)"
+        "--folds", metavar="N", type=int, help="number of folds of classes (default: 5, fewer with few classes)"
     )
     parser.add_argument(
         "--repeats",
         metavar="N",
         type=int,
-        help="how often to split anew (default: 1; without --folds 3 with less than 50 classes, 5 with less than 20)",
+        help="number of random divisions into folds (default: 1; without --folds 3 for fewer than 50 classes, 5 for "
+        "fewer than 20)",
     )
     parser.add_argument(
         "--choose",
         choices=("auto", "best", "prudent"),
         default="auto",
-        help="the best setting, or of all within a standard error of it that nearest to where the search starts (the "
-        "defaults; for JCMSPL its closed form, if no weight is named); auto (default): prudent from the closed form, "
-        "and with less than 20 classes",
+        help="best: the setting with the highest score; prudent: of the settings within a standard error of it, the "
+        "one nearest to the start of the search (the defaults, or JCMSPL's closed form if no weight is set); auto "
+        "(default): prudent for the closed form and for fewer than 20 classes",
     )
-    parser.add_argument("--halving", action="store_true", help="drop hopeless settings early; may choose another one")
-    parser.add_argument("--calibrate", action="store_true", help="choose the bias on seen classes as well")
+    parser.add_argument("--halving", action="store_true", help="drop weak settings early; the choice may differ")
+    parser.add_argument("--calibrate", action="store_true", help="also choose the penalty on seen classes")
     add_calibrate_rejection(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
@@ -135,22 +140,22 @@ def _search(arguments: argparse.Namespace) -> Any:
     }
     if method.__name__ == "JCMSPL":
         if given.keys() <= JCMSPLCV().get_params().keys():
-            made(arguments, method, fixed)  # which looks at the values
+            made(arguments, method, fixed)  # checks the values
             return JCMSPLCV(**tried_or_kept(given), **options)
         fixed = {"max_iter": JCMSPLCV.max_iter, **fixed}
     return ClassSearchCV(made(arguments, method, fixed), tried, **options)
 
 
 def tried_or_kept(given: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return several values as they are, and a single one without its list."""
+    """Return lists of several values unchanged, and single values without their list."""
     return {name: values if len(values) > 1 else values[0] for name, values in given.items()}
 
 
 def _text(data: dict[str, Any]) -> str:
-    head = "nothing could be tuned with so few classes; these settings were fitted:"
+    head = "there are too few classes to tune; these settings were fitted:"
     if data["n_splits"]:
         head = (
-            f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the one that was chosen has "
+            f"{data['n_settings']} settings on {data['n_splits']} folds of classes; the chosen setting has "
             f"{percent_with_error(data['best_score'], data['best_score_stderr'])} on held-out classes, per class "
             f"(the highest: {100 * data['highest_score']:.1f} %):"
         )

@@ -1,15 +1,15 @@
-"""The kernels of the compiled core, each usable without a model. They check their arguments.
+"""The kernels of the compiled core, each usable without a model, with checked arguments.
 
 =============================  =====================================================================
 :class:`Statistics`            sums over labelled samples: all that a fit reads, in one pass
 :class:`StartStatistics`       sums for a start of :func:`solve` that is given sample by sample
 :class:`Spectrum`              the eigenbases shared by every setting of the model
-:func:`solve`                  the model itself, on a spectrum
-:class:`Solution`              what :func:`solve` returns
+:func:`solve`                  the fit of JCMSPL, on a spectrum
+:class:`Solution`              the result of :func:`solve`
 :func:`nearest`                the nearest prototypes of each sample
-:class:`AffineScorer`          recognition in the visual, semantic or concept space, as one product
+:class:`AffineScorer`          scores in the visual, semantic or concept space, as a linear layer
 :func:`solve_sylvester`        ``a x + x b = q`` for square ``a`` and ``b``
-:func:`sylvester_residual`     how well a solution satisfies that equation
+:func:`sylvester_residual`     the relative residual of a solution
 =============================  =====================================================================
 """
 
@@ -17,13 +17,13 @@ from jcmspl.support.lazy import attach
 
 TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
-    from jcmspl.core.search import AffineScorer, nearest
+    from jcmspl.core.scoring import AffineScorer, nearest
     from jcmspl.core.solver import Solution, Spectrum, solve
     from jcmspl.core.statistics import StartStatistics, Statistics
     from jcmspl.core.sylvester import solve_sylvester, sylvester_residual
 else:  # hidden from type checkers, which would take any name to be there
     _HOMES = {
-        "search": ("AffineScorer", "nearest"),
+        "scoring": ("AffineScorer", "nearest"),
         "solver": ("Solution", "Spectrum", "solve"),
         "statistics": ("StartStatistics", "Statistics"),
         "sylvester": ("solve_sylvester", "sylvester_residual"),

@@ -1,4 +1,4 @@
-"""The model: block coordinate descent on sufficient statistics."""
+"""Fit of the JCMSPL model: block coordinate descent on sufficient statistics."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
-from jcmspl.core.rotated_classes import turned_classes
+from jcmspl.core.rotated_classes import rotated_classes
 from jcmspl.core.statistics import StartStatistics, Statistics
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
 
 #: The five terms of the objective, in the order of the paper's formula.
 TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reconstruction", "semantic_reconstruction")
 
-#: The three blocks whose gradients :attr:`Solution.stationarity` has.
+#: The three blocks of variables whose gradients :attr:`Solution.stationarity` holds.
 STATIONARITY = ("visual", "semantic", "concepts")
-#: The stages of a fit whose seconds are reported.
+#: The stages of a fit whose times are reported.
 STAGES = ("start", "projections", "concepts", "objective", "finish")
 _ARRAYS = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
 
@@ -29,7 +29,7 @@ Start = Literal["random", "codes"] | npt.ArrayLike | StartStatistics
 
 
 class Spectrum:
-    """The eigenbases of the two Gram matrices: what any number of fits to the same data share.
+    """The eigenbases of the two Gram matrices, shared by any number of fits to the same data.
 
     They depend neither on the weights l1..l4 nor on the number of concepts, the start or the number of iterations.
     Several threads may use one spectrum at once.
@@ -44,8 +44,8 @@ class Spectrum:
     Attributes
     ----------
     visual_eigenvalues, semantic_eigenvalues : ndarray
-        Eigenvalues, ascending, of XX' and of YY' above rounding noise. Directions below it carry no signal; leaving
-        them out makes every solution the minimum-norm one.
+        Eigenvalues of XX' and of YY' above rounding noise, ascending. Directions below it carry no signal; without
+        them every solution is the minimum-norm one.
     timings : dict
         Seconds spent on each of the two.
 
@@ -76,11 +76,11 @@ class Spectrum:
             )
         if np.abs(vectors).max() > 1e145:
             raise ValueError("class_vectors holds values too large to square")
-        self._turned = turned_classes(statistics, vectors)
-        if self._turned is None:
+        self._rotated = rotated_classes(statistics, vectors)
+        if self._rotated is None:
             self._core = _core.Spectrum(statistics._core, vectors)
         else:
-            parts = self._turned
+            parts = self._rotated
             self._core = _core.Spectrum(parts.statistics._core, parts.class_vectors, parts.idle)
             self._given = statistics.copy(), vectors
             self._whole: _core.Spectrum | None = None
@@ -92,13 +92,13 @@ class Spectrum:
         self.timings = {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
 
     @property
-    def is_turned(self) -> bool:
-        """Whether a start from the codes of the classes works along directions in place of classes."""
-        return self._turned is not None
+    def is_rotated(self) -> bool:
+        """Whether fits that start from the codes of the classes use directions in place of classes."""
+        return self._rotated is not None
 
     def _of_all_classes(self) -> _core.Spectrum:
-        """Return the spectrum by classes, which starts other than the codes of the classes need."""
-        if self._turned is None:
+        """Return the spectrum without rotation, for starts other than the codes of the classes."""
+        if self._rotated is None:
             return self._core
         with self._lock:
             if self._whole is None:
@@ -109,7 +109,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Solution:
-    """What :func:`solve` returns.
+    """The result of :func:`solve`.
 
     ========================  ========  =============================================================
     attribute                 paper     meaning
@@ -119,10 +119,10 @@ class Solution:
     objective                 f         after each iteration
     terms                     f         its five terms after each iteration, in the order of ``TERMS``
     codes_of_samples          C = P X   P (n_concepts, n_features) and
-    codes_of_classes          + E L'    E (n_concepts, n_classes), if they were asked for
+    codes_of_classes          + E L'    E (n_concepts, n_classes), with ``return_codes=True``
     ========================  ========  =============================================================
 
-    ``stationarity`` holds the gradient of each block at the end, relative to the norms of its parts: small once the
+    ``stationarity`` holds the final gradient of each block relative to the norms of its parts: it is small once the
     descent has converged. ``timings`` are seconds per stage.
     """
 
@@ -139,7 +139,7 @@ class Solution:
 
 
 def class_codes(n_concepts: int, n_classes: int) -> Float64Array:
-    """Return Hc (n_concepts, n_classes): the concepts in consecutive blocks, one per class, as even as possible."""
+    """Return Hc (n_concepts, n_classes): one block of concepts per class, of sizes as equal as possible."""
     codes = np.zeros((n_concepts, n_classes))
     first = _core.concept_blocks(n_concepts, n_classes)
     for cls in range(n_classes):
@@ -164,12 +164,12 @@ def solve(
 ) -> Solution:
     r"""Fit the projections A and B of the paper.
 
-    Minimises, over A, B and C by turns,
+    Minimises over A, B and C in turn
 
     .. math:: \tfrac{1}{2}|AX-C|^2 + \tfrac{l_1}{2}|BY-C|^2 + \tfrac{l_2}{2}|C-H|^2
               + \tfrac{l_3}{2}|X-A'C|^2 + \tfrac{l_4}{2}|Y-B'C|^2
 
-    exactly as the textbook form does, at a cost that does not depend on the number of samples.
+    with the same result as the textbook algorithm, at a cost independent of the number of samples.
 
     Parameters
     ----------
@@ -179,18 +179,19 @@ def solve(
     n_concepts : int, optional
         The dimension k of the concept space, at least and by default the number of classes.
     start : {"random", "codes"}, array of shape (n_concepts, n_classes) or StartStatistics
-        The first C: normal random codes for each class, the codes H, codes given for each class, or given for each
-        sample by way of :class:`StartStatistics`.
+        The first C: normal random codes per class, the codes H, given codes per class, or given codes per sample in
+        the form of :class:`StartStatistics`.
     max_iter : int, default 35
     tol : float, default 1e-6
-        Stop when an iteration lowers the objective by less than this part of it. 0: never. Where rounding errors of
-        the objective are larger than that (huge weights on a nearly perfect reconstruction), nothing is concluded.
+        Stop when an iteration lowers the objective by less than this fraction; 0 disables the test. The descent also
+        goes on where the rounding error of the objective exceeds the fraction (huge weights on a nearly perfect
+        reconstruction).
     random_state : int, Generator or None
         Seed of the random start.
     return_codes : bool, default False
         Whether to return P and E, from which ``C = P @ X.T + E[:, labels]``.
     on_iteration : callable, optional
-        Called with the number and the objective of each iteration. What it raises stops the fit.
+        Called with the number and the objective of each iteration. An exception it raises stops the fit.
 
     Raises
     ------
@@ -213,29 +214,29 @@ def solve(
     k = spectrum.n_classes if n_concepts is None else as_count(n_concepts, "n_concepts")
     if k < spectrum.n_classes:
         raise ValueError(f"n_concepts must be at least the number of classes, {spectrum.n_classes}, but is {k}")
-    turned = spectrum._turned if k == spectrum.n_classes and isinstance(start, str) and start == "codes" else None
+    rotated = spectrum._rotated if k == spectrum.n_classes and isinstance(start, str) and start == "codes" else None
     settings = _core.Settings(
         l1=as_weight(l1, "l1"),
         l2=as_weight(l2, "l2"),
         l3=as_weight(l3, "l3"),
         l4=as_weight(l4, "l4"),
-        n_concepts=k if turned is None else turned.n_directions,
+        n_concepts=k if rotated is None else rotated.n_directions,
         max_iter=as_count(max_iter, "max_iter"),
         tol=as_weight(tol, "tol"),
         want_codes=bool(return_codes),
     )
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
-    if turned is None:
+    if rotated is None:
         codes = _start(start, k, spectrum, random_state)
         results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration)
     else:
-        results = _core.solve(spectrum._core, settings, np.eye(turned.n_directions), on_iteration)
+        results = _core.solve(spectrum._core, settings, np.eye(rotated.n_directions), on_iteration)
     A, B, P, E = (getattr(results, name) for name in _ARRAYS)
-    if turned is not None:
-        A, B = turned.by_class(A), turned.by_class(B)
+    if rotated is not None:
+        A, B = rotated.by_class(A), rotated.by_class(B)
         if return_codes:
-            P, E = turned.by_class(P), turned.codes_by_class(E, settings.l2 / (1 + settings.l1 + settings.l2))
+            P, E = rotated.by_class(P), rotated.codes_by_class(E, settings.l2 / (1 + settings.l1 + settings.l2))
     info, terms = results.info, results.info.terms
     return Solution(
         visual_projection=A,

@@ -1,4 +1,4 @@
-"""Sufficient statistics: all that a fit needs to know of the samples, whatever their number."""
+"""Sufficient statistics of labelled samples: a fit needs nothing else, whatever the number of samples."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from jcmspl.support.arguments import (
 )
 from jcmspl.support.scaling import Scaling
 
-# Sums of weights lie between these, if they are not zero.
-_LEAST_COUNT, _MOST_COUNT = 1e-150, 1e150
+_LEAST_COUNT, _MOST_COUNT = 1e-150, 1e150  # the range of sums of weights other than zero
 
 
 class Statistics:
     """Gram matrix, class sums and class counts of labelled samples.
 
-    They are collected in one pass over chunks of any size and add up: the statistics of two parts of the data, summed,
-    are those of the whole, and a part can be taken away again. Sums are in float64 whatever the samples are. A sample
-    may have a weight, which is as if it were there so many times: all three are weighted sums then.
+    They are collected in one pass over chunks of any size. The statistics of two parts of the data add up to those of
+    the whole, and a part can be subtracted again. Sums are in float64 for samples of any type. A sample of weight w
+    counts w times: all three are then weighted sums.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class Statistics:
     n_classes : int
         Labels are the class numbers 0..n_classes-1.
     unit_rows : bool, default False
-        Scale each sample to length one before it is counted; samples of zeros stay as they are.
+        Scale each sample to length one first; samples of zeros stay unchanged.
     power : bool, default False
         Take the signed root of each value first, ``sign(x) |x| ** 0.5``.
 
@@ -74,7 +73,7 @@ class Statistics:
         """Return the statistics of one array of samples; the number of classes defaults to the largest label + 1."""
         X = as_real_array(X, "X")
         if n_classes is None:
-            # any whole number passes here: the labels' own dtype and range are looked at with the largest as the limit
+            # accepts any whole number; update checks the labels again with the largest as the limit
             n_classes = int(as_labels(labels, len(X), 2**31 - 1).max(initial=-1)) + 1
         return cls(X.shape[1], n_classes, unit_rows=unit_rows, power=power).update(
             X, labels, sample_weight=sample_weight
@@ -90,7 +89,7 @@ class Statistics:
         unit_rows: bool = False,
         power: bool = False,
     ) -> Statistics:
-        """Return statistics that were computed elsewhere; only the lower triangle of gram is used.
+        """Return statistics with the given content; only the lower triangle of gram is read.
 
         Counts are the numbers of samples of each class, or the sums of their weights.
         """
@@ -99,7 +98,7 @@ class Statistics:
         if not np.all((numbers == 0) | ((numbers >= _LEAST_COUNT) & (numbers <= _MOST_COUNT))):
             raise ValueError(f"counts must be 0, or numbers from {_LEAST_COUNT:g} to {_MOST_COUNT:g}")
         if np.any(gram.diagonal() < 0):
-            raise ValueError("gram has a negative element on its diagonal, so it is no X.T @ X")
+            raise ValueError("gram has a negative element on its diagonal, so it is not X.T @ X")
         if gram.shape != (class_sums.shape[1],) * 2 or len(numbers) != len(class_sums):
             raise ValueError(
                 "expected gram (m, m), class_sums (c, m) and counts (c,), but their shapes are "
@@ -117,12 +116,12 @@ class Statistics:
 
     @property
     def unit_rows(self) -> bool:
-        """Whether samples are scaled to length one."""
+        """Whether samples are scaled to length one first."""
         return self.scaling.unit_rows
 
     @property
     def power(self) -> bool:
-        """Whether signed roots of values are taken."""
+        """Whether signed roots of values are taken first."""
         return self.scaling.power
 
     def update(
@@ -133,16 +132,16 @@ class Statistics:
         sample_weight: npt.ArrayLike | None = None,
         first_row: int = 0,
     ) -> Statistics:
-        """Add samples, all of them or, if it raises an error, none, and return self.
+        """Add samples and return self. After an error none of them has been added.
 
         Parameters
         ----------
         X : array_like of shape (n, n_features)
-            float32 or float64 arrays of any memory layout, memory maps too, are read in place, a block at a time.
+            float32 and float64 arrays of any memory layout, also memory maps, are read in place, block by block.
         labels : array_like of shape (n,)
             The class number of each sample.
         sample_weight : array_like of shape (n,), optional
-            How often each sample counts; the values of one that weighs 0 are not looked at.
+            How often each sample counts; the values of samples with weight 0 are not read.
         first_row : int, default 0
             The number of the first sample in messages about bad values.
         """
@@ -169,27 +168,27 @@ class Statistics:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes, with or without samples."""
+        """The number of classes, including those without samples."""
         return self._core.n_classes
 
     @property
     def n_samples(self) -> float:
-        """The number of samples of all classes; the sum of their weights, where they have any."""
+        """The number of samples, or the sum of their weights."""
         return float(self.counts.sum())
 
     @property
     def gram(self) -> Float64Array:
-        """``X.T @ X``, the paper's XX'; like the other arrays a copy, made when it is asked for."""
+        """``X.T @ X``, the paper's XX'. Each access makes a copy, as for the other arrays."""
         return self._core.gram
 
     @property
     def class_sums(self) -> Float64Array:
-        """The sum of the samples of each class, a row each."""
+        """The sum of the samples of each class, one row per class."""
         return self._core.class_sums
 
     @property
     def counts(self) -> Float64Array:
-        """The number of samples of each class; the sum of their weights, where they have any."""
+        """The number of samples of each class, or the sum of their weights."""
         return self._core.counts
 
     def copy(self) -> Statistics:
@@ -199,10 +198,10 @@ class Statistics:
         return twin
 
     def select_classes(self, classes: npt.ArrayLike) -> Statistics:
-        """Return the statistics with their classes renumbered: class i is what was ``classes[i]``.
+        """Return the statistics with renumbered classes: the new class i is the old class ``classes[i]``.
 
-        The Gram matrix stays as it is, so every class that is left out must have no samples. Numbers of -1 stand for
-        new classes, without samples.
+        The Gram matrix does not change, so a class that is left out must have no samples. -1 stands for a new class
+        without samples.
         """
         chosen = np.asarray(classes)
         if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size):
@@ -244,13 +243,13 @@ class Statistics:
         if not isinstance(other, Statistics):
             raise TypeError(f"statistics add up with statistics, but this is {other!r}")
         if self.unit_rows != other.unit_rows:
-            raise ValueError("one of the statistics is of samples scaled to length one, the other is not")
+            raise ValueError("one of the statistics has samples scaled to length one, the other has not")
         if self.power != other.power:
-            raise ValueError("one of the statistics is of signed roots (power), the other is not")
+            raise ValueError("one of the statistics has signed roots (power) of the samples, the other has not")
         return other._core
 
     def allclose(self, other: Statistics, rtol: float = 1e-10) -> bool:
-        """Whether the two are the same but for rounding: counts to rtol, sums within rtol of their largest value."""
+        """Whether both are equal up to rounding: counts to rtol, sums within rtol of their largest value."""
         shape = (self.n_features, self.n_classes, self.scaling)
         if shape != (other.n_features, other.n_classes, other.scaling):
             return False
@@ -271,7 +270,7 @@ class Statistics:
 
 
 class StartStatistics:
-    """What a start C0 that is given sample by sample contributes to the first iteration of :func:`jcmspl.core.solve`.
+    """The contribution of a start C0, given sample by sample, to the first iteration of :func:`jcmspl.core.solve`.
 
     Parameters
     ----------
@@ -297,9 +296,9 @@ class StartStatistics:
         self._core = _core.StartStatistics(self.n_concepts, self.n_features, self.n_classes)
 
     def update(self, codes: npt.ArrayLike, X: npt.ArrayLike, labels: npt.ArrayLike) -> StartStatistics:
-        """Add samples with their codes, rows of shape (n_concepts,); the samples must be those of the statistics.
+        """Add samples with their codes, one row of n_concepts values each.
 
-        They have no weights here, so those of the statistics must have none either.
+        The samples must be those of the statistics, and have no weights there.
         """
         codes, X = _finite_samples(codes, "codes"), _finite_samples(X, "X")
         if codes.shape != (len(X), self.n_concepts):
@@ -311,7 +310,7 @@ class StartStatistics:
 
 
 def _finite_samples(value: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Return finite rows that the core can read, copied only if they must be."""
+    """Return finite rows that the core can read, copied only if necessary."""
     array = as_real_array(value, name)
     if not readable_in_place(array):
         array = np.ascontiguousarray(array, dtype=np.float64)

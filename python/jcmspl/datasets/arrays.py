@@ -1,4 +1,4 @@
-"""Own data: features, labels, class vectors and splits in files of any common kind, or in memory."""
+"""Your own data: features, labels, class vectors and splits in common file formats or in memory."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
-from jcmspl.datasets._columns import LABEL_COLUMNS, Column, TableForm
-from jcmspl.datasets._tables import Table, holds_vectors, read_class_csv, read_csv, read_parquet, read_text_rows
-from jcmspl.datasets._text_lines import checked_delimiter
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, TableForm
+from jcmspl.datasets.csv_cells import checked_delimiter
+from jcmspl.datasets.csv_table import read_class_csv, read_csv, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, refuse_pictures, require_keys
+from jcmspl.datasets.errors import DatasetError, about, not_a_table, refuse_pictures, require_keys
 from jcmspl.datasets.imputation import imputed
-from jcmspl.datasets.npz import NpzReader, open_npy, require_characters
+from jcmspl.datasets.npy import open_npy, require_characters
+from jcmspl.datasets.npz import NpzReader
+from jcmspl.datasets.parquet import holds_vectors, read_parquet
+from jcmspl.datasets.row_files import KINDS, holds_rows
 from jcmspl.datasets.row_source import RowSource
-from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
+from jcmspl.datasets.rows import opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
-from jcmspl.io.paths import Address, place_of
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import Address, place_of, require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.names import IMPUTATIONS
 from jcmspl.support.shown import listed, quoted
 
-#: The kinds of files that hold each part of a data set.
+#: The file formats of each part of a data set.
 SUFFIXES = {
     "features": (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet"),
     "labels": (".npy", ".txt", ".csv"),
@@ -36,8 +38,8 @@ SUFFIXES = {
     "split": (".csv", ".txt"),
 }
 _UNUSED = "unused"
-_TABLES = (".csv", ".tsv", ".txt")  # files of text
-_NO_LABELS: tuple[()] = ()  # where nobody wants them
+_TEXT_TABLES = (".csv", ".tsv", ".txt")
+_NO_LABELS: tuple[()] = ()  # labels are not needed
 
 
 def load_arrays(
@@ -61,49 +63,49 @@ def load_arrays(
     impute: str | None = None,
     missing: bool = False,
 ) -> Dataset:
-    """Make a data set of your own files or arrays.
+    """Make a data set from your own files or arrays.
 
-    All samples are for training, unless there is a split or some are set aside by ``unseen``, ``test_seen`` or ``val``.
+    All samples are for training unless ``split``, ``unseen``, ``test_seen`` or ``val`` say otherwise.
 
     Parameters
     ----------
     features : path or array of shape (n_samples, n_features)
         A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv``,
-        ``.tsv``, ``.txt`` or ``.parquet`` (one column for each feature, and perhaps one of labels and one that tells
-        samples apart; read into memory). Or what :func:`open_rows` takes, read when it is needed: a zarr array, a
-        folder or a pattern of files, an address.
+        ``.tsv``, ``.txt`` or ``.parquet`` (one column for each feature, optionally one of labels and one of ids; read
+        into memory). Or anything that :func:`open_rows` takes, read on demand: a zarr array, a folder or a pattern of
+        files, an address.
     labels : path, column name or array_like of shape (n_samples,), optional
-        A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample, ``.npy`` files by a pattern, or the column
-        (of a ``.npz``: the array) of the features, or of the ``metadata`` beside them, that holds them, by its name or
-        its number from 1 on; by default the one named "label", "labels", "class" or "y".
+        A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample; a pattern of ``.npy`` files; or the column
+        (in a ``.npz``: the array) of labels in the file of features or in the ``metadata`` beside it, by its name or
+        its number from 1 on. By default the column named "label", "labels", "class" or "y".
     class_vectors : path, ClassTable, dict, DataFrame or array_like
-        A ``.csv`` file, where the first column is the name of the class and a header has those of the attributes; an
-        ``.npz`` file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
+        A ``.csv`` file with the names of classes in the first column, and those of attributes in a header; an ``.npz``
+        file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
     split : path or dict of str to row numbers, optional
-        A ``.csv`` or ``.txt`` file with the part of each sample, in its order, or with the columns "row" (from 0) and
+        A ``.csv`` or ``.txt`` file with the part of each sample, in order, or with the columns "row" (from 0) and
         "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out.
     unseen, test_seen, val, random_state
-        What is set aside, where there is no split: see :func:`make_split`. By default nothing is.
+        How to split if there is no ``split``: see :func:`make_split`. By default all samples are for training.
     name : str, optional
     header, classes_header : {"auto", "yes", "no"}, default "auto"
-        Whether the CSV files of features and of class vectors start with a header. "auto": it is found out, and a first
+        Whether the CSV files of features and of class vectors start with a header. "auto": it is detected, and a first
         line 0,1,2,..., which could be either, is refused.
     delimiter, classes_delimiter : str, optional
-        What is between the cells of these files: a sign, or "comma", "semicolon", "tab", "pipe" or "space" (any number
-        of blanks). By default it is found out.
+        The delimiter of these files: a sign, or "comma", "semicolon", "tab", "pipe" or "space" (any number of blanks).
+        By default it is detected.
     id_column : str or int, optional
-        The column (of a ``.npz``: the array) that tells samples apart, by its name or its number from 1 on; by default
-        one named "id", "path", "file", "filename", "url" or the like. It becomes ``ids`` of the data set.
+        The column (in a ``.npz``: the array) of ids of samples, by its name or its number from 1 on; by default one
+        named "id", "path", "file", "filename", "url" or the like. It becomes ``ids`` of the data set.
     ignore : sequence of str or int
-        Columns that are left out, by name or number. Columns named as labels or ids are never features.
+        Columns to leave out, by name or number. Columns with usual names of labels or ids are never features.
     ignore_text : bool, default False
-        Whether all other columns of texts are left out; otherwise they are refused.
+        Whether to leave out all other columns of text; otherwise they are refused.
     impute : {None, "mean", "zero"}
-        What takes the place of missing values (NaN; in tables empty, NA, NaN, null or ?): the mean of the training
-        samples, or zero. See :meth:`Dataset.imputed`.
+        The replacement of missing values (NaN; in tables also empty, NA, null or ?): the mean of the training samples,
+        or zero. See :meth:`Dataset.imputed`.
     missing : bool, default False
-        Whether values may be missing without ``impute``: they are NaN then. Otherwise those of tables are refused, by
-        line and column, and others are found by the fit.
+        Whether missing values are kept as NaN without ``impute``. Otherwise missing values in tables are refused here,
+        with line and column, and others by the fit.
 
     Examples
     --------
@@ -120,8 +122,8 @@ def load_arrays(
     X = found.X
     if found.left_out:
         warnings.warn(
-            f"{features} has columns that are named like labels or ids, which are no features: "
-            f"{listed(map(quoted, found.left_out))} (rename them if they are)",
+            f"{features} has columns named like labels or ids, which are not used as features: "
+            f"{listed(map(quoted, found.left_out))} (rename them if they are features)",
             UserWarning,
             stacklevel=2,
         )
@@ -131,7 +133,7 @@ def load_arrays(
         y = _same_labels(y, classes)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
-        classes.positions(y.tolist(), "y")  # if it is these that are wrong, it is not the split
+        classes.positions(y.tolist(), "y")  # checked first, so that the error does not name the split
     if split is None:
         with about(None):
             split = make_split(y, unseen=unseen, test_seen=test_seen, val=val, random_state=random_state)
@@ -151,15 +153,15 @@ class Features:
     Attributes
     ----------
     X : array of shape (n_samples, n_features)
-        In memory, mapped, or read when it is needed.
+        In memory, mapped, or read on demand.
     ids : sequence of str, optional
-        What tells the samples apart, one text each.
+        The ids of the samples.
     id_name : str
-        What the ids are called.
+        The name of the ids.
     left_out : tuple of str
-        The columns that nobody has asked to leave out, but which are named like labels or ids.
+        Columns named like labels or ids, which were left out without being asked for.
     columns : tuple of str, optional
-        The names of the features, where a table has them.
+        The names of the features, if they come from a table.
     """
 
     X: RowSource
@@ -179,7 +181,7 @@ def load_features(
     ignore_text: bool = False,
     imputed_values: Any = None,
 ) -> Features:
-    r"""Open samples that are to be named: the features of a file, without labels or with labels that are passed over.
+    r"""Open samples to classify: the features of a file; labels in it are ignored.
 
     Parameters
     ----------
@@ -188,8 +190,8 @@ def load_features(
     header, delimiter, id_column, ignore, ignore_text
         As for :func:`load_arrays`.
     imputed_values : array_like of shape (n_features,), optional
-        What takes the place of missing values: ``model.imputed_values_``, if the model was trained so. None: missing
-        values are refused, here or when they are reached.
+        The replacements of missing values, such as ``model.imputed_values_``. None: missing values are refused, here or
+        when they are read.
 
     Examples
     --------
@@ -216,11 +218,11 @@ def load_classes(value: Any, header: str = "auto", delimiter: str | None = None)
     path = Path(value)
     require_file(path)
     with about(path):
-        if path.suffix in _TABLES:
+        if path.suffix in _TEXT_TABLES:
             table = read_class_csv(path, header=header, delimiter=delimiter)
             if not table.numbers.size:
                 raise DatasetError(
-                    f"{path} has a single column, but after the name of a class comes its vector: is this the file of "
+                    f"{path} has a single column, but the vector of a class must follow its name: is this the file of "
                     "labels, which is another option (labels, --labels)?"
                 )
             return ClassTable(table.labels, table.numbers, table.columns)
@@ -230,7 +232,9 @@ def load_classes(value: Any, header: str = "auto", delimiter: str | None = None)
             reader = NpzReader(path)
             require_keys(path, ("class_names", "class_vectors"), reader.names())
             return reader.classes()
-        raise DatasetError(f"{path} is of an unknown kind: class vectors are in {', '.join(SUFFIXES['classes'])} files")
+        raise DatasetError(
+            f"{path} is of an unknown kind: class vectors are read from {', '.join(SUFFIXES['classes'])} files"
+        )
 
 
 def _is_path(value: Any) -> bool:
@@ -243,7 +247,7 @@ def _are_read_on_demand(features: str | Path, form: TableForm) -> bool:
 
 def _is_label_file(labels: str | Path) -> bool:
     path = place_of(labels)
-    if isinstance(path, Address):  # a column may be called by an address, which is not opened to find out
+    if isinstance(path, Address):  # not opened: a column may have such a name
         return path.suffix in (*SUFFIXES["labels"], *KINDS)
     return path.suffix in SUFFIXES["labels"] or (path.exists() and not path.is_dir())
 
@@ -268,18 +272,22 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     path = Path(features)
     refuse_pictures(path)
     require_file(path)
-    if path.suffix in (*_TABLES, ".parquet"):
-        table = _read_table(path, None if apart else column or LABEL_COLUMNS, form)
+    if path.suffix in (*_TEXT_TABLES, ".parquet"):
+        read_table = read_parquet if path.suffix == ".parquet" else read_csv
+        table = read_table(path, form, None if apart else column or LABEL_COLUMNS)
         left_out = () if labels is _NO_LABELS else table.left_out
         columns = None if table.columns is None else tuple(table.columns)
         found = Features(table.numbers, table.ids, table.id_name, left_out, columns)
         return found, _read_labels(labels) if apart else table.labels
     if form.ignore:
-        raise DatasetError(f"{path} is no table: columns can be left out (ignore, --ignore) of CSV and parquet files")
+        raise not_a_table(path)
     if path.suffix == ".npz":
         reader = NpzReader(path)
         there = reader.names()
-        X = reader.mapped(_feature_key(path, there))
+        keys = [key for key in ("features", "X") if key in there] or (there if len(there) == 1 else [])
+        if not keys:
+            raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
+        X = reader.mapped(keys[0])
         found = Features(X, *reader.ids(len(X), None if form.id_column is None else str(form.id_column)))
         if apart:
             return found, _read_labels(labels)
@@ -289,22 +297,11 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
         return found, reader.array(key, len(X))
     if path.suffix == ".npy":
         if form.id_column is not None:
-            raise DatasetError(f"{path} is no table: it has no column {quoted(form.id_column)} (id_column, --id)")
+            raise DatasetError(f"{path} is not a table: it has no column {quoted(form.id_column)} (id_column, --id)")
         return Features(open_npy(path)), _read_labels(
             labels if apart else None, f"{path} has no labels: name the file that has them"
         )
-    raise DatasetError(f"{path} is of an unknown kind: features are in {', '.join(SUFFIXES['features'])} files")
-
-
-def _read_table(path: Path, labels: Column | Sequence[str] | None, form: TableForm) -> Table:
-    return (read_parquet if path.suffix == ".parquet" else read_csv)(path, form, labels)
-
-
-def _feature_key(path: Path, there: list[str]) -> str:
-    key = next((key for key in ("features", "X") if key in there), there[0] if len(there) == 1 else None)
-    if key is None:
-        raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
-    return key
+    raise DatasetError(f"{path} is of an unknown kind: features are read from {', '.join(SUFFIXES['features'])} files")
 
 
 def _read_labels(labels: Any, otherwise: str = "") -> Any:
@@ -328,18 +325,15 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
     wide = next((i for i, cells in enumerate(rows, start=1) if len(cells) != 1), None)
     if wide is not None:
         raise DatasetError(
-            f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected: a label with commas "
-            f"stands in quotes; or {swapped}"
+            f"{path}: entry {wide} has {len(rows[wide - 1])} cells, but one label is expected: put a label with "
+            f"commas in quotes; or {swapped}"
         )
     texts = [cells[0] for cells in rows]
     return texts[1:] if texts and texts[0].lower() in LABEL_COLUMNS else texts
 
 
 def _same_labels(labels: Any, classes: ClassTable) -> LabelArray:
-    """Return labels in the type that the classes have, where text and numbers stand for the same names.
-
-    A CSV file knows only text, an array of labels may hold numbers.
-    """
+    """Convert labels to the types of the classes: a CSV file holds "3" where an array of labels has 3."""
     values = as_label_list(labels)
     different = list(dict.fromkeys(values))
     if not all(label in classes for label in different):

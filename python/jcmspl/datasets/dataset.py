@@ -1,4 +1,4 @@
-"""One object for a zero-shot data set, whatever files it came from."""
+"""Dataset: samples, labels, class vectors and parts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
-from jcmspl.data.reading import in_chunks, unlabelled_rows
+from jcmspl.data.reading import in_chunks, read_rows, unlabelled_rows
 from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.imputation import Imputation, imputed
-from jcmspl.datasets.row_source import RowSource, read_rows
-from jcmspl.datasets.sample_ids import LazyIds
+from jcmspl.datasets.row_source import LazyIds, RowSource
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.cards import Card, ShownAsCard
@@ -29,33 +28,33 @@ _ALL_PARTS = (*PARTS, "trainval")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(ShownAsCard):
-    """Samples, their labels, the vectors of all classes, and which samples are for training and for testing.
+    """Samples, labels, the vectors of all classes, and the parts for training, validation and testing.
 
     Parameters
     ----------
     name : str
     X : array of shape (n_samples, n_features)
-        An array, a memory map, or an object that reads rows when asked (``shape``, ``dtype``, ``len`` and indexing by
-        slices and integer arrays), such as a dask array of known shape. Rows are samples. NaN is not looked for here:
-        the fit does that as it reads.
+        An array, a memory map, or an object that reads rows on demand (``shape``, ``dtype``, ``len`` and indexing by
+        slices and integer arrays), such as a dask array of known shape. Rows are samples. NaN is not refused here but
+        by the fit, as it reads.
     y : array_like of shape (n_samples,)
-        The label of each sample, as in ``classes``.
+        The label of each sample, one of ``classes``.
     classes : ClassTable
         The vectors of all classes, seen and unseen.
     parts : mapping of str to int array
         The row numbers, from 0, of the samples in "train", "val", "test_seen" and "test_unseen"; no row is in two
-        parts, and a row may be in none. Missing parts are empty. "val" are samples of seen classes that are set aside
-        to choose settings; in the files of the field they are of other classes than "train".
+        parts, and a row may be in none. Missing parts are empty. "val" are samples of seen classes for validation; in
+        benchmark files their classes differ from those of "train".
     source : str, optional
-        Where the data came from.
+        The origin of the data.
     ids : sequence of str, optional
-        What tells the samples apart, one text each, such as the paths of images: predictions have them too.
+        The identity of each sample, such as the path of an image: predictions show it too.
     id_name : str, default "id"
-        What the ids are called: the name of their column.
+        The name of the ids, such as that of their column.
     imputation : Imputation, optional
-        What takes the place of missing values in X: see :meth:`imputed`.
+        The replacements of missing values in X: see :meth:`imputed`.
     columns : sequence of str, optional
-        The names of the features, where a table has them.
+        The names of the features, if they come from a table.
 
     Attributes
     ----------
@@ -96,7 +95,7 @@ class Dataset(ShownAsCard):
             if len(labels) != len(self.X):
                 raise DatasetError(f"there are {len(self.X)} samples in X but {len(labels)} labels in y")
             numbers = self.classes.positions(labels, "y")
-        # frozen means that nobody changes it later
+        # the class is frozen, but may convert its fields here
         if not (isinstance(self.y, np.ndarray) and self.y.ndim == 1):
             object.__setattr__(self, "y", label_array(labels))
         object.__setattr__(self, "parts", _checked_parts(self.parts, len(self.X)))
@@ -112,12 +111,12 @@ class Dataset(ShownAsCard):
 
     @property
     def n_samples(self) -> int:
-        """The number of samples, also of those that are in no part."""
+        """The number of samples, including those in no part."""
         return len(self.X)
 
     @property
     def n_features(self) -> int:
-        """The number of features of a sample."""
+        """The number of features."""
         return int(self.X.shape[1])
 
     @cached_property
@@ -137,16 +136,16 @@ class Dataset(ShownAsCard):
         return self.parts[part]
 
     def part(self, name: str) -> tuple[FloatArray, LabelArray]:
-        """Return the samples and labels of a part, in memory; of a dask array as one of dask."""
+        """Return the samples and labels of a part, in memory; from a dask array, as a dask array."""
         rows = self.rows(name)
         X = read_rows(self.X, rows)
         in_file = isinstance(self.X, np.memmap) and np.may_share_memory(X, self.X)
         return np.array(X) if in_file else X, self.y[rows]
 
     def chunks(self, name: str, size: int = 8192) -> Iterator[tuple[FloatArray, LabelArray]]:
-        """Give the samples and labels of a part, some rows at a time: what ``JCMSPL.fit`` takes for a stream.
+        """Yield the samples and labels of a part in chunks, which ``JCMSPL.fit`` takes as a stream.
 
-        The samples of a dask array are given as one.
+        A dask array is one chunk.
         """
         rows, size = self.rows(name), as_count(size, "size")
         return ((X, self.y[block]) for block, X in in_chunks(self.X, rows, size))
@@ -161,34 +160,34 @@ class Dataset(ShownAsCard):
     def held_out(self, share: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the data set with some training samples of each class set aside as "test_seen".
 
-        This is the generalized protocol for data that has no such part. The samples are not copied.
+        This is the generalised protocol for data without such a part. The samples are not copied.
 
         Parameters
         ----------
         share : float, default 0.2
-            Of the samples of each seen class; one of them always stays for training.
+            The share of each seen class; at least one sample of a class stays for training.
         random_state : int, default 0
-            Which samples of a class are drawn depends on this, on the name of the class and on how many samples it
-            has, not on the other classes.
+            The samples drawn from a class depend on this seed, its name and its number of samples, not on other
+            classes.
         """
         if len(self.parts["test_seen"]):
             raise ValueError(
-                f"{self.name} has {len(self.parts['test_seen'])} samples in the part 'test_seen' already: use those"
+                f"{self.name} already has {len(self.parts['test_seen'])} samples in the part 'test_seen': use those"
             )
         drawn = draw_per_class(self.rows("trainval"), self.class_numbers, list(self.classes), share, random_state)
         left = {name: np.setdiff1d(self.parts[name], drawn) for name in ("train", "val")}
         return replace(self, parts={**self.parts, **left, "test_seen": drawn})
 
     def imputed(self, how: Any = "mean", part: str = "trainval") -> Dataset:
-        """Return the data set with something in the place of values that are missing (NaN). Nothing is copied.
+        """Return the data set with missing values (NaN) replaced as they are read. Nothing is copied.
 
         Parameters
         ----------
         how : {"mean", "zero"} or array_like of shape (n_features,), default "mean"
-            The mean of each feature over the training samples that have it, zero, or given values, such as
+            The mean of each feature over the training samples, ignoring missing values; zero; or values such as
             ``model.imputed_values_``.
         part : {"trainval", "train"}, default "trainval"
-            The samples to train on, which are read once for that.
+            The training samples, which are read once for the mean.
 
         Examples
         --------
@@ -208,7 +207,7 @@ class Dataset(ShownAsCard):
         return replace(self, X=imputed(self.X, found.values), imputation=found)
 
     def without(self, part: str, labels: Iterable[Label]) -> Dataset:
-        """Return the data set without the samples of some classes in one of its parts."""
+        """Return the data set without the samples of some classes in one part."""
         left_out = self.classes.positions(labels)
         if not len(left_out):
             return self
@@ -216,9 +215,9 @@ class Dataset(ShownAsCard):
         return replace(self, parts={**self.parts, part: rows[~np.isin(self.class_numbers[rows], left_out)]})
 
     def with_labels_of(self, table: ClassTable) -> Dataset:
-        """Return the data set with its labels as another table has them, where they differ in type alone.
+        """Return the data set with labels converted to the types of another table.
 
-        A text file of labels has "3" for what is 3 in a model.
+        A text file of labels holds "3" where a model has 3.
         """
         by_text = {str(label): label for label in table}
         labels = list(self.classes)
@@ -229,7 +228,7 @@ class Dataset(ShownAsCard):
         return replace(self, y=classes.labels[self.class_numbers], classes=classes)
 
     def describe(self) -> str:
-        """Return a few lines on what is in the data set."""
+        """Return a summary of a few lines."""
         lines = [
             f"{shown(self.name)}: {self.n_samples:,} samples x {self.n_features:,} features ({self.X.dtype}), "
             f"{self.classes.n_classes} classes x {self.classes.n_attributes} attributes",
@@ -270,7 +269,7 @@ class Dataset(ShownAsCard):
         return [labels[number] for number in np.unique(self.class_numbers[self.rows(part)])]
 
     def _check_protocol(self) -> None:
-        """Refuse parts that do not make a zero-shot problem."""
+        """Refuse parts that are not a zero-shot problem."""
         if not len(self.parts["train"]):
             raise DatasetError("there are no training samples: the part 'train' is empty")
         seen = set(self.seen)
@@ -288,14 +287,14 @@ class Dataset(ShownAsCard):
 
 
 class TestSet(Dataset):
-    """A data set to test a model with: the samples that the model was trained on may be elsewhere."""
+    """A data set to test a model with, which need not have training samples."""
 
     def _check_protocol(self) -> None:
-        """Refuse nothing."""
+        """Accept any parts."""
 
 
 def _check_features(X: Any) -> None:
-    """Refuse what cannot be rows of real numbers, without reading any."""
+    """Refuse anything but rows of real numbers, without reading them."""
     shape, dtype = getattr(X, "shape", None), getattr(X, "dtype", None)
     if shape is None or dtype is None:
         raise DatasetError(f"X must be an array with shape and dtype, but is a {type(X).__name__}")
@@ -308,7 +307,7 @@ def _check_features(X: Any) -> None:
 
 
 def _checked_parts(parts: Mapping[str, Any], n_samples: int) -> dict[str, IntArray]:
-    """Return all parts, those that were not given empty; rows are sorted and in no two parts."""
+    """Return all parts with sorted rows, missing ones empty; refuse parts that overlap."""
     unknown = [name for name in parts if name not in PARTS]
     if unknown:
         raise DatasetError(f"there is no part named {some(unknown)}: parts are {', '.join(PARTS)}")

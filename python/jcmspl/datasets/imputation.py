@@ -1,4 +1,4 @@
-"""Values that are missing, and what takes their place: the mean of the training samples, or zero."""
+"""Imputation of missing values: by the mean of the training samples, or by zero."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from jcmspl.support.arguments import Float64Array, IntArray, one_of
 from jcmspl.support.lazy_rows import LazyRows
 from jcmspl.support.names import IMPUTATIONS
 
-_ROWS = 8192  # that are read at a time
+_ROWS = 8192  # read at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """What takes the place of missing values.
+    """Replacements of missing values.
 
     Attributes
     ----------
     how : {"mean", "zero", "given"}
-        "given": by values that were chosen elsewhere, as a model has them.
+        "given": the values come from elsewhere, such as a model.
     values : ndarray of shape (n_features,)
     n_values, n_features, n_samples : int
-        How many values were missing among the samples that were looked at, in how many features and samples of them.
+        The number of missing values in the samples that were read, and of features and samples that have any.
     """
 
     how: str
@@ -38,7 +38,7 @@ class Imputation:
 
     @classmethod
     def of(cls, X: RowSource, rows: IntArray, how: str) -> Imputation:
-        """Look at some samples, in one pass over them: for the mean, those that a model is trained on."""
+        """Read some samples once; for the mean, they should be the training samples."""
         one_of(how, "impute", IMPUTATIONS)
         sums, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=np.int64)
         n_samples = 0
@@ -69,14 +69,14 @@ class Imputation:
 
 
 class ImputedRows(LazyRows):
-    """Rows whose missing values are replaced as they are read, wherever they come from.
+    """Rows whose missing values are replaced as they are read.
 
     Attributes
     ----------
     source : RowSource
     values : ndarray of shape (n_features,)
     n_imputed : int
-        How many values were replaced so far; those of a row count once, however often it is read.
+        The number of values replaced so far; a row that is read again does not count again.
     """
 
     def __init__(self, source: RowSource, values: Float64Array) -> None:
@@ -95,24 +95,24 @@ class ImputedRows(LazyRows):
         return filled(block, self.values)
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return the number of the first row of each file, and that of the one after its last."""
+        """Return (first row, row after the last) of each file."""
         return self.source.bounds() if hasattr(self.source, "bounds") else [(0, len(self))]
 
     @property
     def shards(self) -> Any:
-        """The files that hold the rows, if there are several."""
+        """The files that hold the rows."""
         return self.source.shards  # type: ignore[attr-defined]
 
 
 def filled(block: npt.NDArray[Any], values: Float64Array) -> npt.NDArray[Any]:
-    """Return rows with values in the place of those that are missing; as they are if none is."""
+    """Return rows with missing values replaced, not copied if there are none."""
     missing = np.isnan(block) if block.dtype.kind == "f" else np.zeros(0, dtype=bool)
     return np.where(missing, values.astype(block.dtype), block) if missing.any() else block
 
 
 def imputed(X: RowSource, values: Any) -> RowSource:
-    """Return features without missing values: these take their place."""
+    """Return features whose missing values are replaced by these."""
     values = np.asarray(values, dtype=np.float64)
     if values.shape != (X.shape[1],):
-        raise DatasetError(f"there are {values.size} values for missing ones, but {X.shape[1]} features")
+        raise DatasetError(f"there are {values.size} values to impute, but {X.shape[1]} features")
     return ImputedRows(X, values) if np.dtype(X.dtype).kind == "f" else X

@@ -1,4 +1,4 @@
-"""Any data set by its path: what layout it has is found out."""
+"""load_dataset: a data set of any layout, which is detected from its path."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jcmspl.datasets._matlab import open_mat
 from jcmspl.datasets.arrays import SUFFIXES, load_arrays
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError, refuse_pictures
+from jcmspl.datasets.matlab import open_mat
 from jcmspl.datasets.npz import load_npz
-from jcmspl.datasets.rows import EMBEDDINGS
-from jcmspl.datasets.sae import load_sae
+from jcmspl.datasets.row_files import EMBEDDINGS
+from jcmspl.datasets.sae_demo import load_sae
 from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
-from jcmspl.io.paths import Address, matches, place_of
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import Address, matches, place_of, require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed
@@ -33,14 +32,14 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     Parameters
     ----------
     path : str or Path
-        A folder or file; ``"digits"`` is the data set that comes with the package.
+        A folder or file; ``"digits"`` is the built-in data set.
     layout : {"xlsa17", "sae", "npz", "arrays", "digits"}, optional
-        By default it is found out. "arrays" is a folder with ``features`` (.npy, .npz, .csv, .parquet or .zarr; or many
+        By default it is detected. "arrays" is a folder with ``features`` (.npy, .npz, .csv, .parquet or .zarr; or many
         files: ``features-0.npy`` and so on, a folder ``features``, or ``img_emb`` with ``metadata``), ``labels`` (.npy,
-        .txt or .csv; not needed if they are with the features), ``classes`` (.csv, .npy or .npz) and, if there is a
-        split, ``split`` (.csv or .txt): see :func:`load_arrays`.
+        .txt or .csv; not needed if the features include them), ``classes`` (.csv, .npy or .npz) and optionally
+        ``split`` (.csv or .txt): see :func:`load_arrays`.
     **options
-        For the loader of that layout, for example ``attributes="original_att"`` for xlsa17.
+        Options of the loader of that layout, for example ``attributes="original_att"`` for xlsa17.
 
     Examples
     --------
@@ -61,8 +60,8 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     place = Path(path)
     if isinstance(place_of(path), Address):
         raise DatasetError(
-            f"{path} is an address: class vectors are read from files here, and load_arrays (--classes FILE) takes "
-            "addresses of features"
+            f"{path} is an address, but a data set must be a local folder or file: give the address as features and a "
+            "file of class vectors to load_arrays (--classes FILE)"
         )
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist")
@@ -78,7 +77,7 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
 
 
 def is_data_set(path: str | Path) -> bool:
-    """Whether a path stands for a data set with class vectors, and not for features alone."""
+    """Whether a path stands for a data set with class vectors, not only for features."""
     folder = Path(path)
     if not folder.is_dir():
         return str(path) == "digits"
@@ -98,19 +97,19 @@ def _layout_of(place: Path) -> str:
             return "arrays"
         refuse_pictures(place)
         found = listed(sorted(item.name for item in place.iterdir()))
-        raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}, but wanted is {_ACCEPTED}")
+        raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}; expected is {_ACCEPTED}")
     if place.suffix == ".npz":
         return "npz"
     if place.suffix != ".mat":
         refuse_pictures(place)
-        raise DatasetError(f"{place} has no known layout: wanted is {_ACCEPTED}")
+        raise DatasetError(f"{place} has no known layout: expected is {_ACCEPTED}")
     variables = open_mat(place).names()
     if "X_tr" in variables:
         return "sae"
     if place.name == SPLITS or ("features" in variables and (place.parent / SPLITS).exists()):
         return "xlsa17"
     found = listed(sorted(variables)) or "nothing"
-    raise DatasetError(f"{place} has no known layout: it holds the variables {found}, but wanted is {_ACCEPTED}")
+    raise DatasetError(f"{place} has no known layout: it holds the variables {found}; expected is {_ACCEPTED}")
 
 
 def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
@@ -121,7 +120,7 @@ def _find(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
 
 
 def _find_features(folder: Path) -> Path | None:
-    """Return the file of features, or what :func:`open_rows` takes in its place."""
+    """Return the file of features, or the folder or pattern for :func:`open_rows`."""
     if (file := _find(folder, "features", SUFFIXES["features"])) is not None:
         return file
     if (folder / EMBEDDINGS).is_dir():

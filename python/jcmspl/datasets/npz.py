@@ -1,18 +1,14 @@
-"""The project's own file of a data set: one .npz of plain arrays, mapped into memory where it is not compressed.
-
-NumPy's files are read and written without pickles.
-"""
+"""The project's own file of a data set: one .npz of plain arrays, without pickles, mapped into memory if possible."""
 
 from __future__ import annotations
 
 import bisect
-import math
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, NamedTuple
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +16,8 @@ from numpy.lib import format as npy
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray, label_array
-from jcmspl.datasets._columns import ID_COLUMNS
+from jcmspl.data.reading import floats
+from jcmspl.datasets.columns import ID_COLUMNS
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import (
     DatasetError,
@@ -31,32 +28,30 @@ from jcmspl.datasets.errors import (
     require_memory,
     require_stored,
 )
-from jcmspl.datasets.row_source import floats
-from jcmspl.datasets.sample_ids import LazyIds, as_ids
+from jcmspl.datasets.npy import CHUNK_BYTES, Header, read_header, require_characters
+from jcmspl.datasets.row_source import LazyIds, as_ids
 from jcmspl.io.atomic import open_atomically
-from jcmspl.io.paths import Place
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.shown import listed, quoted
 
 _KIND = "a NumPy .npz file"
 _WANTED = ("features", "labels", "class_names", "class_vectors", "train")
-_CHUNK_BYTES = 2**25
-_ALIGNMENT = 64  # bytes, so that the core can read a mapped array in place
-_PADDING_ID = 0xD935  # the extra field that zipalign uses for the same purpose
+_ALIGNMENT = 64  # bytes: the core can then read a mapped array in place
+_PADDING_ID = 0xD935  # the extra field that zipalign uses for alignment
 
 
 def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> None:
-    """Write a data set to one .npz file, whole or not at all.
+    """Write a data set to one .npz file, atomically.
 
     The arrays are ``features`` (rows are samples), ``labels``, ``class_names``, ``class_vectors``, ``attribute_names``
     (if there are any), ``ids`` and ``id_name`` (if there are any), ``name``, ``source``, and the row numbers ``train``,
-    ``val``, ``test_seen`` and ``test_unseen``, which count from 0. Features are written in a stream, so they may be
-    larger than memory. They are not compressed, so that :func:`load_npz` can map them; ``np.load`` reads the file too.
+    ``val``, ``test_seen`` and ``test_unseen``, which count from 0. Features are written a block at a time, so they may
+    be larger than memory, and are not compressed, so that :func:`load_npz` can map them. ``np.load`` reads it too.
 
     Parameters
     ----------
     dataset : Dataset
-        Labels must be all text or all numbers.
+        Labels must all be text or all be numbers.
     path : str or Path
     overwrite : bool, default False
         Whether an existing file may be replaced.
@@ -85,7 +80,7 @@ def save_npz(dataset: Dataset, path: str | Path, overwrite: bool = False) -> Non
     if dataset.ids is not None:
         arrays |= {"ids": np.array(dataset.ids[:], dtype=str), "id_name": np.array(dataset.id_name)}
     dtype = floats(dataset.X[:1]).dtype
-    rows = max(1, _CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
+    rows = max(1, CHUNK_BYTES // (dtype.itemsize * dataset.n_features))
     with open_atomically(Path(path), overwrite=overwrite) as file:
         chunks = (floats(dataset.X[first : first + rows]) for first in range(0, dataset.n_samples, rows))
         write_arrays(file, (dataset.n_samples, dataset.n_features), dtype, chunks, **arrays)
@@ -95,19 +90,20 @@ def load_npz(path: str | Path, *, class_vectors: str | Sequence[str] | None = No
     """Read a data set that was written by :func:`save_npz`, or by ``np.savez`` with the same names.
 
     A file with the short names ``X``, ``y`` and ``S`` (class vectors) is read as well. There ``y`` counts the rows of
-    ``S`` from 0, and may be given names by ``names``. ``part`` has a number for each sample: the lowest is "train", the
-    highest "test_seen", and one between them "val". Samples of the highest part are "test_unseen" if their
-    class has no others, or if ``unseen``, an array of class numbers, has it. Without these two all samples are "train".
+    ``S`` from 0; ``names`` may name the classes. ``part`` has a number for each sample: the lowest is "train", the
+    highest "test_seen", and one between them "val". Samples of the highest part are "test_unseen" if their class has no
+    other samples or is in ``unseen``, an array of class numbers. Without ``part`` and ``unseen`` all samples are
+    "train".
 
     Parameters
     ----------
     path : str or Path
     class_vectors : str or sequence of str, optional
-        Of a file with short names: the array of class vectors in place of ``S``, or several, which are joined
+        For a file with short names: the array of class vectors in place of ``S``, or several to join
         (:meth:`jcmspl.ClassTable.joined`).
     verify : bool, default False
-        Whether to read mapped features once and compare them with their checksum, which finds any damage. All other
-        arrays are compared as they are read.
+        Whether to read mapped features once and compare them with their checksum, which finds any damage. Checksums of
+        all other arrays are always compared.
 
     Returns
     -------
@@ -149,7 +145,7 @@ def load_npz(path: str | Path, *, class_vectors: str | Sequence[str] | None = No
 
 
 def _with_short_names(reader: NpzReader, class_vectors: str | Sequence[str] | None, verify: bool) -> Dataset:
-    """Return the data set of a file whose arrays are called X, y and S."""
+    """Read a file with the arrays X, y and S."""
     there = reader.names()
     chosen = [class_vectors or "S"] if class_vectors is None or isinstance(class_vectors, str) else list(class_vectors)
     require_keys(reader.path, chosen, there)
@@ -178,8 +174,8 @@ def _parts_of(X: npt.NDArray[Any], y: npt.NDArray[Any], reader: NpzReader) -> di
     numbers = np.unique(part).tolist()
     if len(numbers) > 3:
         raise DatasetError(
-            f"part holds the numbers {listed(map(str, numbers))}, but there are three at most: for training, for "
-            "validation and for testing"
+            f"part holds the numbers {listed(map(str, numbers))}, but there may be three at most: for training, "
+            "validation and testing"
         )
     of = dict(zip(numbers, {1: ["train"], 2: ["train", "test_seen"]}.get(len(numbers), [*PARTS[:3]]), strict=True))
     is_test = part == numbers[-1]
@@ -192,12 +188,11 @@ def _parts_of(X: npt.NDArray[Any], y: npt.NDArray[Any], reader: NpzReader) -> di
 
 
 def _class_numbers(reader: NpzReader, name: str, n_samples: int) -> npt.NDArray[np.int64]:
-    """Return an array with a whole number for each sample."""
+    """Read an array with an integer for each sample."""
     array = reader.array(name, n_samples)
     if array.shape != (n_samples,) or array.dtype.kind not in "iu":
         raise DatasetError(
-            f"{name} must have a whole number for each of {n_samples} samples, but is {array.dtype} of shape "
-            f"{array.shape}"
+            f"{name} must have an integer for each of {n_samples} samples, but is {array.dtype} of shape {array.shape}"
         )
     return array.astype(np.int64)
 
@@ -206,26 +201,12 @@ def _plain(labels: LabelArray) -> LabelArray:
     """Return labels as an array without objects."""
     plain = label_array(labels.tolist())
     if plain.dtype.kind not in "Uiufb":
-        raise DatasetError("labels can be saved if they are all text or all numbers, but these are of different kinds")
+        raise DatasetError("labels must all be text or all be numbers to be saved, but these are mixed")
     return plain
 
 
-def open_npy(path: Path) -> npt.NDArray[Any]:
-    """Return the array in a .npy file as a memory map."""
-    require_file(path)
-    with decoding(path, "a NumPy .npy file"), path.open("rb") as file:
-        return read_header(file, path, "the array", path.stat().st_size).mapped(path, file.tell())
-
-
-def require_characters(path: Path, array: npt.NDArray[Any], what: str) -> None:
-    """Refuse an array of texts that holds numbers which are no characters."""
-    if array.dtype.kind == "U":
-        with decoding(path, what):
-            array.tolist()
-
-
 class NpzReader:
-    """The arrays in a .npz file, each read or mapped when it is asked for."""
+    """The arrays in a .npz file, each read or mapped on demand."""
 
     def __init__(self, path: Path) -> None:
         require_file(path)
@@ -245,7 +226,7 @@ class NpzReader:
             return header.shape
 
     def array(self, name: str, most: int | None = None) -> npt.NDArray[Any]:
-        """Read an array, whose checksum must be right; one with more rows than there are samples is not read."""
+        """Read an array and compare its checksum; one with more than `most` rows, one for each sample, is refused."""
         with self._opened(name) as (member, header):
             require_at_most(f"{self.path}: {name}", header.shape[0] if header.shape else 1, most, "samples")
             require_memory(self.path, name, header.n_bytes)
@@ -254,26 +235,26 @@ class NpzReader:
         return array
 
     def mapped(self, name: str, verify: bool = False) -> npt.NDArray[Any]:
-        """Map an array into memory, and compare its checksum if that is wanted; read it if it is compressed."""
+        """Map an array into memory, or read it if it is compressed; `verify`: compare the checksum of a mapped one."""
         info = self._members[name]
         if info.compress_type != zipfile.ZIP_STORED:
             return self.array(name)
         with self._opened(name) as (member, header):
             start = self._start(info) + member.tell()
-            while verify and member.read(_CHUNK_BYTES):
-                pass  # the end of a member is where its checksum is compared
+            while verify and member.read(CHUNK_BYTES):
+                pass  # the checksum is compared at the end of a member
             return header.mapped(self.path, start)
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[IO[bytes], Header]]:
-        """Open a member after its header; it must be exactly as large as the header says."""
+        """Open a member and read its header; the member must be exactly as large as the header says."""
         info = self._members[name]
         with decoding(self.path, _KIND), zipfile.ZipFile(self.path) as archive, archive.open(info) as member:
             require_stored(self.path, name, info.file_size, info.compress_size)
             yield member, read_header(member, self.path, name, info.file_size)
 
     def _start(self, info: zipfile.ZipInfo) -> int:
-        """Return where a stored member starts; it must end before whatever comes next in the file."""
+        """Return the first byte of a stored member, which must end before the next entry of the file."""
         with self.path.open("rb") as file:
             file.seek(info.header_offset)
             name_size, extra_size = struct.unpack("<HH", file.read(30)[26:])
@@ -284,7 +265,7 @@ class NpzReader:
         return start
 
     def ids(self, n_samples: int, wanted: str | None = None) -> tuple[LazyIds | None, str]:
-        """Return what tells samples apart, if there is such an array, and what it is called."""
+        """Return the ids of samples, None if there is no array of ids, and the name of an id."""
         there = self.names()
         if wanted is not None and wanted not in there:
             raise DatasetError(f"{self.path} has no array {quoted(wanted)}: it holds {listed(there)}")
@@ -299,67 +280,15 @@ class NpzReader:
         return LazyIds(n_samples, lambda: as_ids(self.array(name, n_samples).tolist())), called
 
     def classes(self) -> ClassTable:
-        """Read the arrays of class vectors, their names and those of the attributes."""
+        """Read the class vectors, and the names of classes and attributes."""
         attributes = self.array("attribute_names").tolist() if "attribute_names" in self.names() else None
         return ClassTable(self.array("class_names"), self.array("class_vectors"), attributes)
-
-
-class Header(NamedTuple):
-    """What a .npy file says of its array."""
-
-    shape: tuple[int, ...]
-    by_columns: bool
-    dtype: np.dtype[Any]
-
-    @property
-    def order(self) -> Literal["F", "C"]:
-        """How the array lies in the file."""
-        return "F" if self.by_columns else "C"
-
-    @property
-    def n_bytes(self) -> int:
-        """How many bytes the numbers take."""
-        return self.dtype.itemsize * math.prod(self.shape)
-
-    def read(self, file: IO[bytes]) -> npt.NDArray[Any]:
-        """Read the array, all of it."""
-        content = np.empty(self.n_bytes, dtype=np.uint8)
-        done = 0
-        while block := file.read(min(_CHUNK_BYTES, self.n_bytes - done)):
-            content[done : done + len(block)] = np.frombuffer(block, dtype=np.uint8)
-            done += len(block)
-        if done < self.n_bytes:
-            raise ValueError(f"{done} of {self.n_bytes} bytes are there")
-        return np.ndarray(self.shape, self.dtype, content, order=self.order)
-
-    def mapped(self, path: Path, start: int) -> npt.NDArray[Any]:
-        """Map the array, which starts at this byte of a file."""
-        if not self.n_bytes:
-            return np.empty(self.shape, self.dtype)
-        array: npt.NDArray[Any] = np.memmap(path, self.dtype, "r", start, self.shape, self.order)
-        return array
-
-
-def read_header(file: IO[bytes], path: Place, name: str, size: int) -> Header:
-    """Read the header of a .npy file of so many bytes, and see that it is about these and no others."""
-    read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-    header = Header(*read(file))
-    if header.dtype.hasobject:
-        raise DatasetError(f"{path}: {name} holds Python objects, which are never read from files")
-    there = size - file.tell()
-    # texts without letters take no bytes, so that any number of them would fit
-    if min(header.shape, default=0) < 0 or header.n_bytes != there or math.prod(header.shape) > there:
-        raise DatasetError(
-            f"{path} is damaged or cut short: {name} has the shape {header.shape} and the type {header.dtype}, which "
-            f"is {header.n_bytes} bytes, but {there} are stored"
-        )
-    return header
 
 
 def write_arrays(
     file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: Iterable[npt.NDArray[Any]], **arrays: Any
 ) -> None:
-    """Write "features", which come in chunks of rows, and other arrays; nothing but a chunk is held in memory."""
+    """Write "features" from chunks of rows, one in memory at a time, and other arrays."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         name = "features.npy"
         info = zipfile.ZipInfo(name)

@@ -1,4 +1,4 @@
-"""Data sets on dask: workers read the rows of a file themselves, where it can be mapped; else they are sent."""
+"""Data sets as dask arrays: workers read files themselves; rows in memory are sent to them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.data.reading import floats
 from jcmspl.data.tasks import Literal
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.imputation import ImputedRows, filled
-from jcmspl.datasets.row_source import RowSource, floats
+from jcmspl.datasets.row_source import RowSource
 from jcmspl.support.lazy_rows import LazyRows
 
-# Bytes and rows of a partition.
+# The most bytes and the fewest rows of a partition.
 _MOST_BYTES, _LEAST_ROWS = 2**26, 1024
 
 
 class MappedFile:
-    """How to map a file again, elsewhere."""
+    """A memory map that another process can open again."""
 
     def __init__(self, array: np.memmap[Any, Any]) -> None:
-        self.path = Path(str(array.filename))  # absolute, for workers run in folders of their own
+        self.path = Path(str(array.filename))  # absolute: workers run in other folders
         self.start, self.shape, self.dtype = array.offset, array.shape, array.dtype
         self.order = "C" if array.flags.c_contiguous else "F"
         self.size = self.path.stat().st_size
@@ -38,7 +39,7 @@ class MappedFile:
             size = self.path.stat().st_size
         except OSError as error:
             raise FileNotFoundError(
-                f"a worker of the cluster cannot read {self.path} ({error.strerror}): put it where all of them find it"
+                f"a worker of the cluster cannot read {self.path} ({error.strerror}): put it where all workers find it"
             ) from None
         if size != self.size:
             raise ValueError(f"{self.path} has {self.size:,} bytes here, but {size:,} where a worker reads it")
@@ -48,9 +49,9 @@ class MappedFile:
 
 
 def rows_on_dask(X: RowSource, n_workers: int = 1) -> Any:
-    """Return features as a dask array of ranges of rows; no range goes over the end of a file.
+    """Return features as a dask array of ranges of rows, each within one file.
 
-    Workers read them, where X stands for files; rows in memory are sent.
+    Workers read the rows if X stands for files; rows in memory are sent.
     """
     import dask.array as da
     from dask import delayed
@@ -76,15 +77,15 @@ def dataset_on_dask(dataset: Dataset, n_workers: int) -> Dataset:
 
 
 def _files_of(X: RowSource) -> Any:
-    """Return what a worker can read rows from: rows [first:end]; None if they are in the memory of this process."""
-    # what was changed in a map of mode "c" is in memory alone
+    """Return a source that workers can slice rows from; None if the rows are in the memory of this process."""
+    # changes to a map of mode "c" are only in memory
     if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.mode != "c":
         return MappedFile(X)
     return X if isinstance(X, LazyRows) else None
 
 
 def _ranges(X: RowSource, most: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into ranges of about the same size, within the files that hold them."""
+    """Cut rows into ranges of about equal size, each within one file."""
     bounds = X.bounds() if hasattr(X, "bounds") else [(0, X.shape[0])]
     for start, stop in bounds:
         n_parts = math.ceil((stop - start) / most)

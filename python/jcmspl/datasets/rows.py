@@ -1,4 +1,4 @@
-"""Rows of many files, as large collections have them, read when they are asked for: one source, whatever the files."""
+"""The rows of many files as one matrix, read on demand."""
 
 from __future__ import annotations
 
@@ -10,46 +10,42 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import LabelArray, label_array
-from jcmspl.datasets._columns import LABEL_COLUMNS as LABEL_COLUMNS
-from jcmspl.datasets._columns import Column, TableForm
-from jcmspl.datasets._shard import Shard, require_features
-from jcmspl.datasets._shard_names import require_all
-from jcmspl.datasets._shard_npy import NpyFile, NpyShard
-from jcmspl.datasets._shard_parquet import ParquetShard
-from jcmspl.datasets._shard_zarr import ZarrShard, is_zarr
-from jcmspl.datasets._tables import read_parquet_column
-from jcmspl.datasets.errors import DatasetError, require_memory
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, TableForm
+from jcmspl.datasets.errors import DatasetError, not_a_table, require_features, require_memory
+from jcmspl.datasets.npy import NpyShard
 from jcmspl.datasets.on_dask import rows_on_dask
-from jcmspl.datasets.sample_ids import as_ids
-from jcmspl.io.paths import WILDCARDS, Address, Place, matches, natural_order, place_of
+from jcmspl.datasets.parquet import ParquetShard, read_parquet_column
+from jcmspl.datasets.row_files import KINDS, METADATA, files_of
+from jcmspl.datasets.row_source import as_ids
+from jcmspl.datasets.zarr_array import ZarrShard, is_zarr
+from jcmspl.io.paths import Place
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.lazy_rows import LazyRows
 from jcmspl.support.shown import listed, quoted
 
-#: The kinds of files whose rows are read on demand.
-KINDS = (".npy", ".parquet", ".zarr")
-#: Folders of clip-retrieval: embeddings, and what is known of each sample.
-EMBEDDINGS, _METADATA = "img_emb", "metadata"
+#: A file of rows. ``read(rows, kept)`` returns rows, given in ascending order, and state that speeds up the next read
+#: of the shard, which gets it as `kept`. A shard holds no open file, so that it can be pickled.
+Shard = NpyShard | ParquetShard | ZarrShard
 
 
 def open_rows(
     path: str | Path | Iterable[str | Path], *, label_columns: str | Sequence[str] = LABEL_COLUMNS
 ) -> ShardedRows:
-    """Open files of features as one matrix, whose rows are read when they are asked for.
+    """Open files of features as one matrix whose rows are read on demand.
 
-    ``fit``, ``partial_fit``, ``predict``, ``score`` and the like take it as they take an array, and read a block at a
-    time. Slices, lists of row numbers and masks give arrays, in the type that the files have.
+    ``fit``, ``partial_fit``, ``predict``, ``score`` and the like take it like an array, and read a block at a time.
+    Slices, lists of row numbers and masks give arrays, in the type of the files.
 
     Parameters
     ----------
     path : str, Path, or iterable of them
         A ``.npy`` or ``.parquet`` file or a zarr array; a name with wildcards (``"features-*.npy"``); a folder of such
-        files, or one that has them in ``img_emb``, as clip-retrieval writes it. Numbers in names are put in their
-        order, and must have no gaps. The files of a list are taken as they are. Addresses (``s3://...``) need fsspec.
+        files, or one that has them in ``img_emb``, as clip-retrieval writes it. Files are ordered by the numbers in
+        their names, which must have no gaps; a list keeps its order. Addresses (``s3://...``) need fsspec.
     label_columns : str or sequence of str, default ("label", "labels", "class", "y")
-        Parquet: the first of these columns that is there holds labels (:func:`read_labels`). All others are features,
-        but for those that are named like labels or ids ("path", "url" and the like; :meth:`ShardedRows.ids`); or that
-        one is which holds a vector in each row, if there is such a column.
+        Parquet: the first of these columns that exists holds labels (:func:`read_labels`). If a column holds a vector
+        in each row, its numbers are the features; otherwise all other columns are, except those named like labels or
+        ids ("path", "url" and the like; :meth:`ShardedRows.ids`).
 
     Returns
     -------
@@ -75,19 +71,19 @@ def open_rows(
 def opened_rows(
     path: str | Path | Iterable[str | Path], label_columns: str | Sequence[str], form: TableForm
 ) -> ShardedRows:
-    """Open files as :func:`open_rows` does, where tables have other columns too, or values are missing."""
+    """Open files as :func:`open_rows` does; `form` tells about other columns and missing values."""
     names = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
-    # absolute, for the process may go to another folder before it reads on, and its workers may be in one of their own
-    return ShardedRows([_shard(file.absolute(), names, form) for file in _files(path)], missing=form.missing)
+    # absolute: the process may change its folder between reads, and workers may have other folders
+    return ShardedRows([_shard(file.absolute(), names, form) for file in files_of(path)], missing=form.missing)
 
 
 def read_labels(path: str | Path | Iterable[str | Path], column: str | None = None) -> LabelArray:
-    """Read the labels of samples from the files that :func:`open_rows` would open, in the same order.
+    """Read the labels of samples from files, in the order of :func:`open_rows`.
 
     Parameters
     ----------
     path : str, Path, or iterable of them
-        Parquet files, such as the folder ``metadata`` of clip-retrieval, or ``.npy`` files of one label a sample.
+        Parquet files, such as the folder ``metadata`` of clip-retrieval, or ``.npy`` files of labels.
     column : str, optional
         The column of parquet files that holds the labels.
 
@@ -107,13 +103,13 @@ def read_labels(path: str | Path | Iterable[str | Path], column: str | None = No
     ...     print(read_labels(Path(folder, "labels-*.npy")))
     ['zebra' 'otter' 'lynx']
     """
-    return label_array([label for file in _files(path) for label in _labels_in(file, column)])
+    return label_array([label for file in files_of(path) for label in _labels_in(file, column)])
 
 
 class ShardedRows(LazyRows):
-    """The rows of several files, one below the other, read when they are asked for (see :func:`open_rows`).
+    """The rows of several files, one below the other, read on demand (see :func:`open_rows`).
 
-    It holds paths and no open files that matter, so it can be copied, pickled and used by several processes. Rows with
+    It can be copied, pickled and used by several processes: it holds paths, and open files only as a cache. Rows with
     NaN or infinity are refused when they are read, with the name of the file.
 
     Attributes
@@ -122,9 +118,9 @@ class ShardedRows(LazyRows):
         (n_samples, n_features)
     dtype : numpy.dtype
     columns : tuple of str, or None
-        The names of the features, where tables have them.
+        The names of the features, if the files are tables.
     shards : tuple
-        What is in each file: its ``path``, ``shape``, ``dtype``.
+        The files, each with ``path``, ``shape`` and ``dtype``.
     """
 
     def __init__(self, shards: Sequence[Shard], *, missing: bool = False) -> None:
@@ -133,7 +129,7 @@ class ShardedRows(LazyRows):
         for shard in shards:
             _require_alike(first, shard)
         self.shards = tuple(shards)
-        self._missing = missing  # whether values may be missing, which are NaN then
+        self._missing = missing  # whether values may be missing (NaN)
         self.dtype = first.dtype
         self.columns: tuple[str, ...] | None = None
         if isinstance(first, ParquetShard) and first.vector_length is None:
@@ -141,31 +137,31 @@ class ShardedRows(LazyRows):
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]
-        self._kept: list[tuple[int, Any]] = []  # what the last read has left to go on from, of one file
+        self._kept: list[tuple[int, Any]] = []  # at most one (number of a shard, state of its last read)
 
     def to_dask(self) -> Any:
-        """Return the rows as a dask array, of which workers read their parts themselves (needs ``jcmspl[dask]``).
+        """Return the rows as a dask array whose workers read the files themselves (needs ``jcmspl[dask]``).
 
         All workers must find the files under the same paths.
         """
         return rows_on_dask(self)
 
     def bounds(self) -> list[tuple[int, int]]:
-        """Return the number of the first row of each file, and that of the one after its last."""
+        """Return (first row, row after the last) of each file."""
         return list(zip(self._starts.tolist(), self._ends.tolist(), strict=True))
 
     def metadata(self) -> Place | None:
-        """Return the folder with what is known of the samples beside that of the rows, as clip-retrieval has it."""
-        folder = self.shards[0].path.parent.parent / _METADATA
+        """Return the folder of tables about the samples, beside that of the rows, as clip-retrieval writes it."""
+        folder = self.shards[0].path.parent.parent / METADATA
         return folder if folder.is_dir() else None
 
     def labels(self, column: str | None = None) -> LabelArray:
-        """Read a column of labels: of the parquet files themselves, or of those in the folder ``metadata``.
+        """Read a column of labels from the parquet files themselves or from those in the folder ``metadata``.
 
         Parameters
         ----------
         column : str, optional
-            By default the one that was found among the columns of the files.
+            By default the column of labels of the files.
         """
         if all(isinstance(shard, ParquetShard) for shard in self.shards):
             own = column or getattr(self.shards[0], "label_column", None)
@@ -175,24 +171,24 @@ class ShardedRows(LazyRows):
         else:
             own, folder = column, self.metadata()
             if own is None or folder is None:
-                told = f"the column of labels in {folder}, or " if folder else ""
-                raise DatasetError(f"{self.shards[0].path} has no labels: name {told}the file that has them")
-            files = _files(folder)
+                choice = f"the column of labels in {folder}, or " if folder else ""
+                raise DatasetError(f"{self.shards[0].path} has no labels: name {choice}the file that has them")
+            files = files_of(folder)
         return label_array(self._values_of(files, own))
 
     def ids(self, column: Column | None = None) -> tuple[str, list[str]] | None:
-        """Read the column that tells samples apart, of the files themselves or of those in the folder ``metadata``.
+        """Read the column of ids from the files themselves or from those in the folder ``metadata``.
 
         Parameters
         ----------
         column : str, optional
-            By default the one with a usual name, such as "path", among the columns of parquet files.
+            By default a column of the parquet files with a usual name, such as "path".
 
         Returns
         -------
         name : str
         ids : list of str
-            Or None in the place of both, if there is no such column.
+            None instead of both if there is no such column.
         """
         own, folder = getattr(self.shards[0], "id_column", None), self.metadata()
         if own is not None:
@@ -200,8 +196,8 @@ class ShardedRows(LazyRows):
         if column is None:
             return None
         if folder is None:
-            raise DatasetError(f"{self.shards[0].path} has no column {quoted(column)} that could tell samples apart")
-        return str(column), as_ids(self._values_of(_files(folder), str(column), missing=True))
+            raise DatasetError(f"{self.shards[0].path} has no column of ids {quoted(column)}")
+        return str(column), as_ids(self._values_of(files_of(folder), str(column), missing=True))
 
     def _values_of(self, files: list[Place], column: str, *, missing: bool = False) -> Iterator[Any]:
         if len(files) != len(self.shards):
@@ -228,7 +224,7 @@ class ShardedRows(LazyRows):
         return blocks[-1] if len(blocks) < 3 else np.concatenate(blocks, dtype=self.dtype)
 
     def _read_shard(self, number: int, rows: IntArray) -> npt.NDArray[Any]:
-        before, kept = self._taken()
+        before, kept = self._take_kept()
         shard = self.shards[number]
         block, kept = shard.read(rows, kept if before == number else None)
         self._kept[:] = [(number, kept)]
@@ -238,8 +234,8 @@ class ShardedRows(LazyRows):
             raise DatasetError(f"{shard.path}: row {row} holds NaN or infinity: remove or replace such values")
         return block
 
-    def _taken(self) -> tuple[int, Any]:
-        """Take what the last read has left, so that of two threads one finds nothing and starts anew."""
+    def _take_kept(self) -> tuple[int, Any]:
+        """Take the state of the last read away: a second thread must not use it, too."""
         try:
             return self._kept.pop()
         except IndexError:
@@ -252,61 +248,15 @@ class ShardedRows(LazyRows):
         return f"{super().__repr__()[:-1]}, in {len(self.shards)} file{'s' if len(self.shards) > 1 else ''}>"
 
 
-def holds_rows(path: str | Path) -> bool:
-    """Whether a path stands for rows of many files: an address, a pattern, a zarr array or a folder of files."""
-    place = place_of(path)
-    if isinstance(place, Address):
-        return True
-    if place.is_dir():
-        return is_zarr(place) or (place / EMBEDDINGS).is_dir() or any(_rows_in(place).values())
-    return not place.exists() and any(wildcard in str(path) for wildcard in WILDCARDS)
-
-
-def _files(path: str | Path | Iterable[str | Path] | Place) -> list[Place]:
-    """Return the files that are meant, in order, with no number missing."""
-    if not isinstance(path, (str, Path, Address)):
-        given = [place_of(item) for item in path]
-        if not given:
-            raise DatasetError("the list of files is empty")
-        return given
-    place = place_of(path)
-    if place.is_dir():
-        return [place] if is_zarr(place) else _files_in(place)
-    if place.exists() or not any(wildcard in str(path) for wildcard in WILDCARDS):
-        return [place]
-    found = matches(place)
-    if not found:
-        raise FileNotFoundError(f"no file matches {place}")
-    require_all(found, from_start=False)
-    return found
-
-
-def _files_in(folder: Place) -> list[Place]:
-    inner = folder / EMBEDDINGS
-    if inner.is_dir():
-        folder = inner
-    kinds = {kind: files for kind, files in _rows_in(folder).items() if files}
-    if len(kinds) != 1:
-        found = " and ".join(f"{len(files)} {kind} files" for kind, files in kinds.items())
-        hint = "name those that are meant, with wildcards" if kinds else f"wanted are {', '.join(KINDS)} files"
-        raise DatasetError(f"{folder} holds {found or 'no files of features'}: {hint}")
-    (files,) = kinds.values()
-    require_all(files, from_start=True)
-    return files
-
-
-def _rows_in(folder: Place) -> dict[str, list[Place]]:
-    items = sorted((item for item in folder.iterdir() if not item.name.startswith(".")), key=natural_order)
-    return {kind: [item for item in items if item.suffix == kind] for kind in KINDS}
-
-
 def _shard(file: Place, label_columns: Sequence[str], form: TableForm) -> Shard:
     if file.suffix == ".parquet":
         return ParquetShard.of(file, label_columns, form)
     if form.ignore:
-        raise DatasetError(f"{file} is no table: columns can be left out (ignore, --ignore) of CSV and parquet files")
+        raise not_a_table(file)
     if file.suffix == ".npy":
-        return NpyShard.of(file)
+        shard = NpyShard.of(file)
+        require_features(file, shard.shape, shard.dtype)
+        return shard
     if file.is_dir() and is_zarr(file):
         return ZarrShard.of(file)
     if not file.exists():
@@ -315,8 +265,8 @@ def _shard(file: Place, label_columns: Sequence[str], form: TableForm) -> Shard:
 
 
 def _require_alike(first: Shard, other: Shard) -> None:
-    """Refuse files that do not belong together: what was meant cannot be known."""
-    if other.shape[1] != first.shape[1] and other.shape != (0, 0):  # which are vectors of any length
+    """Refuse files of different shapes, types or columns."""
+    if other.shape[1] != first.shape[1] and other.shape != (0, 0):  # (0, 0): a column of vectors without rows
         raise DatasetError(f"{other.path} has {other.shape[1]} columns, but {first.path} has {first.shape[1]}")
     if other.dtype != first.dtype:
         raise DatasetError(
@@ -337,7 +287,7 @@ def _labels_in(file: Place, column: str | None, *, missing: bool = False) -> Seq
         return read_parquet_column(file, column, missing=missing)
     if file.suffix != ".npy":
         raise DatasetError(f"{file} is of an unknown kind: labels are read from .npy and .parquet files")
-    array = NpyFile.of(file).whole()
+    array = NpyShard.of(file).whole()
     if array.ndim != 1:
         raise DatasetError(f"{file} has the shape {array.shape}, but one label for each sample is expected")
     labels: Sequence[Any] = array.tolist()

@@ -1,4 +1,4 @@
-"""Samples that arrive in a stream, read once and a chunk at a time: CSV, the bytes of a .npy file, or JSON lines."""
+"""Samples from a stream, read once and a chunk at a time: CSV, the bytes of a .npy file, or JSON lines."""
 
 from __future__ import annotations
 
@@ -11,27 +11,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-import numpy.lib.format as npy
 import numpy.typing as npt
 
-from jcmspl.datasets._cell_numbers import WHAT_TO_DO
-from jcmspl.datasets._columns import require_same_columns
-from jcmspl.datasets._shard import require_features
-from jcmspl.datasets._text_lines import is_missing
-from jcmspl.datasets.errors import DatasetError, decoding
-from jcmspl.datasets.rows import LABEL_COLUMNS
+from jcmspl.datasets.columns import LABEL_COLUMNS, require_same_columns
+from jcmspl.datasets.csv_cells import MISSING_ADVICE, header_hint, is_missing, is_number
+from jcmspl.datasets.errors import DatasetError, decoding, require_features
+from jcmspl.datasets.npy import parse_header
 from jcmspl.io.paths import Place
 from jcmspl.support.shown import quoted
 
 ID_COLUMN = "id"
-_FEATURES = "features"  # in an object of JSON
-_NPY_START = b"\x93"  # with which no text in UTF-8 starts
+_FEATURES = "features"  # key of a JSON object
+_NPY_START = b"\x93"  # no UTF-8 text starts with it
 _DELIMITERS = ",;\t"
-_LONGEST_LINE = 2**28  # characters; the module csv stops at far shorter cells, but a line may have many
+_LONGEST_LINE = 2**28  # characters
 
 
 class StreamedRows(NamedTuple):
-    """Some samples of a stream: their numbers, from 0, their values, and their names if they have any."""
+    """Some samples of a stream: their numbers from 0, their values, and their ids if they have any."""
 
     rows: npt.NDArray[np.int64]
     X: npt.NDArray[Any]
@@ -48,26 +45,26 @@ def read_stream(
     missing: bool = False,
     columns: Sequence[str] | None = None,
 ) -> Iterator[StreamedRows]:
-    """Give the samples of a stream, some at a time; what kind of stream it is, its first bytes tell.
+    """Yield the samples of a stream in chunks; its first bytes tell its kind.
 
     Parameters
     ----------
     file : binary file
-        A CSV file of numbers, with commas, semicolons or tabs between them; a header may name a column "id", and a
-        column of labels, which is passed over. Or the bytes of a .npy file, by rows. Or JSON lines: a list of numbers
-        on each, or an object with the list "features" and perhaps an "id".
+        CSV: numbers separated by commas, semicolons or tabs; a header may name a column "id" and a column of labels,
+        which is ignored. Or the bytes of a .npy file, by rows. Or JSON lines: each a list of numbers, or an object with
+        the list "features" and optionally an "id".
     name : Path
-        How the stream is called in messages.
+        The name of the stream for messages.
     n_features : int
-        The number of features of each sample.
+        The number of features of the model.
     size : int
         The number of samples of a chunk.
     header : {"auto", "yes", "no"}
-        Whether a CSV file starts with a header; "auto": if no cell of the first line is a number.
+        Whether CSV starts with a header; "auto": it does if no cell of the first line is a number.
     missing : bool
-        Whether values may be missing, which are NaN then.
+        Whether values may be missing; they become NaN.
     columns : sequence of str, optional
-        What features are called: a CSV file whose header has them in another order, or others among them, is refused.
+        The names of the features: a CSV header with another order or with some other names is refused.
     """
     if not hasattr(file, "peek"):
         buffered = io.BufferedReader(file)  # type: ignore[type-var]
@@ -78,7 +75,7 @@ def read_stream(
         finally:
             buffered.detach()
         return
-    start = file.peek(1)  # a pipe may give no more
+    start = file.peek(1)  # a pipe may have no more yet
     if not start:
         raise DatasetError(f"{name} is empty: CSV, the bytes of a .npy file, or JSON lines are expected")
     if start[:1] == _NPY_START:
@@ -91,7 +88,7 @@ def read_stream(
             lines = _lines(text, name)
             first = next(((number, line) for number, line in lines if line.strip()), None)
             if first is None:
-                raise DatasetError(f"{name} holds nothing but blank lines")
+                raise DatasetError(f"{name} holds only blank lines")
             rest = itertools.chain([first], lines)
             is_json = first[1].lstrip()[0] in "[{"
             if is_json:
@@ -100,7 +97,7 @@ def read_stream(
                 found = _csv_rows(rest, name, n_features, header, missing, columns)
             yield from _in_chunks(found, size, n_features, name)
         finally:
-            text.detach()  # the stream belongs to whoever opened it
+            text.detach()  # the caller closes the stream
 
 
 def _lines(text: IO[str], name: Place) -> Iterator[tuple[int, str]]:
@@ -113,14 +110,13 @@ def _lines(text: IO[str], name: Place) -> Iterator[tuple[int, str]]:
 
 
 def _npy_rows(file: IO[bytes], name: Place, n_features: int, size: int) -> Iterator[StreamedRows]:
-    read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-    shape, by_columns, dtype = read(file)
+    shape, by_columns, dtype = parse_header(file)
     n_rows, width = require_features(name, shape, dtype)
     if width != n_features:
         raise DatasetError(f"{name} has {width} columns, but the model expects {n_features} features")
     if by_columns and n_rows > 1:
         raise DatasetError(
-            f"{name} has its numbers column by column, so that no sample is whole before the end: save it by rows "
+            f"{name} is stored by columns, so that no sample is complete before the end: save it by rows "
             "(numpy.ascontiguousarray), or write it to a file first"
         )
     for first in range(0, n_rows, size):
@@ -173,10 +169,10 @@ def _csv_rows(
 ) -> Iterator[tuple[str | None, npt.NDArray[np.float64]]]:
     numbered = iter(lines)
     number, line = next(numbered)
-    delimiter = max(_DELIMITERS, key=line.count)  # the comma if there is none at all
+    delimiter = max(_DELIMITERS, key=line.count)  # the comma if there is no delimiter at all
     reader = csv.reader(itertools.chain([line], (one for _, one in numbered)), delimiter=delimiter)
     first = [cell.strip() for cell in next(reader)]
-    has_header = header == "yes" or (header == "auto" and not any(map(_is_number, first)))
+    has_header = header == "yes" or (header == "auto" and not any(map(is_number, first)))
     kept, of_ids = _columns(name, first if has_header else None, len(first), n_features)
     if has_header and columns is not None:
         require_same_columns(name, [first[i] for i in kept], columns)
@@ -189,17 +185,18 @@ def _csv_rows(
             raise DatasetError(f"{where} has {len(cells)} cells, but the first line has {len(first)}")
         if missing:
             cells = ["nan" if i in numeric and is_missing(cell) else cell for i, cell in enumerate(cells)]
-        bad = next((cells[i] for i in kept if not _is_number(cells[i])), None)
+        bad = next((cells[i] for i in kept if not is_number(cells[i])), None)
         if bad is not None and is_missing(bad):
-            raise DatasetError(f"{where} has no value in the column number {cells.index(bad) + 1}: {WHAT_TO_DO}")
+            raise DatasetError(f"{where} has no value in the column number {cells.index(bad) + 1}: {MISSING_ADVICE}")
         if bad is not None:
-            hint = " (if it is a header, say so with header='yes', or --header yes)" if cells is first else ""
-            raise DatasetError(f"{where} holds {quoted(bad)} where a plain number is expected{hint}")
+            raise DatasetError(
+                f"{where} holds {quoted(bad)} where a plain number is expected{header_hint(cells is first)}"
+            )
         yield None if of_ids is None else cells[of_ids].strip(), _floats([cells[i] for i in kept], where)
 
 
 def _columns(name: Place, header: list[str] | None, width: int, n_features: int) -> tuple[list[int], int | None]:
-    """Return the columns of the features, and that of the names of samples if there is one."""
+    """Return the columns of the features, and the column of ids if there is one."""
     of_ids = None if header is None or ID_COLUMN not in header else header.index(ID_COLUMN)
     others = {of_ids} | {i for i, cell in enumerate(header or ()) if cell in LABEL_COLUMNS}
     kept = list(range(width)) if width == n_features else [i for i in range(width) if i not in others]
@@ -228,12 +225,3 @@ def _floats(values: list[Any], where: str) -> npt.NDArray[np.float64]:
         return np.array(values, dtype=np.float64)
     except (OverflowError, ValueError):
         raise DatasetError(f"{where} holds a number that is too large") from None
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell holds a plain number, and not one as only Python or another script would write it."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return cell.isascii() and "_" not in cell

@@ -1,4 +1,4 @@
-"""Splits: which samples and which classes are for training and for testing."""
+"""Splits of samples and classes into parts for training, validation and testing."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from jcmspl.support.arguments import IntArray, as_count, as_weight
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How samples of seen classes were drawn from a data set to test with, so that they can be drawn again.
+    """A record of how test samples of seen classes were drawn, to draw the same ones again.
 
     Attributes
     ----------
     share : float
     random_state : int
-        Of :meth:`Dataset.held_out`.
+        The arguments of :meth:`Dataset.held_out`.
     drawn_from : str
-        A digest of the row numbers and labels of the samples that were there to be drawn.
+        A digest of the row numbers and labels of the samples that were drawn from.
     """
 
     share: float
@@ -35,11 +35,11 @@ class HeldOut:
 
     @classmethod
     def of(cls, rows: IntArray, labels: Any, share: float, random_state: int) -> HeldOut:
-        """Return how samples were drawn from the rows with these labels."""
+        """Record a draw from the rows with these labels."""
         return cls(float(share), int(random_state), _digest_of(rows, labels))
 
     def fits(self, rows: IntArray, labels: Any) -> bool:
-        """Whether these are the samples that were there to be drawn."""
+        """Whether the samples were drawn from these."""
         return self.drawn_from == _digest_of(rows, labels)
 
 
@@ -58,16 +58,16 @@ def make_split(
     ----------
     y : array_like of shape (n_samples,)
         The label of each sample.
-    classes : ClassTable or what makes one, optional
-        Only to check that every label has a class vector.
+    classes : ClassTable or class_vectors, optional
+        Only used to check that every label has a class vector.
     unseen : float or labels, default 0.2
-        The classes whose samples are all for testing: a share of the classes in y, or their labels.
+        The unseen classes, whose samples are all for testing: a share of the classes in y, or labels.
     test_seen : float, default 0.2
-        The share of the samples of each other class that is set aside for testing; one always stays.
+        The share of the samples of each seen class for testing; at least one sample stays for training.
     val : float or labels, default 0.2
-        The seen classes whose other samples are set aside to choose settings: a share of them, or their labels.
+        The seen classes whose other samples are for validation: a share of the seen classes, or labels.
     random_state : int, default 0
-        Classes are drawn from their sorted labels, samples class by class: the order of other samples has no effect.
+        Classes are drawn from their sorted labels, samples class by class: samples of other classes have no effect.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def make_split(
     validated = _chosen(val, seen, "val")
     if len(validated) == len(seen):
         raise DatasetError(
-            f"of {len(present)} classes {len(tested)} are unseen and {len(validated)} for validation: none is left to "
-            "train on"
+            f"of {len(present)} classes {len(tested)} are unseen and {len(validated)} for validation: none is left for "
+            "training"
         )
     numbers = numbered(labels, present)
     is_unseen, is_val = (np.isin(numbers, numbered(group, present)) for group in (tested, validated))
@@ -114,9 +114,9 @@ def make_split(
 def draw_per_class(
     rows: IntArray, numbers: IntArray, labels: Sequence[Label], share: float, random_state: int
 ) -> IntArray:
-    """Draw a share of the given rows from each class, but never all of one.
+    """Draw a share of the rows of each class, but never all rows of a class.
 
-    Each class has its own random numbers, seeded by its name: what is drawn from it does not depend on the others.
+    Each class has its own random numbers, seeded by its name: the draw does not depend on other classes.
     """
     share, seed = _share(share, "the share of samples"), as_count(random_state, "random_state", 0)
     drawn = []
@@ -128,7 +128,7 @@ def draw_per_class(
 
 
 def shuffled_rows(rows: IntArray, numbers: IntArray, labels: Sequence[Label], seed: int) -> list[IntArray]:
-    """Return the given rows of each class in random order, seeded by the name of the class."""
+    """Return the rows of each class in random order, seeded by the name of the class."""
     by_class = rows[np.argsort(numbers[rows], kind="stable")]
     ends = np.flatnonzero(np.diff(numbers[by_class])) + 1
     return [
@@ -139,7 +139,7 @@ def shuffled_rows(rows: IntArray, numbers: IntArray, labels: Sequence[Label], se
 
 
 def _digest_of(rows: IntArray, labels: Any) -> str:
-    """Return a digest of numbered labels, the same for 3 and for "3": a text file has the latter."""
+    """Return a digest of rows and labels; 3 and "3" count as equal, because text files hold "3"."""
     texts = "\0".join(str(label) for label in as_label_list(labels))
     content = np.asarray(rows, dtype="<i8").tobytes() + texts.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -153,7 +153,7 @@ def _share(value: Any, name: str) -> float:
 
 
 def _chosen(wanted: float | Iterable[Label], labels: list[Label], name: str) -> set[Label]:
-    """Return the labels that were named, or a share of them from the front, at least one unless the share is 0."""
+    """Return the wanted labels, or the first share of all, at least one unless the share is 0."""
     if isinstance(wanted, str):
         raise TypeError(f"{name} must be a share or a list of labels, but is the text {wanted!r}")
     if not isinstance(wanted, Iterable):

@@ -1,4 +1,4 @@
-"""Made-up data of any size that looks like features of a network."""
+"""Synthetic data of any size that resembles the features of a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import make_split
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_weight
 
-_BLOCK = 4096  # rows made at a time; part of what a seed means
+_BLOCK = 4096  # rows made at a time; the numbers of a seed depend on it
 
 
 def make_zsl(
@@ -31,29 +31,29 @@ def make_zsl(
     dtype: Any = np.float32,
     random_state: int = 0,
 ) -> Dataset:
-    """Make a zero-shot problem: correlated features that are not negative, as behind a network's last ReLU.
+    """Make a zero-shot problem with correlated, non-negative features, like those behind the last ReLU of a network.
 
     The mean of a class is a linear function of its vector. Means and the noise around them have the same covariance,
-    whose eigenvalues fall like ``i ** -decay``; what is negative in the end becomes 0.
+    whose eigenvalues fall like ``i ** -decay``; negative values become 0 in the end.
 
     Parameters
     ----------
     n_samples : int, default 1000
-        At least 2 for each class. They are made in blocks, so memory is needed for X alone.
+        At least 2 for each class. They are made in blocks, so that only X takes memory.
     n_features, n_attributes : int, default 64 and 16
     n_seen, n_unseen : int, default 12 and 4
         Numbers of classes.
     noise : float, default 1
         The standard deviation of samples around the mean of their class, in units of that of the means.
     domain_shift : float, default 0
-        How much the map from class vectors to means differs for unseen classes: at 1, half of their variance is due to
-        another map.
+        The difference between the maps from class vectors to means of seen and unseen classes: at 1, another map
+        accounts for half of the variance of unseen classes.
     decay : float, default 1
-        0: all eigenvalues are the same.
+        0: all eigenvalues are equal.
     imbalance : float, default 0
         The number of samples of the i-th class falls like ``i ** -imbalance``.
     n_val : int, default 0
-        How many of the seen classes are for validation.
+        The number of seen classes for validation.
     test_seen : float, default 0.2
         The share of the samples of seen classes that is for testing.
     dtype : {float32, float64}, default float32
@@ -107,8 +107,7 @@ def make_zsl(
 class _Spread:
     """Gives independent unit noise a covariance with power-law eigenvalues of mean one.
 
-    The eigenvectors are those of a cosine transform with random signs: as good as any rotation, at a fraction of the
-    cost of a product with one.
+    The eigenvectors are those of a cosine transform with random signs, which costs far less than a random rotation.
     """
 
     def __init__(self, rng: np.random.Generator, size: int, decay: float) -> None:
@@ -126,7 +125,7 @@ class _Spread:
 
 
 def _class_vectors(rng: np.random.Generator, n_classes: int, n_attributes: int) -> Float64Array:
-    """Draw values in 0..1 that are correlated, as attributes are: some classes are close relatives."""
+    """Draw correlated values in 0..1, as attributes are: some classes are closely related."""
     families = rng.standard_normal((max(2, n_classes // 4), n_attributes))
     own = rng.standard_normal((n_classes, n_attributes))
     values = families[rng.integers(len(families), size=n_classes)] + own
@@ -134,9 +133,9 @@ def _class_vectors(rng: np.random.Generator, n_classes: int, n_attributes: int) 
 
 
 def _class_of_samples(rng: np.random.Generator, n_samples: int, n_classes: int, imbalance: float) -> IntArray:
-    """Deal samples out to classes, at least two each, and shuffle them."""
+    """Assign samples to classes, at least two to each, in random order."""
     weights = np.arange(1, n_classes + 1, dtype=np.float64) ** -imbalance
-    weights = rng.permutation(weights / weights.sum())  # the large classes are not all seen ones
+    weights = rng.permutation(weights / weights.sum())  # so that some large classes are unseen
     counts = 2 + np.floor(weights * (n_samples - 2 * n_classes)).astype(np.int64)
     counts[np.argsort(-weights, kind="stable")[: n_samples - counts.sum()]] += 1
     return rng.permutation(np.repeat(np.arange(n_classes), counts))

@@ -12,15 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.datasets._matlab import open_mat
-from jcmspl.datasets._matlab_file import MatFile
+from jcmspl.data.reading import floats
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, require_keys
-from jcmspl.datasets.row_source import floats
-from jcmspl.datasets.sample_ids import LazyIds
-from jcmspl.io.atomic import open_atomically
-from jcmspl.io.regular import require_file
-from jcmspl.io.termination import cleaning_up
+from jcmspl.datasets.matlab import MatFile, integers, length_of, open_mat
+from jcmspl.datasets.row_source import LazyIds
+from jcmspl.io.atomic import cleaning_up, open_atomically
+from jcmspl.io.paths import require_file
 from jcmspl.support.arguments import IntArray, one_of
 
 SPLITS = "att_splits.mat"
@@ -38,20 +36,19 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
     ----------
     path : str or Path
         The folder that holds ``att_splits.mat`` and a file of features, for example ``res101.mat``. Files of MATLAB 7.3
-        need h5py (``pip install 'jcmspl[data]'``); their features are read when they are needed.
+        need h5py (``pip install 'jcmspl[data]'``); their features are read on demand.
     attributes : {"att", "original_att"}, default "att"
-        Class vectors of length one, or as they were collected.
+        Class vectors scaled to length one, or the original ones.
     features : str, optional
         The name of the file of features, if the folder has several; ".mat" may be left out.
 
     Returns
     -------
     Dataset
-        Labels are the names of the classes. "val" are those samples of ``trainval_loc`` that are in ``val_loc``, and
-        "train" are the others: in published files, ``train_loc`` and ``val_loc`` take in samples of ``test_seen_loc``
-        as well, which must not be trained on. ``ids`` are the texts of ``image_files``, if the features come with it.
-        ``attribute_names``, which :func:`save_xlsa17` adds to the layout, is
-        read if it is there.
+        Labels are the names of the classes. "val" are the samples of ``trainval_loc`` that are in ``val_loc``, and
+        "train" are its others: in published files, ``train_loc`` and ``val_loc`` include samples of ``test_seen_loc``,
+        which must not be trained on. ``ids`` are the texts of ``image_files``, if there are any. ``attribute_names``,
+        which :func:`save_xlsa17` adds to the layout, is read if it exists.
 
     Examples
     --------
@@ -80,8 +77,8 @@ def load_xlsa17(path: str | Path, *, attributes: str = "att", features: str | No
         titles = splits.texts("attribute_names") if "attribute_names" in splits.names() else None
         classes = ClassTable(names, vectors.T, titles)
     with about(feature_file.path):
-        _require_columns("features", feature_file.shape("features"), feature_file.count("labels"), "labels")
-    numbers = feature_file.integers("labels")
+        _require_columns("features", feature_file.shape("features"), length_of(feature_file, "labels"), "labels")
+    numbers = integers(feature_file, "labels")
     _require_range(feature_file.path, "labels", numbers, classes.n_classes, f"the classes in {SPLITS}")
     X = feature_file.columns("features")
     with about(splits.path):
@@ -98,21 +95,21 @@ def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -
     ``features.mat`` gets ``features`` (a column for each sample), ``labels`` and, if the samples have ids,
     ``image_files``; ``att_splits.mat`` gets ``att`` (class vectors scaled to length one, a column each),
     ``original_att`` (as they are), ``allclasses_names``, the ``*_loc`` vectors, which count from 1, and
-    ``attribute_names`` if there are any. Both files are complete before either is moved to its place.
+    ``attribute_names`` if there are any. Both files are complete before either moves to its place.
 
     Parameters
     ----------
     dataset : Dataset
         Its features are read into memory: MATLAB 5 files hold at most 4 GB of them. Use :func:`save_npz` for more.
-        Labels that are not text become text.
+        Labels become text.
     folder : str or Path
-        Made if it does not exist.
+        Created if it does not exist.
     overwrite : bool, default False
         Whether existing files of these names may be replaced.
 
     See Also
     --------
-    load_xlsa17 : reads it back; ``attributes="original_att"`` gives the very class vectors.
+    load_xlsa17 : reads it back; ``attributes="original_att"`` gives the same class vectors.
 
     Examples
     --------
@@ -154,7 +151,7 @@ def save_xlsa17(dataset: Dataset, folder: str | Path, overwrite: bool = False) -
 
 
 def _feature_file(folder: Path, wanted: str | None) -> MatFile:
-    """Return the file of features; without a name, the only one in the folder that has them."""
+    """Return the file of features: the named one, or the only one in the folder that has features."""
     if wanted is not None:
         exact = folder / wanted
         return open_mat(exact if exact.suffix == ".mat" else exact.with_name(exact.name + ".mat"))
@@ -173,17 +170,17 @@ def _feature_file(folder: Path, wanted: str | None) -> MatFile:
 
 
 def _ids(file: MatFile, n_samples: int) -> LazyIds | None:
-    """Return the files that the samples were made of, if they are told; they are read when they are asked for."""
+    """Return the names of the image files, read on demand; None if the file has none."""
     if _IDS not in file.names():
         return None
     shape = file.shape(_IDS)
-    if n_samples not in (*shape[:1], math.prod(shape)):  # texts of one length may be rows of characters
+    if n_samples not in (*shape[:1], math.prod(shape)):  # texts of equal length may be rows of characters
         raise DatasetError(f"{file.path}: {_IDS} is {_size(shape)}, but there are {n_samples:,} samples")
     return LazyIds(n_samples, lambda: file.texts(_IDS))
 
 
 def _opened(path: Path) -> MatFile | None:
-    """Return a file among several; None if it cannot be read, for another one may do."""
+    """Return a file, or None if it cannot be read: another one may be usable."""
     try:
         return open_mat(path)
     except (DatasetError, OSError):
@@ -215,13 +212,13 @@ def _parts(splits: MatFile, n_samples: int) -> dict[str, IntArray]:
     def rows(name: str) -> IntArray:
         if name not in there:
             return np.empty(0, dtype=np.int64)
-        values = splits.integers(name, most=n_samples)
+        values = integers(splits, name, most=n_samples)
         _require_range(splits.path, name, values, n_samples, "samples")
         return values - 1
 
     trainval, val = rows("trainval_loc"), rows("val_loc")
     is_val = np.isin(trainval, val)
-    if is_val.all():  # a file that validates on all it trains on sets nothing aside
+    if is_val.all():  # all training samples are for validation: nothing is set aside
         is_val[:] = False
     return {
         "train": trainval[~is_val],
@@ -243,7 +240,7 @@ def _splits(dataset: Dataset) -> dict[str, Any]:
         "att": (vectors / np.where(lengths > 0, lengths, 1)).T,
         "original_att": vectors.T,
         _NAMES: _cells(names),
-        # MATLAB's own type of number, in which nothing overflows
+        # float64, the default type of MATLAB, in which nothing overflows
         **{f"{part}_loc": (dataset.rows(part)[:, None] + 1).astype(np.float64) for part in ("trainval", *PARTS)},
     }
     if dataset.classes.attributes is not None:

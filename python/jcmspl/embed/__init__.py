@@ -1,22 +1,22 @@
-"""Embeddings of pictures and texts, by encoders that you have: ONNX files, or any function. Nothing is downloaded.
+"""Embeddings of pictures and texts by your own encoders: ONNX files or any function. Nothing is downloaded.
 
 =========================  =====================================================================
 :func:`images`             features, labels and paths of the pictures in a folder
 :func:`texts`              class vectors of descriptions
-:func:`batches`            anything that a function embeds, a batch at a time
-:class:`ImageEncoder`      an ONNX model of pictures, where more is to be said about it
-:class:`TextEncoder`       an ONNX model of texts with its tokenizer
-:class:`ImageEmbeddings`   what :func:`images` returns
-:func:`save_classes`       writes what :func:`texts` returns
+:func:`batches`            embeddings by any function, a batch at a time
+:class:`ImageEncoder`      an ONNX model of pictures, with options
+:class:`TextEncoder`       an ONNX model of texts with its tokenizer, with options
+:class:`ImageEmbeddings`   the result of :func:`images`
+:func:`save_classes`       writes the result of :func:`texts`
 =========================  =====================================================================
 
 ONNX models need ``pip install 'jcmspl[embed]'``.
 """
 
+from jcmspl.embed.batching import batches
+from jcmspl.embed.embed_images import ImageEmbeddings, images
+from jcmspl.embed.embed_texts import save_classes, texts
 from jcmspl.embed.image_encoder import ImageEncoder
-from jcmspl.embed.in_batches import batches
-from jcmspl.embed.of_images import ImageEmbeddings, images
-from jcmspl.embed.of_texts import save_classes, texts
 from jcmspl.embed.text_encoder import TextEncoder
 
 __all__ = ["ImageEmbeddings", "ImageEncoder", "TextEncoder", "batches", "images", "save_classes", "texts"]

@@ -1,4 +1,4 @@
-"""An ONNX model that embeds pictures, and how it wants them."""
+"""ImageEncoder: an ONNX model of pictures with its preprocessing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.errors import about
-from jcmspl.embed.preparation import (
+from jcmspl.embed.image_preprocessing import (
     CONFIG,
     Options,
     PictureInput,
@@ -20,43 +20,43 @@ from jcmspl.embed.preparation import (
     preparation_of,
     read_config,
 )
-from jcmspl.embed.runtime import OnnxModel, inputs_named, pooling_of
+from jcmspl.embed.onnx_model import OnnxModel, inputs_named, pooling_of
 from jcmspl.support.arguments import as_count
 from jcmspl.support.threads import usable_cores
 
 
 class ImageEncoder:
-    """An ONNX model of pictures. How it wants them is said by you, by a file beside it, or by the model itself.
+    """An ONNX model of pictures. Preprocessing comes from your options, a file beside the model, or the model itself.
 
     Parameters
     ----------
     model : str or Path
-        An ONNX file. A model for pictures and texts, such as CLIP in one file, is asked for its pictures alone.
+        An ONNX file. Of a model of pictures and texts, such as CLIP in one file, only the picture part is used.
     size : int or (height, width), optional
-        How large pictures are in the end.
+        The final size of pictures.
     resize : int or "exact", optional
-        What the shorter side is resized to before the middle is cut out; "exact": both sides are resized to ``size``,
-        and nothing is cut off. By default the shorter side becomes ``size``.
+        The length that the shorter side is resized to before the centre is cropped; "exact": both sides are resized to
+        ``size`` without a crop. By default the shorter side becomes ``size``.
     resample : {"nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"}, optional
-        How pictures are resized; "bicubic" where nothing else is said.
+        The interpolation of resizing, by default that of ``config``, else "bicubic".
     layout : {"nchw", "nhwc"}, optional
-        Where the channels are; by default the model tells.
+        The axis of the channels; by default it is detected from the model.
     normalise : {"clip", "imagenet", "half", "none", "raw"}, optional
-        What is done to values: those of CLIP, of ImageNet, to -1..1, to 0..1, or nothing (0..255).
+        The normalisation of values: that of CLIP, of ImageNet, to -1..1, to 0..1, or none (0..255).
     mean, std : float or a number for each channel, optional
-        Subtracted from values after ``scale``, and what they are divided by then.
+        Subtracted from values after ``scale``, and the divisor after that.
     scale : float, optional
-        What values are multiplied by first, 1/255 where nothing else is said.
+        The first factor of values, by default that of ``config``, else 1/255.
     config : str or Path, optional
-        Hugging Face's ``preprocessor_config.json``; by default the one beside the model is read, or the one of the
-        folder above if the model is in a folder ``onnx``.
+        A ``preprocessor_config.json`` of Hugging Face; by default the one beside the model, or in the folder above if
+        the model is in a folder ``onnx``.
     output : str, optional
-        The name of the output to take; by default the one that is named like an embedding, or else the first.
+        The name of the output to use; by default the one named like an embedding, or else the first.
     pooling : {"auto", "mean", "cls", "pooled"}, default "auto"
-        How one vector is made of an output with many: their mean, the first, or not at all: an output with one is
-        wanted. "auto" takes the first of tokens and the mean of maps.
+        The reduction of an output with many vectors to one: their mean, the first, or "pooled": use an output with one
+        vector. "auto" takes the first token, or the mean of feature maps.
     threads : int, optional
-        By default as many as there are cores.
+        By default one for each core.
     """
 
     def __init__(
@@ -98,21 +98,21 @@ class ImageEncoder:
 
     @property
     def batch_size(self) -> int | None:
-        """How many pictures the model takes at once, if it takes no other number."""
+        """The fixed batch size of the model; None if it takes any."""
         return self._input.fixed(0)
 
     def prepare(self, picture: Any) -> npt.NDArray[Any]:
-        """Return a picture of Pillow as the model wants it."""
+        """Preprocess a picture of Pillow."""
         return self.preparation(picture)
 
     def __call__(self, prepared: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
-        """Return the embeddings of pictures that were prepared."""
+        """Return the embeddings of preprocessed pictures."""
         count, most = len(prepared), self.batch_size
         size = most or count
         rows = []
         for first in range(0, count, size):
             pictures = np.stack(prepared[first : first + size])
-            if len(pictures) < size:  # a model of one batch size gets empty pictures, too
+            if len(pictures) < size:  # fill up a fixed batch size with empty pictures
                 pictures = np.concatenate(
                     [pictures, np.zeros((size - len(pictures), *pictures.shape[1:]), pictures.dtype)]
                 )
@@ -126,11 +126,11 @@ class ImageEncoder:
         return np.concatenate(rows)
 
     def stop(self) -> None:
-        """Let a run in another thread end soon."""
+        """End a run in another thread soon."""
         self.model.stop()
 
     def identity(self) -> dict[str, Any]:
-        """Return what embeddings depend on."""
+        """Return everything that embeddings depend on."""
         return {
             "model": self.model.identity(),
             "preparation": dataclasses.asdict(self.preparation),
@@ -142,6 +142,6 @@ class ImageEncoder:
 
 
 def beside_model(path: Path, name: str) -> Path | None:
-    """Return a file that belongs to a model: beside it, or above if the model is in a folder called onnx."""
+    """Return a file beside a model, or in the folder above if the model is in a folder ``onnx``."""
     folders = [path.parent, *([path.absolute().parent.parent] if path.absolute().parent.name == "onnx" else [])]
     return next((folder / name for folder in folders if (folder / name).is_file()), None)

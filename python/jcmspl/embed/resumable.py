@@ -1,4 +1,4 @@
-"""Rows that are done: in memory, or in a file beside the output, with which a second run goes on."""
+"""Finished rows, in memory or in a file from which a second run continues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -23,28 +23,14 @@ except ImportError:  # Windows
 
 KEY_BYTES = 16
 _FORMAT = "jcmspl embed 1"
-_START = json.dumps({"format": _FORMAT})[:-1].encode()  # of a file
+_START = json.dumps({"format": _FORMAT})[:-1].encode()  # the first bytes of a file
 _MOST_HEADER = 2**16  # bytes
 
 Rows = npt.NDArray[np.float32]
 
 
-class Kept(Protocol):
-    """Rows of features under keys that say what they are of."""
-
-    def __contains__(self, key: bytes) -> bool: ...
-
-    def add(self, keys: Sequence[bytes], rows: Rows) -> None:
-        """Keep some rows."""
-        ...
-
-    def rows(self, keys: Sequence[bytes]) -> Rows:
-        """Return rows that were kept."""
-        ...
-
-
 class KeptInMemory:
-    """Rows that are there as long as the process is."""
+    """Rows of features in memory, under keys that identify their pictures."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, Rows] = {}
@@ -57,22 +43,22 @@ class KeptInMemory:
         self._rows |= zip(keys, rows, strict=True)
 
     def rows(self, keys: Sequence[bytes]) -> Rows:
-        """Return rows that were kept."""
+        """Return kept rows."""
         return np.stack([self._rows[key] for key in keys])
 
 
 class KeptInFile:
-    """Rows in a file that only grows: a line that says how they were made, then records of one size.
+    """Rows in a file that only grows: a header line about their origin, then records of equal size.
 
-    A record is a key, a row and a checksum of both. What a crash has left at the end is cut off.
+    A record is a key, a row and a checksum of both. Incomplete records after a crash are cut off.
 
     Parameters
     ----------
     path : Path
-    made_of : mapping of str to what JSON has
-        The model and how it was used: rows that were made otherwise are refused.
+    made_of : mapping of str to JSON values
+        The model and its settings: rows of other ones are refused.
     restart : bool
-        Whether such rows may be thrown away.
+        Whether to discard rows of other models or settings.
     """
 
     def __init__(self, path: Path, made_of: Mapping[str, Any], *, restart: bool = False) -> None:
@@ -81,9 +67,9 @@ class KeptInFile:
         self._positions: dict[bytes, int] = {}
         self._start, self._record = 0, np.dtype([])
         existed = path.exists()
-        self._is_ours = not existed  # to be removed if nothing is in it
+        self._is_ours = not existed  # may be removed if it stays empty
         if existed and not path.is_file():
-            raise OSError(f"{path} is in the way: what is done would be kept in a file of this name")
+            raise OSError(f"{path} is in the way: finished rows would be kept in a file of this name")
         self._file: BinaryIO = path.open("r+b" if existed else "x+b")
         try:
             self._lock()
@@ -101,7 +87,7 @@ class KeptInFile:
         return len(self._positions)
 
     def add(self, keys: Sequence[bytes], rows: Rows) -> None:
-        """Append some rows, so that they are there whatever happens next."""
+        """Append some rows and flush them."""
         if not self._start:
             with writing(self.path):
                 self._begin(rows.shape[1])
@@ -120,12 +106,12 @@ class KeptInFile:
         self._positions |= {key: first + i for i, key in enumerate(keys)}
 
     def rows(self, keys: Sequence[bytes]) -> Rows:
-        """Read rows that were kept."""
+        """Read kept rows."""
         return np.ascontiguousarray(self._mapped()["row"][[self._positions[key] for key in keys]])
 
     def close(self) -> None:
-        """Close the file; where nothing is in it, it goes."""
-        with contextlib.suppress(OSError):  # of rows that could not be written, which was told
+        """Close the file, and remove it if it is empty."""
+        with contextlib.suppress(OSError):  # of rows that could not be written, which was reported
             self._file.close()
         if self._is_ours and not self._positions:
             with contextlib.suppress(OSError):
@@ -151,18 +137,16 @@ class KeptInFile:
         self._start, self._record = len(header), _record(width)
 
     def _read(self, restart: bool) -> None:
-        """Find what is there already, as far as it is whole."""
+        """Find the complete records of an existing file."""
         line = self._file.readline(_MOST_HEADER)
         try:
             header = json.loads(line)
             made_of, record, known = dict(header["made_of"]), _record(header["width"]), header["format"] == _FORMAT
         except (ValueError, KeyError, TypeError):
-            is_cut = line.startswith(_START) and not line.endswith(
-                b"\n"
-            )  # where its process or its disk came to an end
+            is_cut = line.startswith(_START) and not line.endswith(b"\n")  # a crash during the header
             if line and not is_cut and not restart:
                 raise ValueError(
-                    f"{self.path} is in the way: it is no file of embeddings that were begun; remove it, or choose "
+                    f"{self.path} is in the way: it is not a file of unfinished embeddings; remove it, or choose "
                     "another output"
                 ) from None
             return
@@ -171,8 +155,8 @@ class KeptInFile:
                 return
             names = sorted(name for name in {*made_of, *self._made_of} if made_of.get(name) != self._made_of.get(name))
             raise ValueError(
-                f"{self.path} holds embeddings that were begun with another {listed(names) or 'version'}: choose "
-                "another output, or start anew with --force (restart=True)"
+                f"{self.path} holds unfinished embeddings of another {listed(names) or 'version'}: choose "
+                "another output, or start again with --force (restart=True)"
             )
         self._start, self._record = len(line), record
         records = self._mapped()
@@ -182,7 +166,7 @@ class KeptInFile:
             self._positions[record["key"].tobytes()] = position
         else:
             position = len(records)
-        del records  # else Windows would not cut the file
+        del records  # else Windows cannot truncate the file
         self._file.truncate(self._start + position * self._record.itemsize)
 
     def _mapped(self) -> npt.NDArray[Any]:
@@ -190,6 +174,9 @@ class KeptInFile:
         if not count:
             return np.zeros(0, self._record)
         return np.memmap(self.path, self._record, "r", self._start, (count,))
+
+
+Kept = KeptInMemory | KeptInFile
 
 
 def _record(width: int) -> np.dtype[Any]:

@@ -1,4 +1,4 @@
-"""An ONNX model that embeds texts, and its tokenizer."""
+"""TextEncoder: an ONNX model of texts with its tokenizer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.embed.image_encoder import beside_model
-from jcmspl.embed.preparation import CONFIG, channels_are_last, read_config, sizes_of_config
-from jcmspl.embed.runtime import OnnxModel, Slot, inputs_named, pooling_of
-from jcmspl.io.regular import require_file
+from jcmspl.embed.image_preprocessing import CONFIG, channels_are_last, read_config, sizes_of_config
+from jcmspl.embed.onnx_model import OnnxModel, Slot, inputs_named, pooling_of
+from jcmspl.io.paths import require_file
 from jcmspl.support.arguments import as_count
 from jcmspl.support.shown import shown
 from jcmspl.support.threads import usable_cores
 from jcmspl.support.warn import warn_user
 
 TOKENIZER = "tokenizer.json"
-_NO_LIMIT = 100_000  # tokens: larger numbers in tokenizer_config.json mean that there is none
+_NO_LIMIT = 100_000  # tokens: larger numbers in tokenizer_config.json mean no limit
 _PADDING = ("[PAD]", "<pad>", "<|endoftext|>", "</s>")
-_SIDE = 224  # pixels of the picture that a model for both kinds gets with texts, if nothing else is known
+_SIDE = 224  # pixels of the dummy picture for a model of pictures and texts, by default
 
 
 class TextEncoder:
@@ -32,22 +32,21 @@ class TextEncoder:
     Parameters
     ----------
     model : str or Path
-        An ONNX file. A model for pictures and texts, such as CLIP in one file, is asked for its texts alone.
+        An ONNX file. Of a model of pictures and texts, such as CLIP in one file, only the text part is used.
     tokenizer : str or Path, optional
         A ``tokenizer.json``; by default the one beside the model, or in the folder above if the model is in a folder
         ``onnx``.
     pooling : {"auto", "mean", "cls", "pooled"}, default "auto"
-        How one vector is made of those of the tokens: their mean as the attention mask has it, the first, or not at
-        all: an output with one vector is wanted. "auto" takes an output that is named like an embedding if there is
-        one, and else the mean of tokens.
+        The reduction of the vectors of tokens to one: their mean over the attention mask, the first, or "pooled": use
+        an output with one vector. "auto" uses an output named like an embedding, or else the mean of tokens.
     output : str, optional
-        The name of the output to take.
+        The name of the output to use.
     max_length : int, optional
-        The most tokens, after which a text is cut off; by default as the tokenizer or the model says.
+        The most tokens of a text, by default those of the tokenizer or the model; the rest is cut off.
     pad_to : int, optional
-        Each text is filled up to so many tokens, for models that were trained so, such as SigLIP (64).
+        Pad each text to this number of tokens, for models trained like that, such as SigLIP (64).
     threads : int, optional
-        By default as many as there are cores.
+        By default one for each core.
     """
 
     def __init__(
@@ -97,13 +96,12 @@ class TextEncoder:
         cut = [text for text, encoding in zip(texts, encodings, strict=True) if encoding.overflowing]
         if cut:
             warn_user(
-                f"{len(cut)} texts are longer than the {self.max_length} tokens that are read of each, so their ends "
-                f"are left out: {shown(cut[0])}",
+                f"{len(cut)} texts have more than {self.max_length} tokens: their ends are ignored: {shown(cut[0])}",
                 UserWarning,
             )
         empty = [text for text, encoding in zip(texts, encodings, strict=True) if not encoding.ids]
         if empty:
-            raise ValueError(f"the tokenizer makes nothing of the text {empty[0]!r}: describe the class in other words")
+            raise ValueError(f"the tokenizer finds no tokens in the text {empty[0]!r}: use another description")
         rows: list[Any] = [None] * len(encodings)
         for group in self._groups([len(encoding.ids) for encoding in encodings]):
             for i, row in zip(group, self._run([encodings[i] for i in group]), strict=True):
@@ -111,7 +109,7 @@ class TextEncoder:
         return np.stack(rows)
 
     def _groups(self, lengths: list[int]) -> list[list[int]]:
-        """Return which texts go together: a model without a mask would read what fills up the shorter ones."""
+        """Group texts into batches; without a mask, padding would count, so texts of a batch must have equal length."""
         if self._has_mask or self._length is not None:
             groups = [list(range(len(lengths)))]
         else:
@@ -133,18 +131,18 @@ class TextEncoder:
         for i, encoding in enumerate(encodings):
             n = len(encoding.ids)
             ids[i, :n], mask[i, :n], kinds[i, :n] = encoding.ids, encoding.attention_mask, encoding.type_ids
-        mask[count:, 0] = 1  # of rows that only fill up a batch
+        mask[count:, 0] = 1  # rows that only fill up a batch
         values = {"ids": ids, "mask": mask, "kinds": kinds, "positions": np.broadcast_to(np.arange(length), shape)}
         given = {slot.name: np.ascontiguousarray(values[_kind(slot)], dtype=slot.dtype) for slot in self._inputs}
         lengths = dict(zip(self._ids.shape, shape, strict=True))
         for slot in self.model.inputs:
-            if len(slot.shape) == 4:  # the picture of a model for both kinds
+            if len(slot.shape) == 4:  # the dummy picture for a model of pictures and texts
                 given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
         return self.pooling(result, len(ids), mask)[:count]
 
     def stop(self) -> None:
-        """Let a run in another thread end soon."""
+        """End a run in another thread soon."""
         self.model.stop()
 
     def __repr__(self) -> str:
@@ -175,17 +173,19 @@ def _read_tokenizer(path: Path) -> Any:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of the package tokenizers, which also panics over some files: that is no Exception."""
+    """Name the file in errors of the package tokenizers, whose PanicException is not an Exception."""
     try:
         yield
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"{path} is no {TOKENIZER} of Hugging Face, or it is damaged ({shown(error, 200)})") from None
+        raise ValueError(
+            f"{path} is not a {TOKENIZER} of Hugging Face, or it is damaged ({shown(error, 200)})"
+        ) from None
 
 
 def _settings_beside(path: Path) -> dict[str, Any]:
-    """Return what tokenizer_config.json says, if it is there and says anything."""
+    """Return the content of tokenizer_config.json, or nothing if it cannot be read."""
     beside = path.parent / "tokenizer_config.json"
     with contextlib.suppress(OSError, ValueError, RecursionError):
         require_file(beside)
@@ -213,7 +213,7 @@ def _limit(tokenizer: Any, path: Path) -> int | None:
 
 
 def _side(path: Path) -> int:
-    """Return how large pictures of a model for both kinds are."""
+    """Return the size of pictures of a model of pictures and texts."""
     config = beside_model(path, CONFIG)
     if config is None:
         return _SIDE
@@ -222,6 +222,6 @@ def _side(path: Path) -> int:
 
 
 def _picture_shape(slot: Slot, side: int, lengths: Mapping[Any, int]) -> list[int]:
-    count = lengths.get(slot.shape[0], 1)  # as many as texts, if both are counted under one name
+    count = lengths.get(slot.shape[0], 1)  # the number of texts if both axes have the same name
     sizes = [count, side, side, 3] if channels_are_last(slot.shape, None) else [count, 3, side, side]
     return [slot.fixed(axis) or size for axis, size in enumerate(sizes)]

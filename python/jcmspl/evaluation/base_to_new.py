@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.labels import Label, as_label_list, some
+from jcmspl.data.reading import read_rows
 from jcmspl.datasets.dataset import Dataset
-from jcmspl.datasets.row_source import read_rows
 from jcmspl.datasets.splits import shuffled_rows
 from jcmspl.evaluation.base_to_new_report import ALL, COSINE, NO_TRAINING, BaseToNew, Figures, Row
 from jcmspl.evaluation.findings import Accuracies, parameters_of, versions

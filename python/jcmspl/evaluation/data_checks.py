@@ -15,8 +15,8 @@ from sklearn.neighbors import NearestNeighbors
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, some, sorted_labels
+from jcmspl.data.reading import read_rows
 from jcmspl.data.sample_digest import Hashes, row_hashes
-from jcmspl.datasets.row_source import read_rows
 from jcmspl.evaluation.label_issues import LabelIssues, find_label_issues
 from jcmspl.io.json_text import dumps
 from jcmspl.methods.jcmspl import JCMSPL

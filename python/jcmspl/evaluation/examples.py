@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.labels import Label
-from jcmspl.data.reading import in_memory
-from jcmspl.datasets.row_source import read_rows
+from jcmspl.data.reading import in_memory, read_rows
 from jcmspl.evaluation.findings import Example, Reason
 from jcmspl.report.pages import picture_named
 from jcmspl.support.arguments import IntArray

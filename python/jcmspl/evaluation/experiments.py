@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.datasets import Dataset
 from jcmspl.evaluation import experiment_report as results
 from jcmspl.evaluation import published

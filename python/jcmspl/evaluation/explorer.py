@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
-from jcmspl.datasets.row_source import read_rows
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
 from jcmspl.model.class_map import ClassMap

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, models, ONNX, JSON."""
+"""Paths and addresses, atomic writing, archives of models, ONNX, JSON."""

@@ -1,4 +1,4 @@
-"""Archives: named arrays and JSON in one safetensors file. Nothing in a file is ever executed."""
+"""Archives: named arrays and JSON in one safetensors file. Reading one never executes code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from jcmspl.io.atomic import write_atomically
-from jcmspl.io.regular import require_file
+from jcmspl.io.paths import require_file
 from jcmspl.support.memory import memory_at_hand
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
@@ -26,22 +26,22 @@ _MOST_BYTES = 8  # of a number
 
 
 class ModelFileError(ValueError):
-    """A file that holds no model that this version can read."""
+    """A file does not hold a model that this version can read."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))  # what is wrong may be in the names that it tells
+        super().__init__(printable(message))  # names from damaged files may not be printable
 
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What is in a file.
+    """The content of a file.
 
     Attributes
     ----------
     version : int
-        Of the format.
+        The version of the format.
     content : dict
-        All that is not an array.
+        Everything that is not an array.
     arrays : dict of str to ndarray
     """
 
@@ -51,14 +51,14 @@ class Archive:
 
 
 def write_archive(path: Path, archive: Archive, *, overwrite: bool) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     metadata = {
         "format": _FORMAT,
         "format_version": str(archive.version),
         "jcmspl_version": __version__,
         "content": json.dumps(archive.content, allow_nan=False),
     }
-    # not ascontiguousarray, which makes a number an array of one
+    # not ascontiguousarray, which turns a scalar into an array of one
     arrays = {name: np.array(array, order="C") for name, array in archive.arrays.items()}
     write_atomically(path, save(arrays, metadata), overwrite=overwrite)
 
@@ -72,7 +72,7 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
     newest : int
         The newest version of the format that can be read.
     wanted : function
-        Of the version and the content: the names of the arrays to read, as far as they are there.
+        Returns the names of the arrays to read, given version and content; absent ones are skipped.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a model file")
@@ -85,7 +85,7 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
                 content = json.loads(metadata["content"])
                 names = set(wanted(version, content)) & set(file.keys())
                 n_bytes = sum(_MOST_BYTES * math.prod(file.get_slice(name).get_shape()) for name in names)
-            if n_bytes > memory_at_hand():  # a file with holes may claim more than there is on the disk
+            if n_bytes > memory_at_hand():  # a sparse file may claim more than the disk holds
                 raise MemoryError
             arrays = {name: file.get_tensor(name) for name in sorted(names)}
     except MemoryError:
@@ -101,7 +101,7 @@ def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]]
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Name the file in what is found wrong with its content."""
+    """Turn errors about the content of a file into ModelFileError that names it."""
     try:
         yield
     except ModelFileError as error:

@@ -1,4 +1,4 @@
-"""Results as JSON that every reader takes, and back."""
+"""Results as standard JSON, and back."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _INFINITIES = ("inf", "-inf")
 
 
 def dumps(data: Any, indent: int | None = None) -> str:
-    """Return data as JSON, which has neither NaN nor infinity: null and the text "inf" stand for them."""
+    """Return data as JSON; null stands for NaN, and the text "inf" for infinity."""
     return json.dumps(as_data(data), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """Return a Python number for one of NumPy's; anything else as it is."""
-    # NumPy itself is not loaded: the help of a command takes no longer than it must
+    """Return a NumPy scalar as a Python number; anything else unchanged."""
+    # does not import NumPy: --help must be fast
     return value.item() if hasattr(value, "dtype") and value.shape == () else value
 
 
 def as_data(value: Any) -> Any:
-    """Return results in types and with numbers that JSON has: dataclasses as dicts, sequences as lists.
+    """Convert results to types of JSON: dataclasses to dicts, sequences to lists.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def as_data(value: Any) -> Any:
 
 
 def from_data(kind: Any, data: Any) -> Any:
-    """Return what :func:`as_data` has taken apart, by the types of the fields of a dataclass."""
+    """Undo :func:`as_data`, guided by the types of the fields of a dataclass."""
     if data is None:
         return None
     if data in _INFINITIES and kind is not str:

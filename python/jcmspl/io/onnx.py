@@ -13,14 +13,14 @@ from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.version import __version__
 
-# Versions that every runtime of the last years reads.
+# Versions that all runtimes of recent years read.
 _OPSET, _IR_VERSION = 13, 8
 
 
 class LinearLayer(NamedTuple):
-    """Scores ``x @ weights.T + bias + lead`` of labelled candidates, of samples that may have to be scaled first.
+    """Scores ``x @ weights.T + bias + lead`` of labelled candidates; `scaling` is applied to samples first.
 
-    Candidates are compared before the lead is added, which may leave no digits of float32 for their differences.
+    Candidates are compared before the lead is added: their differences may vanish in float32 after it.
     """
 
     weights: Float64Array
@@ -59,7 +59,7 @@ def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
     if layer.scaling.unit_rows:
         constants["tiny"] = np.array(np.finfo(np.float32).tiny, dtype=np.float32)
         nodes += [
-            # the largest value first: squares of huge or tiny values would overflow or vanish
+            # divide by the largest value first: squares of huge or tiny values overflow or vanish
             helper.make_node("Abs", [features], ["sizes"]),
             helper.make_node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
             helper.make_node("Max", ["largest", "tiny"], ["scale"]),

@@ -1,38 +1,39 @@
-"""Files and folders, here or elsewhere: a path, or an address such as s3://bucket/folder, where fsspec is there."""
+"""Local paths and remote addresses such as s3://bucket/folder (with fsspec), and checks of both."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-#: A name with any of these may stand for several files.
+#: Characters of patterns, which stand for several files.
 WILDCARDS = "*?["
 
 
 class Address:
-    """A file or folder behind an address, used as a ``Path`` is; nothing of it is open, so it can be pickled."""
+    """A remote file or folder with the interface of ``Path``; it holds nothing open, so it can be pickled."""
 
     def __init__(self, text: str) -> None:
         self.text = text.rstrip("/") if not text.endswith("://") else text
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last component."""
         return self.text.rpartition("/")[2]
 
     @property
     def suffix(self) -> str:
-        """The end of the name, from its last dot on."""
+        """The end of the name from its last dot on."""
         return Path(self.name).suffix
 
     @property
     def stem(self) -> str:
-        """The name without that."""
+        """The name without its suffix."""
         return Path(self.name).stem
 
     @property
@@ -44,11 +45,11 @@ class Address:
         return Address(f"{self.text}/{name}")
 
     def absolute(self) -> Address:
-        """Return itself."""
+        """Return the address itself."""
         return self
 
     def exists(self) -> bool:
-        """Whether there is such a file or folder."""
+        """Whether the file or folder exists."""
         with self._opened() as (files, path):
             return bool(files.exists(path))
 
@@ -63,7 +64,7 @@ class Address:
             return bool(files.isfile(path))
 
     def iterdir(self) -> Iterator[Address]:
-        """Give what is in a folder."""
+        """Yield the files and folders in a folder, sorted by name."""
         with self._opened() as (files, path):
             names = {str(item).rstrip("/").rpartition("/")[2] for item in files.ls(path, detail=False)}
         return (self / name for name in sorted(names))
@@ -76,7 +77,7 @@ class Address:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system and the path there."""
+        """Yield the file system and the path on it."""
         try:
             from fsspec.core import url_to_fs
         except ImportError:
@@ -117,16 +118,16 @@ def place_of(path: str | Path | Address) -> Place:
 
 
 def size_of(file: IO[bytes]) -> int:
-    """Return how many bytes an open file has; it is read from its start afterwards."""
+    """Return the size of an open file in bytes, and rewind it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     return size
 
 
 def matches(pattern: Place) -> list[Place]:
-    """Return the files that a name with wildcards stands for, in their natural order.
+    """Return the files that match a pattern, in natural order.
 
-    What is there by that very name is no pattern, so that folders may have brackets in their names.
+    Parents that exist are taken literally: folders may have brackets in their names.
     """
     if isinstance(pattern, Address):
         folder, names = pattern.parent, pattern.name
@@ -142,6 +143,26 @@ def matches(pattern: Place) -> list[Place]:
 
 
 def natural_order(place: Place) -> tuple[Any, ...]:
-    """Return what sorts numbers in names by their size: 2 before 10."""
+    """Return a sort key that compares numbers in names by value: 2 before 10."""
     pieces = re.split(r"(\d+)", str(place))
     return (*(int(piece) if i % 2 else piece for i, piece in enumerate(pieces)), str(place))
+
+
+def require_file(path: Place) -> None:
+    """Refuse folders, pipes and devices: reading a pipe may wait forever, and a device may never end."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, but a file is expected")
+    if not path.is_file():
+        kind = other_kind(path) if isinstance(path, Path) else "a device"
+        raise OSError(f"{path} is {kind}, but a regular file is expected: copy its content to one")
+
+
+def other_kind(path: Path) -> str | None:
+    """Return the kind of a path, such as "a named pipe"; None for a regular file."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from jcmspl.core.lasso import soft, sparse_codes
+from jcmspl.core.constrained import soft, sparse_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.model.embedding import Embedding
 from jcmspl.model.iterations import Iterative, course
@@ -45,9 +45,9 @@ class AAW(Embedding, Iterative):
     ``min |X - Dx A|^2 / m + |Y - Dz A|^2 / d + 2 sparsity |A|_1 / m`` over dictionaries with atoms of length at most
     one and codes A; m is the number of features, d that of attributes, and the paper's λ is 2 sparsity n_atoms / m. A
     sample is coded by Dx alone, and Dz makes a class vector of the code, which is compared with those of candidates.
-    With prediction="aware" the code is also to make it clear which candidate is meant: entropy_weight times the
-    entropy of ``softmax(-sharpness |Dz a - u|^2)`` over the candidates u is added. Scores then depend on which
-    candidates there are.
+    With prediction="aware" the code should also point to one candidate: entropy_weight times the entropy of
+    ``softmax(-sharpness |Dz a - u|^2)`` over the candidates u is added. Scores then depend on which candidates there
+    are.
 
     The objective, both predictions and alternating updates are the paper's. The start (mean samples and vectors of
     classes, then random mixtures of them), the last step (see refit) and a fixed number of proximal gradient steps from
@@ -55,28 +55,22 @@ class AAW(Embedding, Iterative):
 
     Parameters
     ----------
-    n_atoms : int, optional
+    n_atoms : int
         By default twice the number of training classes.
-    sparsity : float, default 0.1
+    sparsity : float
         Samples of length one whose inner products with all atoms are below it have the code zero.
-    prediction : {"agnostic", "aware"}, default "agnostic"
-    entropy_weight : float, default 0.01
+    prediction : {"agnostic", "aware"}
+        How a sample is coded: by itself, or among the candidates.
+    entropy_weight : float
         The paper's γ times m / 2.
-    sharpness : float, default 3.0
+    sharpness : float
         The paper's ρ.
-    metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
-    refit : bool, default True
+    refit : bool
         Whether Dz is replaced, at the end, by the least squares of class vectors on codes of samples alone, as
         prediction knows them; its atoms are then of any length. False is the paper's form, whose codes know the class
         in training and not in prediction.
-    max_iter : int, default 50
-    tol : float, default 1e-3
-        Iterations end when one lowers the objective by less than this part of it.
-    random_state : int, generator or None, default 0
-        For the random mixtures, of classes in the order of their labels: other names are another draw.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
+    random_state
+        Seed of the random mixtures, of classes in the order of their labels: other names are another draw.
 
     Attributes
     ----------
@@ -84,10 +78,8 @@ class AAW(Embedding, Iterative):
         Dx'.
     semantic_atoms_ : ndarray of shape (n_atoms, n_attributes)
         Dz'.
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         The objective, per sample, after the codes of each iteration.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

@@ -22,25 +22,15 @@ class ALE(BilinearRanker):
 
     Parameters
     ----------
-    learning_rate, margin, average, max_iter, tol, validation_fraction, n_iter_no_change, random_state
-        As for :class:`DeViSE`.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with s (as does "concept"), or x with W's.
-    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+    metric : {"dot", "cosine", "euclidean"} or callable
         "dot" is the published one, s'Wx.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
-    losses_, n_iter_
-        As for :class:`DeViSE`.
 
     Examples
     --------

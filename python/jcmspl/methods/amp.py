@@ -38,23 +38,12 @@ class AMP(PosteriorMethod):
 
     Parameters
     ----------
-    n_neighbours : int, default 3
+    n_neighbours : int
         How many classes each is joined to, at least.
-    width : float, default 1.0
+    width : float
         In units of the median distance between training classes.
-    n_likely : int, default 10
+    n_likely : int
         From how many training classes a walk may start: those that are likeliest for the sample.
-    posterior, shrinkage, posterior_temperature, penalty, max_iter, tol
-        As for :class:`ConSE`.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
-    Attributes
-    ----------
-    n_iter_, converged_ : int, bool
-        Of "logistic".
 
     Examples
     --------

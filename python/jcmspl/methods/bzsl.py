@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.hamming import HammingScorer, Words, packed_signs
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.scoring import AffineScorer
+from jcmspl.core.similarities import HammingScorer, Words, packed_signs
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
 from jcmspl.data.training import TrainingData
@@ -39,25 +39,19 @@ class BZSL(Iterative):
     the orthogonal factors of XB' and AZ(CZ)'. A sample is coded by sign(P'x), a class by sign(Q'a).
 
     From the paper are two coding functions, the auxiliary codes B and C, updates in closed form and the comparison by
-    Hamming distances. This objective, which shows the same, and the start, random directions for classes, are
-    reconstructed. Codes are packed, 64 bits to a word: many candidate classes take little memory and little time.
+    Hamming distances. This objective and the start, random directions for classes, are reconstructed; orthogonal
+    factors are regressions where samples are white. Codes are packed, 64 bits to a word: many candidate classes take
+    little memory and little time. A seen_penalty and a temperature count bits.
 
     Parameters
     ----------
-    n_bits : int, default 1024
+    n_bits : int
         The length of the codes. It may exceed the number of features and of attributes.
-    visual_weight, semantic_weight : float, default 1.0
+    visual_weight, semantic_weight : float
         How much codes are to agree with what is projected, where 1 is how much those of a sample and its class are to
         agree with each other.
-    max_iter : int, default 20
-    tol : float, default 5e-3
+    tol
         Iterations end when one raises the objective by less than this part of it.
-    random_state : int, generator or None, default 0
-    feature_normalisation : str, default "sample_l2+center+whiten"
-        Orthogonal factors are regressions where samples are white.
-    class_normalisation, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`jcmspl.JCMSPL`. Biases and temperatures count bits.
 
     Attributes
     ----------
@@ -65,10 +59,8 @@ class BZSL(Iterative):
         P'.
     semantic_projection_ : ndarray of shape (n_bits, n_attributes)
         Q'.
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         The value of the objective, per sample and bit, after each iteration; it never falls.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

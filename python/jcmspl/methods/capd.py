@@ -43,13 +43,8 @@ class CAPD(ZeroShotClassifier):
 
     Parameters
     ----------
-    penalty : float, default 1e-5
+    penalty : float
         The paper's λ.
-    feature_normalisation : str, default "sample_l2+center+whiten"
-    class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Attributes
     ----------

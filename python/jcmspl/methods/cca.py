@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import GramBasis, Moments
 from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, estimator, one_of_names
@@ -25,20 +25,14 @@ class CCA(Bilinear):
 
     Parameters
     ----------
-    visual_penalty : float, default 10.0
-        γ.
-    semantic_penalty : float, default 100.0
-        λ.
-    n_components : int, optional
+    visual_penalty : float
+        γ: penalty of the samples.
+    semantic_penalty : float
+        λ: penalty of the class vectors.
+    n_components : int
         How many pairs of coordinates; by default all that correlate.
-    space : {"concept", "semantic", "visual"}, default "concept"
+    space : {"concept", "semantic", "visual"}
         Compare Ax with By, B'Ax with y, or x with A'By.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

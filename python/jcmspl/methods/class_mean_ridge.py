@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.class_map import ClassMap
 from jcmspl.model.explanation import Explanation
@@ -32,16 +32,10 @@ class ClassMeanRidge(Bilinear):
 
     Parameters
     ----------
-    alpha : float, default 0.3
-    space : {"visual", "semantic", "concept"}, default "visual"
+    alpha : float
+        Penalty of the regression.
+    space : {"visual", "semantic", "concept"}
         Compare x with Vy, or V'x with y.
-    metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -25,30 +25,8 @@ class ConSE(PosteriorMethod):
 
     Parameters
     ----------
-    n_likely : int, default 10
+    n_likely : int
         The paper's T; all of them, if there are fewer training classes.
-    posterior : {"lda", "logistic"}, default "lda"
-        How p(k|x) is found: by linear discriminant analysis, closed form from statistics, or by multinomial logistic
-        regression, which reads the samples again and again (and has no partial_fit).
-    shrinkage : float, default 0.5
-        Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``, from 0 to 1.
-    posterior_temperature : float, default 10.0
-        Of "lda": what log posteriors are divided by. Those of many features are far too sure of themselves; 1 leaves
-        them as they are.
-    penalty : float, default 0.1
-        Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
-    max_iter, tol : int, default 100, and float, default 1e-4
-        Of "logistic": the largest number of iterations, and the largest entry of the gradient (of the mean loss, along
-        directions in which samples are uncorrelated) with which they end.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
-    Attributes
-    ----------
-    n_iter_, converged_ : int, bool
-        Of "logistic".
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.scoring import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
@@ -78,28 +78,25 @@ class COSMO(ZeroShotClassifier):
     the temperatures of both experts. Of a logistic regression half of the samples is left out at a time. (The
     paper's gate has more features and its experts are others.) Unseen classes alone are named as the expert names
     them. Scores depend on which candidates there are, and the draw of the classes that take turns on the order of their
-    labels: other names are another draw.
+    labels: other names are another draw. A seen_penalty is subtracted on top of the gate, and usually not needed.
 
     Parameters
     ----------
-    expert : str, default "JCMSPL"
+    expert : str
         The name of a bilinear method on statistics, which is used with its defaults.
-    posterior : {"lda", "logistic"}, default "lda"
+    posterior : {"lda", "logistic"}
         The expert for training classes. The second is fitted thirteen times, with the default of n_splits.
-    shrinkage : float, default 0.3
-    penalty : float, default 0.1
-    max_iter : int, default 100
-    tol : float, default 1e-4
-        As for :class:`ConSE`.
-    smoothing : bool, default True
+    shrinkage : float
+        From 0 to 1. Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``.
+    penalty : float
+        Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
+    max_iter, tol
+        Of "logistic": the largest number of iterations, and the largest entry of the gradient at which they end.
+    smoothing : bool
         Whether answers are mixed with uniform ones.
-    n_splits : int, default 4
+    n_splits : int
         Into how many parts training classes are split for the gate. With less than four classes there is none: both
         kinds are equally likely.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`jcmspl.JCMSPL`. The bias is on top of the gate, and usually not needed.
 
     Examples
     --------

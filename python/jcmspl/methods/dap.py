@@ -30,26 +30,16 @@ class DAP(PosteriorMethod):
 
     Parameters
     ----------
-    threshold : {"attribute_mean", "overall_mean"}, default "attribute_mean"
+    threshold : {"attribute_mean", "overall_mean"}
         A class has an attribute if that is above its mean over the training classes, or above the mean of all
         attributes of these (the same where class vectors are centred). Attributes that all training classes have, or
         none, do not count.
-    use_prior : bool, default True
+    use_prior : bool
         Whether P(a_j) is subtracted.
-    posterior : {"lda", "logistic"}, default "lda"
-        How P(a_j | x) is found: by linear discriminant analysis of the samples that have the attribute and those that
-        have not, closed form from statistics, or by logistic regression, which reads the samples again and again.
-    shrinkage, posterior_temperature, penalty, max_iter, tol
-        As for :class:`ConSE`; the covariance is that within the two groups, and the temperature 1 by default.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
-    Attributes
-    ----------
-    n_iter_, converged_ : int, bool
-        Of "logistic".
+    posterior : {"lda", "logistic"}
+        How P(a_j | x) is found: by linear discriminant analysis of the samples with and without the attribute, in
+        closed form from statistics (shrinkage is that of the covariance within the two groups), or by logistic
+        regression, which reads the samples again and again.
 
     Examples
     --------

@@ -19,40 +19,15 @@ class DeViSE(BilinearRanker):
 
     Parameters
     ----------
-    learning_rate : float, default 1.0
-        W changes by ``learning_rate (s_y - s_j) x'`` in a step.
-    margin : float, default 1.0
-    average : bool, default True
-        Whether the model is the mean of W over all steps and not the last one.
-    max_iter : int, default 20
-        At most so many epochs. One in which no class violates the margin is the last.
-    tol, n_iter_no_change : float, default 1e-3, and int, default 5
-        The number of epochs is found out by holding out classes: it is that after which they are recognised best, where
-        no n_iter_no_change further ones were better by more than tol. All classes are then learnt from for so many.
-    validation_fraction : float, default 0.2
-        The share of classes that is held out for that, at least two and less than half of them. With 0, or fewer than
-        five classes, there are max_iter epochs.
-    random_state : int, Generator, RandomState or None, default 0
-        It says which classes are held out, and the order of steps. Other names for classes, or samples in another
-        order, change nothing but rounding.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with s (as does "concept"), or x with W's.
-    metric : {"cosine", "dot", "euclidean"} or callable, default "cosine"
+    metric : {"cosine", "dot", "euclidean"} or callable
         "dot" compares as the training does. The authors search for the nearest class vector.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
-    losses_ : ndarray of shape (n_iter\_,)
-        The mean loss of a sample in each epoch, before the step for it.
-    n_iter_ : int
 
     Examples
     --------

@@ -25,23 +25,17 @@ class ESZSL(Bilinear):
 
     Parameters
     ----------
-    visual_penalty : float, default 1.0
+    visual_penalty : float
         The paper's γ.
-    semantic_penalty : float, default 1.0
+    semantic_penalty : float
         The paper's λ.
-    negative_label : float, default -1.0
+    negative_label : float
         What L holds for the classes that a sample is not of; 1 for its own. -1 as published; 0 is common elsewhere. On
         centred samples the choice makes no difference but to the scale of the scores.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare V'x with s (as does "concept"), or x with Vs.
-    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+    metric : {"dot", "cosine", "euclidean"} or callable
         "dot" is the published one, x'Vs.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -30,18 +30,11 @@ class EXEM(PredictedMeans):
 
     Parameters
     ----------
-    alpha : float, default 0.3
-        The penalty of the regression.
-    distance : {"euclidean", "standardised"}, default "euclidean"
+    distance : {"euclidean", "standardised"}
         "standardised": dimensions are divided by the standard deviation within classes, pooled over these (the paper
         averages that of each class).
-    class_kernel : {"rbf", "poly2", "linear"}, default "rbf"
+    class_kernel : {"rbf", "poly2", "linear"}
         With "linear" it predicts what :class:`ClassMeanRidge` does.
-    kernel_width : float, default 1.0
-        Of "rbf", relative to the median distance of the class vectors.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Examples
     --------

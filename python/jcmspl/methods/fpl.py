@@ -16,15 +16,6 @@ class FPL(Bilinear):
 
     The paper's "forward projection learning", without a concept space: :class:`RidgeVS` for alpha -> 0.
 
-    Parameters
-    ----------
-    space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
-
     Examples
     --------
     >>> from jcmspl.methods import FPL

@@ -30,20 +30,12 @@ class GDA(PredictedMeans):
 
     Parameters
     ----------
-    alpha : float, default 0.3
-        The penalty of the regression that predicts means.
-    shrinkage : float, default 0.5
+    shrinkage : float
         From 0 to 1. It decides more than anything else: choose it by :class:`ClassSearchCV`. With 1 the score is that
         of Euclidean distances. Directions in which nothing varies do not count with 0.
-    seen_mean_share : float, default 0
+    seen_mean_share : float
         The share of the true mean of a training class in where it lies, the rest is the predicted one. With 1 it is
         recognised as by linear discriminant analysis; 0 treats seen and unseen classes alike.
-    class_kernel : {"rbf", "poly2", "linear"}, default "rbf"
-    kernel_width : float, default 1.0
-        Of "rbf", relative to the median distance of the class vectors.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _LEAST_VARIANCE, _FARTHEST = 0.001, 30.0
 
 @estimator
 class GFZSL(PredictedMeans):
-    """Gaussian classes with variances of their own, after Verma, Rai (2017).
+    """Gaussian classes, each with its own variances, after Verma, Rai (2017).
 
     Means, and logarithms of variances along each dimension, are predicted from class vectors by kernel ridge
     regression, and the score of a class is the logarithm of its density: all that as published, and so is the kernel.
@@ -36,16 +36,10 @@ class GFZSL(PredictedMeans):
 
     Parameters
     ----------
-    alpha : float, default 0.3
-        The penalty of the regression that predicts means.
-    variance_penalty : float, default 100.0
-        That of variances.
-    variance_floor : float, default 1.0
+    variance_penalty : float
+        Penalty of the regression that predicts variances.
+    variance_floor : float
         What is added to predicted variances, in units of the mean variance; 0.05 in the paper.
-    class_kernel : {"poly2", "rbf", "linear"}, default "poly2"
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Examples
     --------

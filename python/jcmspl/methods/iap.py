@@ -25,19 +25,12 @@ class IAP(PosteriorMethod):
 
     Parameters
     ----------
-    threshold, use_prior
-        As for :class:`DAP`.
-    posterior, shrinkage, posterior_temperature, penalty, max_iter, tol
-        As for :class:`ConSE`.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
-    Attributes
-    ----------
-    n_iter_, converged_ : int, bool
-        Of "logistic".
+    threshold : {"attribute_mean", "overall_mean"}
+        A class has an attribute if that is above its mean over the training classes, or above the mean of all
+        attributes of these (the same where class vectors are centred). Attributes that all training classes have, or
+        none, do not count.
+    use_prior : bool
+        Whether P(a_j), the share of training classes that have or lack the attribute, is subtracted.
 
     Examples
     --------

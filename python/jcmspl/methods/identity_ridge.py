@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
@@ -23,19 +23,15 @@ class IdentityRidge(Bilinear):
 
     ``W = (XY' + alpha I)(YY' + alpha I)^-1``. Samples and class vectors must come from one encoder, or from two that
     were trained to agree: with a large penalty it is :class:`TextPrototypes`, and with a small one :class:`RPL`.
+    Without class vectors the mean sample of a class takes the place of its vector.
 
     Parameters
     ----------
-    alpha : float, default 100.0
-        With 0 it is least squares, and the identity still in directions in which there are no classes.
-    space : {"visual", "semantic", "concept"}, default "visual"
+    alpha : float
+        Penalty of the difference to the identity. With 0 the solution is least squares, and the identity in directions
+        in which there are no classes.
+    space : {"visual", "semantic", "concept"}
         Compare x with Wy, or W'x with y.
-    feature_normalisation, class_normalisation : str, default "sample_l2"
-    metric, whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`. Without class vectors the mean sample of a class is taken for its vector.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.rotated_classes import n_directions
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
@@ -80,135 +80,49 @@ class JCMSPL(Bilinear):
     .. math:: \min_{A,B,C} \tfrac{1}{2}|AX-C|^2 + \tfrac{λ_1}{2}|BY-C|^2 + \tfrac{λ_2}{2}|C-H|^2
               + \tfrac{λ_3}{2}|X-A'C|^2 + \tfrac{λ_4}{2}|Y-B'C|^2
 
-    (Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition). A class that was never seen
+    (Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition). A class that had no samples
     in training is then recognised by its vector.
 
     The defaults are ours and are meant to work untuned: samples are whitened, and compared in the visual space with
-    what the model expects of each class. :meth:`paper` gives the form of the paper.
+    the expected sample of each class. :meth:`paper` gives the form of the paper.
 
     Parameters
     ----------
-    semantic_match : float, default 1
+    semantic_match : float
         λ1, the weight of matching the projected class vectors to the codes.
-    class_match : float, default 100
-        λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: there is
-        nothing to iterate then, and the cost grows with the number of classes and not with its cube. So it does for
-        finite ones where classes have equal counts, as class_weight="balanced" makes them. Not to be confused with
-        class weights.
-    visual_reconstruction : float, default 10
-        λ3, the weight of reconstructing the samples from the codes. It may be infinite where class_match is: A then
-        holds the mean samples of the classes, and in the visual space the model is ridge regression of these on class
+    class_match : float
+        λ2, the weight of matching the codes to those of the classes, H. Infinity pins the codes to them: the
+        solution has a closed form, whose cost grows with the number of classes and not with its cube. The cost of
+        finite values grows so too where classes have equal counts, as with class_weight="balanced".
+    visual_reconstruction : float
+        λ3, the weight of reconstructing the samples from the codes. May be infinite if class_match is: A then holds
+        the mean samples of the classes, and in the visual space the model is ridge regression of these on class
         vectors.
-    semantic_reconstruction : float, default 1
-        λ4, the weight of reconstructing the class vectors from the codes. It may be infinite where class_match is.
-    ensemble_factors : sequence of float, optional
+    semantic_reconstruction : float
+        λ4, the weight of reconstructing the class vectors from the codes. May be infinite if class_match is.
+    ensemble_factors : sequence of float
         Average the predictions of several fits, with semantic_reconstruction times each of these.
-    n_concepts : int, optional
+    n_concepts : int
         k, the dimension of the concept space: at least, and by default, the number of training classes.
-    init : {"codes", "random"} or array_like of shape (n_concepts, n_classes), default "codes"
-        The first C: the codes H, normal random numbers for each class (as in the paper), or codes given for each class
-        in the order of classes_. All of them usually end in the same optimum; "codes" in fewer iterations.
-    max_iter : int, default 100
-    tol : float, default 1e-6
-        Stop when an iteration lowers the objective by less than this part of it.
-    space : {"semantic", "visual", "concept"}, default "visual"
+    init : {"codes", "random"} or array_like of shape (n_concepts, n_classes)
+        The first C: the codes H, normal random numbers for each class (as in the paper), or given codes, a column for
+        each class in the order of classes_. All of them usually end in the same optimum; "codes" in fewer iterations.
+    space
         Where samples and classes are compared: B'Ax with y (the paper's V->S), x with A'By (S->V), or Ax with By.
-    metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
-        How they are compared. A function ``D(Z, P)`` returns the distances, (len(Z), len(P)), of samples Z and
-        candidates P in that space; it is called with blocks of samples and is slower.
-    seen_mean_share : float or "auto", default "auto"
-        From 0 to 1. The share of the mean of its samples in the prototype of a class that the model was trained on; the
-        rest is the model's prediction A'By. "auto": 0.5, or n / (n + 3) for n samples where encoders are found to be
-        aligned. This and the next two hold in the visual space alone; elsewhere classes are where the model predicts
-        them. Calibrate again when it is changed.
-    prediction_count : float, default 1
-        How many samples the prediction counts for where there are labelled samples of a class that the model was not
-        trained on (:meth:`add_classes`). Infinity: they are not looked at.
-    cosine_share : float or "auto", default "auto"
-        From 0 to 1. The share of the cosine of sample and class vector themselves in the score, for samples and class
-        vectors of one encoder, or of two that were trained to agree, such as CLIP's. "auto": the training data tell
-        whether they do (``alignment_``). If so, the share is 0.7 for classes without samples and 2.1 / (3 + n) for
-        classes with n samples (0.9 for all where training classes have one sample each), and "auto_power" takes no
-        roots; otherwise it is 0.
-    feature_normalisation : str, default "auto_power+sample_l2+center+whiten"
-    class_normalisation : str, default "sample_l2+center_unit"
-        What is done to samples and to class vectors first; one of
-        :data:`jcmspl.data.normalisation.NORMALISATIONS`; for samples also one of ``FEATURE_NORMALISATIONS`` there,
-        which whiten, with or without ``power+`` or ``auto_power+`` before it. Fitted on training data alone.
-    whitening_shrinkage : float, default 5
-        The larger, the less samples are whitened, where they are. Where features depend on each other less than 1e-8
-        counts as 1e-8.
-    class_kernel : {"linear", "poly2", "rbf"}, default "linear"
-        How inner products of class vectors are taken: ``(1 + s . t)^2``, or ``exp(-|s - t|^2 / (2 w^2))``. Helps most
-        where class vectors are attributes.
-    kernel_width : float, default 1
-        The w of "rbf", in units of the median distance of the training classes' vectors.
-    source_shares : tuple of float, optional
-        How much each source of class vectors that were joined (:meth:`ClassTable.joined`) counts for, in place of
-        equal shares: (3, 1) triples the first beside the second. None: as they were joined.
-    class_weight : None, "balanced" or dict of label -> weight, default None
-        How often each sample of a class counts, times its sample_weight; classes that are not named weigh 1.
-        "balanced" is n_samples / (n_classes * count), and takes all labels at once: not for chunks and partial_fit.
-    seen_penalty : float, default 0
-        What is taken off the scores of training classes where other classes are candidates too (generalized
-        recognition by calibrated stacking). :meth:`calibrate` finds a good value.
-    temperature : float or "auto", default "auto"
-        Of the softmax of :meth:`predict_proba`.
-    adaptation_pull, adaptation_temperature : float, default 0.3 and 0.02
-        Of :meth:`adapt`: how many samples the prediction of a class counts as, as a share of the size of the class that
-        a usual sample is in (sizes above 17 count as 17), and how surely a sample belongs to the nearest prototype, the
-        lower the surer. ``calibrate(X, y, adaptation=True)`` finds good values.
-    random_state : int, Generator, RandomState or None
+    random_state
         Seed of ``init="random"``.
-    progress : bool, default True
-        Whether to show the progress of fits of more than a second, on stderr if that is a terminal.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels of the training classes, sorted.
-    unseen_classes_ : ndarray
-        The labels of the classes that are known by their vectors alone.
-    class_table_ : ClassTable
-        Both, with their vectors.
-    visual_projection_ : ndarray of shape (n_concepts, n_features)
+    visual_projection_
         The paper's A, for normalised samples.
-    semantic_projection_ : ndarray of shape (n_concepts, n_attributes)
+    semantic_projection_
         The paper's B, for normalised class vectors.
-    objective_ : ndarray of shape (n_iter\_,)
-        The value f of the objective after each iteration, and
     objective_terms_ : ndarray of shape (n_iter\_, 5)
-        its five terms, in the order of the formula (:data:`jcmspl.core.solver.TERMS`).
-    n_iter_ : int
-    converged_ : bool
+        The five terms of the objective after each iteration, in the order of the formula
+        (:data:`jcmspl.core.solver.TERMS`).
     stationarity_ : dict
         The relative gradient of each of the three blocks at the end.
-    timings_ : dict
-        Seconds per stage.
-    feature_normalisation_, class_normalisation_ : Normalisation
-    class_means_ : ndarray of shape (n_classes, n_features)
-        The mean sample of each training class (of samples scaled to length one, if they are).
-    statistics_ : Statistics
-        What further samples are added to by :meth:`partial_fit`.
-    alignment_ : Alignment or None
-        How well class vectors and samples agree: ``share`` of the training classes whose mean sample is nearest to the
-        vector of its own class, and ``is_aligned``. None where they differ in length, or roots of samples are taken.
-    cosine_share_ : float
-        The share of the cosine in the score of a class without samples.
-    training_digest_ : SampleDigest or None
-        Hashes of all labelled samples that the model was given, by fit, :meth:`partial_fit` and :meth:`add_classes`:
-        :func:`jcmspl.evaluate` tells by them which test samples it was trained on. None where they are not known, as
-        after :meth:`fit_from_statistics`.
-    calibration_ : dict
-        The biases that :meth:`calibrate` chose, by space and metric.
-    seen_penalty_ : float
-        The one that holds: as calibrated for the space and metric, or else seen_penalty.
-    adapted_ : Adaptation, after :meth:`adapt`
-        Where classes have moved to.
-    adaptation_constants_ : tuple of float, after ``calibrate(X, y, adaptation=True)``
-        The pull and the temperature that it chose.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in\_,), if X had names
 
     Notes
     -----
@@ -453,7 +367,7 @@ class Prepared:
     def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
         """Return the start at the codes of the classes, or beside them where these are a saddle."""
         spectrum = self.spectrum()
-        if spectrum.is_turned and n_concepts == spectrum.n_classes:
+        if spectrum.is_rotated and n_concepts == spectrum.n_classes:
             return "codes"  # along directions of the data there is no saddle
         beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
         return "codes" if beside is None else beside

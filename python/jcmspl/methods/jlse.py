@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.simplex import Mixtures, mixtures
+from jcmspl.core.constrained import Mixtures, mixtures
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.iterations import Iterative, course
@@ -44,32 +44,27 @@ class JLSE(Iterative):
 
     Parameters
     ----------
-    loss : {"squared", "squared_hinge", "hinge"}, default "squared"
+    loss : {"squared", "squared_hinge", "hinge"}
         "squared": W is that of :class:`ESZSL` between the codes, in closed form. "squared_hinge": a support vector
         machine, ``sum max(0, 1 - t z_s' W z_t)^2 + visual_penalty semantic_penalty |W|^2`` with t = 1 for the sample's
         own class and -1 for others, which needs the codes of all samples in memory, (n_samples, n_classes). "hinge":
         the same without the square, but for a parabola in place of the kink that is below it by 0.015 at most.
-    visual_penalty, semantic_penalty : float, default 1.0
-    visual_ridge, semantic_ridge : float, default 1.0 and 0.01
-    max_iter : int, default 100
+    visual_penalty, semantic_penalty : float
+        Penalties of W, as of :class:`ESZSL`; for hinges their product counts.
+    visual_ridge, semantic_ridge : float
+        The larger, the more classes share in the code of a sample or a class. With the default normalisation
+        visual_ridge means the same for all data; with none, samples that lie close together get one code.
+    max_iter
         Of the descent for hinges; for "hinge", of each of two stages.
-    tol : float, default 1e-6
-        Stop when an iteration lowers the objective by less than this part of it.
-    feature_normalisation : str, default "sample_l2+center_unit"
-        In its units visual_ridge means the same for all data; without, samples that lie close together have one code.
-    class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Attributes
     ----------
     matching_ : ndarray of shape (n_classes, n_classes)
         W: of codes of classes and codes of samples.
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         After each iteration; for "hinge" with a wider parabola in the first stage than in the second.
-    n_iter_ : int
+    n_iter_
         1 where there is a closed form.
-    converged_ : bool
 
     Examples
     --------

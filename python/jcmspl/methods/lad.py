@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import solve
 
-from jcmspl.core.ball import descend_within_ball
+from jcmspl.core.constrained import descend_within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.embedding import Embedding
@@ -44,33 +44,20 @@ class LAD(Embedding, Iterative):
 
     Parameters
     ----------
-    semantic_match : float, default 0.1
+    semantic_match : float
         The paper's α.
-    class_match : float, default 0.01
+    class_match : float
         The paper's β. With 0 there are no similarities to training classes: U is 0.
-    n_latent : int, optional
+    n_latent : int
         The number of latent attributes; by default the number of training classes, and at most the
         number of directions in which samples differ.
-    ridge : float, default 0.01
+    ridge : float
         Latent attributes of a new sample are ``(D'D + ridge I)^-1 D'x``.
-    compare : {"both", "latent", "similarity", "attribute"}, default "both"
+    compare : {"both", "latent", "similarity", "attribute"}
         The cosines of latent attributes l and Wy; of similarities to training classes, Ul and UWy; of both, added; or
         of ``(W'W + ridge I)^-1 W'l`` and y. It may be changed after a fit.
-    max_iter : int, default 100
-    tol : float, default 1e-4
-        Stop when an iteration lowers the objective by less than this part of it.
-    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+    metric : {"dot", "cosine", "euclidean"} or callable
         Of unit vectors: all three choose the same class.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
-    Attributes
-    ----------
-    objective_ : ndarray of shape (n_iter\_,)
-        After each iteration.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

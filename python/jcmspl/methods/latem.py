@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.ranking import BilinearRanking
+from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.monitor import Monitor
@@ -29,31 +29,22 @@ class LATEM(Ranker):
     the violator away from that. The score and the steps are as published, but that a step takes the first violator in
     random order, where the authors draw one other class and take no step if it does not violate the margin. Small
     random maps are the start (of attributes in their order: the names of classes matter where there are no class
-    vectors). With n_maps=1 this is DeViSE with metric="dot".
+    vectors); the default normalisation makes them mean the same whatever the spread of the samples. With n_maps=1 this
+    is DeViSE with metric="dot".
 
     Parameters
     ----------
-    learning_rate, margin, average, max_iter, tol, validation_fraction, n_iter_no_change, random_state
-        As for :class:`DeViSE`.
-    n_maps : int, default 2
+    n_maps : int
         The paper's K, to start with.
-    pruning : float, default 0.0
+    pruning : float
         Maps that in the first five epochs gave the score of the own class for less than this share of the samples are
         dropped after these. The authors do so with 0.05 and n_maps=16 where they do not choose n_maps on held-out
         classes; with 0 none is dropped.
-    feature_normalisation : str, default "sample_l2+center_unit"
-        So that the random maps of the start mean the same whatever the spread of the samples.
-    class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight
-    seen_penalty, temperature, progress
-        As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
 
     Attributes
     ----------
     maps_ : ndarray of shape (n_maps, n_attributes, n_features)
         W_k, for normalised samples and class vectors; those that were not dropped.
-    losses_, n_iter_
-        As for :class:`DeViSE`.
 
     Examples
     --------

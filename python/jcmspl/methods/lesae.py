@@ -27,32 +27,23 @@ class LESAE(Bilinear, Iterative):
 
     Parameters
     ----------
-    weight : float, default 1.0
+    weight : float
         The paper's λ.
-    low_rank : float, default 10.0
+    low_rank : float
         The paper's β.
-    rank : int, optional
+    rank : int
         The paper's r; by default half of what the class vectors span. From that on the method is :class:`SAE`.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with y (as does "concept"), or x with W'y.
-    max_iter : int, default 100
-    tol : float, default 1e-6
+    tol
         Stop when a turn lowers the objective by less than this part of it.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         After each turn; the first is that of SAE.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

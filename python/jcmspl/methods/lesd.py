@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.moments import GramBasis, Moments
 from jcmspl.model.parameters import COUNT, OPTIONAL_COUNT, SEED, SHARE, WEIGHT, estimator, one_of_names
@@ -25,24 +25,18 @@ class LESD(Bilinear):
 
     Parameters
     ----------
-    alpha : float, default 10.0
-    n_components : int, optional
+    alpha : float
+        Penalty of the regression.
+    n_components : int
         The rank; by default all that classes give.
-    n_members : int, default 10
+    n_members : int
         The number of dictionaries.
-    class_share : float, default 0.8
+    class_share : float
         The share of the seen classes that each learns from. With 1 they are all the same, and only one is learnt.
-    space : {"concept", "visual", "semantic"}, default "concept"
+    space : {"concept", "visual", "semantic"}
         Compare P'x with Dy in all members, or x with the mean of PDy.
-    metric : {"cosine", "euclidean", "dot"} or callable, default "cosine"
-    random_state : int, Generator, RandomState or None, default 0
-        For the classes of the members, which are drawn in the order of their labels: other names are another draw.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
+    random_state
+        Seed of the classes of the members, which are drawn in the order of their labels: other names are another draw.
 
     Attributes
     ----------

@@ -23,14 +23,8 @@ class Procrustes(Bilinear):
 
     Parameters
     ----------
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Rx with y (as does "concept"), or x with R'y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

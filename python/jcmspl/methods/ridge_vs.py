@@ -17,20 +17,15 @@ class RidgeVS(Bilinear):
 
     Parameters
     ----------
-    alpha : float, default 1.0
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    alpha : float
+        Penalty of the regression.
+    space
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`jcmspl.JCMSPL`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W. The other fitted attributes are those of :class:`jcmspl.JCMSPL` that have to do with data and classes.
+        W.
 
     Examples
     --------

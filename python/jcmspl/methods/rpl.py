@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, ClassVar
 
-from jcmspl.core.search import SPACES
+from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import DECADES, WEIGHT, estimator, one_of_names
@@ -20,15 +20,10 @@ class RPL(Bilinear):
 
     Parameters
     ----------
-    alpha : float, default 1.0
-    space : {"visual", "semantic", "concept"}, default "visual"
+    alpha : float
+        Penalty of the regression.
+    space : {"visual", "semantic", "concept"}
         Compare x with Vy, or V'x with y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -22,16 +22,10 @@ class SAE(Bilinear):
 
     Parameters
     ----------
-    weight : float, default 1.0
+    weight : float
         The paper's λ.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with y (as does "concept"), or x with W'y.
-    metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------

@@ -25,37 +25,25 @@ class SemanticSoftmax(Descent, Bilinear):
     r"""Bilinear logistic regression: the softmax of ``s'Tx`` over the training classes, s a class vector of length one.
 
     ``min over T of the mean over samples of -log softmax(STx)_y + penalty |T|^2``, which is convex. The form of
-    :class:`SCoRe` whose codewords are the class vectors and which does not look at single attributes.
+    :class:`SCoRe` whose codewords are the class vectors and which does not look at single attributes. A temperature of
+    1 gives the probabilities that were fitted.
 
     Parameters
     ----------
-    penalty : float, default 1e-5
-        Samples count for their mean, so that it does not depend on their number.
-    max_iter : int, default 100
-        At most so many iterations of L-BFGS.
-    tol : float, default 1e-4
-        Stop when no entry of the gradient is larger than this part of the largest one at the start, T = 0.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    penalty : float
+        Penalty of T beside the mean loss of samples, so that it does not depend on their number.
+    space
         Compare Tx with s (as does "concept"), or x with T's.
-    metric : {"cosine", "dot", "euclidean"} or callable, default "cosine"
+    metric : {"cosine", "dot", "euclidean"} or callable
         "cosine" compares as the training does, with class vectors of length one.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`. A temperature of 1 gives the probabilities that were fitted.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         T.
     codewords_ : ndarray of shape (n_classes, n_attributes)
-        What training classes were compared with: ``transform(X) @ codewords_.T`` are the scores of the softmax.
-    objective_ : ndarray of shape (n_iter\_,)
-        After each iteration.
-    n_iter_ : int
-    converged_ : bool
+        The vectors with which training classes were compared: ``transform(X) @ codewords_.T`` are the scores of the
+        softmax.
 
     Examples
     --------
@@ -79,7 +67,7 @@ class SemanticSoftmax(Descent, Bilinear):
 
     @property
     def codewords_(self) -> Float64Array:
-        """What training classes were compared with."""
+        """The vectors with which training classes were compared."""
         return self._array("codewords")
 
     def _objective(self, blocks: SampleBlocks) -> SoftmaxObjective:
@@ -104,19 +92,14 @@ class SCoRe(SemanticSoftmax):
     descent on small batches. That an attribute of a class is a label from 0, the least in the training classes, to 1,
     the largest, is ours. Where the authors have word vectors they replace the second term, which is for attributes, by
     a softmax over codeword scores of each source; what that is to match is not known well enough to build it: set
-    attribute_match=0 there.
+    attribute_match=0 there. Classes are recognised by their vectors, training classes too.
 
     Parameters
     ----------
-    penalty : float, default 1e-5
-    attribute_match : float, default 0.01
+    attribute_match : float
         The paper's γ. 0: attributes are not looked at one by one.
-    codeword_match : float, default 1.0
+    codeword_match : float
         The paper's λ. Infinity: codewords C are the class vectors S.
-    max_iter, tol, space, metric, feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, seen_mean_share, progress
-        As for :class:`SemanticSoftmax`. Classes are recognised by their vectors, those of the training data too.
 
     Attributes
     ----------
@@ -124,8 +107,6 @@ class SCoRe(SemanticSoftmax):
         T.
     codewords_ : ndarray of shape (n_classes, n_attributes)
         C: ``transform(X) @ codewords_.T`` are the scores of training classes by their codewords.
-    objective_, n_iter_, converged_
-        As for :class:`SemanticSoftmax`.
 
     Examples
     --------

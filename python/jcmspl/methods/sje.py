@@ -26,29 +26,21 @@ class SJE(BilinearRanker):
 
     Parameters
     ----------
-    separate_sources : bool, default False
+    separate_sources : bool
         Whether class vectors of several sources (:meth:`ClassTable.joined`) have a W each, learnt without the others,
         whose scores are added by source_shares, as the authors do; they choose the shares on held-out classes. With
         False one W is learnt from the joined vectors.
-    learning_rate, margin, average, max_iter, tol, validation_fraction, n_iter_no_change, random_state
-        As for :class:`DeViSE`.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with s (as does "concept"), or x with W's.
-    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+    metric : {"dot", "cosine", "euclidean"} or callable
         "dot" is the published one, s'Wx.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`; the step for a sample is multiplied by its weight.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
-    losses_, n_iter_
-        As for :class:`DeViSE`; of one source after the other, where these are separate.
+    losses_ : ndarray
+        The mean loss of a sample in each epoch; of one source after the other, where these are separate.
 
     Examples
     --------

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.intersections import Intersections
-from jcmspl.core.simplex import mixtures
+from jcmspl.core.constrained import mixtures
+from jcmspl.core.similarities import Intersections
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.iterations import Iterative, course
@@ -33,29 +33,23 @@ class SSE(Iterative):
     How far a sample is of a seen class y is ``w' min(x, v_y)``, by elements (the paper's INT; its ReLU,
     ``w' max(0, x - v_y)``, is the same model with the opposite w, since shares add up to one). The score of a class is
     the sum of these, weighted by its shares. The weights w and thresholds v_y are learnt by margins: for each sample,
-    and in the mean over the samples of each class, its own class is to be ahead of any other seen class by 1. What is
-    missing of that is squared, and ``|w|^2 / 2 + threshold_penalty |V|^2 / 2`` is added.
+    and in the mean over the samples of each class, its own class is to be ahead of any other seen class by 1. The
+    shortfall is squared, and ``|w|^2 / 2 + threshold_penalty |V|^2 / 2`` is added.
 
-    The model, both kinds of margins and the start (v_y are the class means) are the paper's. Squares of what is
-    missing, means over samples and over classes in place of sums, and the descent in w and V together (L-BFGS) in place
-    of alternating steps are ours. Similarities of all samples are kept in memory, (n_samples, n_classes).
+    The model, both kinds of margins and the start (v_y are the class means) are the paper's. Squared shortfalls, means
+    over samples and over classes in place of sums, and the descent in w and V together (L-BFGS) in place of alternating
+    steps are ours. Similarities of all samples are kept in memory, (n_samples, n_classes).
 
     Parameters
     ----------
-    sample_margin, class_margin : float, default 100.0
+    sample_margin, class_margin : float
         The weights of the two kinds of margins: the paper's λ2 and λ1.
-    threshold_penalty : float, default 0.01
+    threshold_penalty : float
         The paper's λv.
-    mixture_ridge : float, default 0.01
+    mixture_ridge : float
         The paper's γ: the larger, the more seen classes mix.
-    max_iter : int, default 100
-    tol : float, default 5e-3
-        Iterations end when one lowers the objective by less than this part of it.
-    feature_normalisation : str, default "sample_l2"
-        Features must not be negative, as after a rectifier; so nothing that centres them is to be had.
-    class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`jcmspl.JCMSPL`.
+    feature_normalisation
+        One that does not centre samples: features must not be negative, as after a rectifier.
 
     Attributes
     ----------
@@ -63,10 +57,8 @@ class SSE(Iterative):
         w.
     thresholds_ : ndarray of shape (n_classes, n_features)
         V.
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         The objective after each iteration; it never rises.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.core.search import nearest
+from jcmspl.core.scoring import nearest
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.descent import Descent, SampleBlocks
@@ -35,43 +35,30 @@ class SSVoc(Descent, Bilinear):
 
     Parameters
     ----------
-    penalty : float, default 1.0
-    regression : float, default 0.6
+    penalty : float
+        Penalty of W. The default normalisation makes it mean the same whatever the spread of the samples.
+    regression : float
         The paper's α: the share of the regression, the rest being that of the margins. With 1 and tube=0 this is
         :class:`RidgeVS`.
-    tube : float, default 0.0
+    tube : float
         The paper's ε: errors up to it do not count.
-    margin : float, default 1.0
-        The paper's C.
-    n_neighbours : int, default 5
+    margin : float
+        The paper's C: by how much closer a sample is to be to its own class than to others.
+    n_neighbours : int
         How many other training classes, and words of the vocabulary, a sample is kept away from.
-    vocabulary : array_like of shape (n_words, n_attributes), optional
+    vocabulary : array_like of shape (n_words, n_attributes)
         Vectors of words, in the units of the class vectors: those of all classes, say, or a language's. By default
         there are none but those of the training classes ("closed"). A word that is a class's own vector is not among
         its neighbours.
-    max_iter, tol
-        As for :class:`SemanticSoftmax`.
-    space : {"semantic", "visual", "concept"}, default "semantic"
+    space
         Compare Wx with s (as does "concept"), or x with W's.
-    metric : {"euclidean", "cosine", "dot"} or callable, default "euclidean"
+    metric : {"euclidean", "cosine", "dot"} or callable
         "euclidean" is the published one.
-    feature_normalisation : str, default "sample_l2+center_unit"
-        So that penalty means the same whatever the spread of the samples.
-    class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, prediction_count, cosine_share
-    seen_penalty, temperature, adaptation_pull, adaptation_temperature, progress
-        As for :class:`RidgeVS`.
-    seen_mean_share : float, default 0
-        As for :class:`jcmspl.JCMSPL`, too.
 
     Attributes
     ----------
     visual_projection_ : ndarray of shape (n_attributes, n_features)
         W.
-    objective_ : ndarray of shape (n_iter\_,)
-        After each iteration.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

@@ -22,17 +22,6 @@ class SynC(Synthesised):
     of that is as published. The loss here, ``|T - WX|^2 / (n c)`` with labels T of 1 and -1, has a closed form; the
     paper has hinge losses, as :class:`SynCHinge` does.
 
-    Parameters
-    ----------
-    penalty : float, default 2**-16
-        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss.
-    tau : float, default 0.5
-        How sharply classes differ: with 0 all candidates are the same, and a large one makes a class its nearest seen
-        one. It may be changed after a fit.
-    feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
-
     Examples
     --------
     >>> from jcmspl.methods import SynC

@@ -40,28 +40,22 @@ class SynCHinge(Synthesised, Iterative):
 
     Parameters
     ----------
-    penalty : float, default 2**-16
+    penalty : float
         The paper's λ: ``penalty / 2 |W|^2`` is added to the loss. It must be above 0. The last two
         losses are not divided by the number of classes, and want a penalty that is so much larger.
-    loss : {"one_versus_other", "crammer_singer", "structured"}, default "one_versus_other"
+    loss : {"one_versus_other", "crammer_singer", "structured"}
         ``mean max(0, 1 - t w_j'x)^2`` over samples and classes, with t = 1 for the own class and -1 for others; or
         ``mean max_j max(0, m_j + w_j'x - w'x)`` over samples, with w that of the own class, and m_j = 1 or, structured,
         the distance of the vectors of both classes.
-    tau, feature_normalisation, class_normalisation
-        As for :class:`SynC`.
-    max_iter : int, default 1000
+    max_iter
         Of each of two stages, where the loss has a largest violation.
-    tol : float, default 1e-5
+    tol
         Stop when an iteration lowers the objective by less than this, or by less than this part of one above 1.
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Attributes
     ----------
-    objective_ : ndarray of shape (n_iter\_,)
+    objective_
         After each iteration; smoother in the first stage than in the second.
-    n_iter_ : int
-    converged_ : bool
 
     Examples
     --------

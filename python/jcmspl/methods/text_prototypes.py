@@ -25,15 +25,9 @@ class TextPrototypes(ZeroShotClassifier):
     """The cosine of a sample and the vector of a class, with no training: for encoders that are aligned.
 
     Samples and class vectors must come from one encoder, or from two that were trained to agree, as CLIP's for images
-    and for texts: class vectors are then embeddings of the names or descriptions of classes. What any training is to be
-    compared with there; ``cosine_share`` of :class:`jcmspl.JCMSPL` combines both.
-
-    Parameters
-    ----------
-    feature_normalisation, class_normalisation : str, default "sample_l2"
-    whitening_shrinkage, class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`jcmspl.JCMSPL`. Nothing else is fitted to samples. Without class vectors the mean sample of a
-        class is taken for its vector.
+    and for texts: class vectors are then embeddings of the names or descriptions of classes. The baseline for
+    any training there; ``cosine_share`` of :class:`jcmspl.JCMSPL` combines both. Only the normalisation is fitted.
+    Without class vectors the mean sample of a class takes the place of its vector.
 
     Examples
     --------

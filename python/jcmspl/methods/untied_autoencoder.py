@@ -27,17 +27,14 @@ class UntiedAutoencoder(Embedding):
 
     Parameters
     ----------
-    encoder_penalty : float, default 1.0
-        γ.
-    decoder_penalty : float, default 10.0
-        λ.
-    visual_share : float, default 0.5
+    encoder_penalty : float
+        γ: penalty of the encoder.
+    decoder_penalty : float
+        λ: penalty of the decoder.
+    visual_share : float
         The share of the visual space, from 0 to 1. It may be changed after a fit.
-    metric : {"dot", "cosine", "euclidean"} or callable, default "dot"
+    metric : {"dot", "cosine", "euclidean"} or callable
         Of the unit vectors of both spaces, side by side: all three choose the same class.
-    feature_normalisation, class_normalisation, whitening_shrinkage
-    class_kernel, kernel_width, source_shares, class_weight, seen_penalty, temperature, progress
-        As for :class:`RidgeVS`.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import METRICS, SPACES, fold
+from jcmspl.core.scoring import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jcmspl.core.ranking import BilinearRanking
+from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
@@ -36,11 +36,39 @@ class Epoch(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ranker(ZeroShotClassifier):
-    """A method that takes steps against classes that come too close to a sample's own: VIOLATORS says which.
+    r"""A method that takes steps against classes that come too close to a sample's own: VIOLATORS says which.
 
     Samples come in a random order, another in each epoch, that depends neither on the order in which they are given nor
     on the names of classes. The number of epochs is that after which classes that were held out are recognised best;
     then all classes are learnt from, for so many epochs.
+
+    Parameters
+    ----------
+    learning_rate : float
+        W changes by ``learning_rate (s_y - s_j) x'`` in a step, times the weight of the sample.
+    margin : float
+        By how much the score of a sample's own class is to exceed those of others.
+    average : bool
+        Whether the model is the mean of W over all steps and not the last one.
+    max_iter : int
+        The largest number of epochs. One in which no class violates the margin is the last.
+    tol : float
+        An epoch is better if it recognises more of the held-out classes by more than this share.
+    validation_fraction : float
+        The share of classes that are held out to find the number of epochs, at least two and less than half of them;
+        all classes are then learnt from for so many. With 0, or fewer than five classes, there are max_iter epochs.
+    n_iter_no_change : int
+        The best number of epochs is that after which so many further ones were no better.
+    random_state : int, Generator, RandomState or None
+        Seed of the choice of held-out classes and of the order of steps. Other names for classes, or samples in another
+        order, change nothing but rounding.
+
+    Attributes
+    ----------
+    losses_ : ndarray of shape (n_iter\_,)
+        The mean loss of a sample in each epoch, before the step for it.
+    n_iter_ : int
+        The number of epochs.
     """
 
     learning_rate: float = field(default=1.0, kw_only=False, metadata=POSITIVE_WEIGHT)
@@ -55,7 +83,7 @@ class Ranker(ZeroShotClassifier):
     NEEDS: ClassVar[str] = "samples"
     READS_WEIGHTS: ClassVar[bool] = True
     HEAVY_IS_SIMPLE: ClassVar[bool] = False
-    #: What a step learns from (:class:`jcmspl.core.ranking.BilinearRanking`).
+    #: What a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
     VIOLATORS: ClassVar[str]
 
     @property

@@ -44,7 +44,15 @@ class SampleBlocks:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Descent(Iterative):
-    """A method that is fitted to samples by L-BFGS, until the gradient is below tol times that at the start."""
+    """A method that is fitted to samples by L-BFGS, until the gradient is below tol times that at the start.
+
+    Parameters
+    ----------
+    max_iter : int
+        The largest number of iterations of L-BFGS.
+    tol : float
+        Stop when no entry of the gradient is larger than this part of the largest one at the start.
+    """
 
     NEEDS: ClassVar[str] = "samples"
     READS_WEIGHTS: ClassVar[bool] = True

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.scaling import unit_and_length
 
 #: Bytes of directions that are kept in memory; more are kept in a temporary file.
 IN_MEMORY = 2**28
@@ -57,13 +58,9 @@ class Directions:
 
     def add(self, samples: FloatArray) -> None:
         """Add samples, as rows."""
-        # the largest value first: squares of huge or tiny values would overflow or vanish
-        largest = np.abs(samples).max(axis=1, initial=0).astype(np.float64)
-        kept = largest > 0
-        scaled = samples[kept] / largest[kept, None]
-        lengths = np.linalg.norm(scaled, axis=1)
-        self._lengths.append(lengths * largest[kept])
-        self._store((scaled / lengths[:, None]).astype(np.float32))
+        directions, lengths = unit_and_length(samples[samples.any(axis=1)].astype(np.float64, copy=False))
+        self._lengths.append(lengths)
+        self._store(directions.astype(np.float32))
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[np.float32], Float64Array]]:
         """Give directions and the lengths of their samples, a block at a time."""

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.search import METRICS, AffineScorer
+from jcmspl.core.scoring import METRICS, AffineScorer
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.scorers import FunctionScorer, Scorer, minus_distances, normalised

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from jcmspl.model.documentation import documented
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
 from jcmspl.support.renamed import accept_old_parameters
 
@@ -33,9 +34,14 @@ AUTO = "auto"
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 def estimator(cls: type[T]) -> type[T]:
-    """Make a class a dataclass whose fields are its parameters; old names of parameters are accepted too."""
+    """Make a class a dataclass whose fields are its parameters.
+
+    Its docstring becomes whole (:mod:`jcmspl.model.documentation`), and old names of parameters are accepted.
+    """
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
     accept_old_parameters(made)
+    if made.__doc__ is not None:  # python -OO
+        made.__doc__ = documented(made)
     return made
 
 

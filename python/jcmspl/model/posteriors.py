@@ -118,7 +118,33 @@ class Prepared:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PosteriorMethod(ZeroShotClassifier):
-    """A method on affine log posteriors: by default of the training classes, by what a method makes of them."""
+    """A method on affine log posteriors, by default those of the training classes.
+
+    Parameters
+    ----------
+    posterior : {"lda", "logistic"}
+        How posteriors p(k|x) are found: by linear discriminant analysis, in closed form from statistics, or by
+        multinomial logistic regression, which reads the samples again and again (and has no partial_fit).
+    shrinkage : float
+        From 0 to 1. Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``.
+    posterior_temperature : float
+        Of "lda": log posteriors are divided by it. Those of many features are far too certain; 1 leaves them as they
+        are.
+    penalty : float
+        Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
+    max_iter : int
+        Of "logistic": the largest number of iterations.
+    tol : float
+        Of "logistic": iterations end when no entry of the gradient is larger (of the mean loss, along directions in
+        which samples are uncorrelated).
+
+    Attributes
+    ----------
+    n_iter_ : int
+        The number of iterations of "logistic"; 1 for "lda".
+    converged_ : bool
+        Whether the iterations of "logistic" converged; True for "lda".
+    """
 
     posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
     shrinkage: float = field(default=0.5, metadata=SHARE)

@@ -29,7 +29,13 @@ def map_to_means(moments: Moments, alpha: float) -> Float64Array:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PredictedMeans(ZeroShotClassifier):
-    """A method that compares samples with predicted means; a class that derives from it says how."""
+    """A method that compares samples with predicted means; subclasses implement the comparison.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty of the regression that predicts means.
+    """
 
     alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
 

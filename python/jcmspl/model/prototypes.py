@@ -19,7 +19,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.scaling import unit_length
+from jcmspl.support.scaling import unit_and_length, unit_length
 
 #: The share of the plain cosine in the score of classes without samples, where encoders are aligned, and how many
 #: samples of a class the cosine, or the model's prediction, is worth. They are constants: the variance within classes
@@ -203,10 +203,7 @@ def directions(rows: Float64Array) -> Float64Array:
 
 def lengths_of(rows: Float64Array) -> Float64Array:
     """Return the lengths of rows, to divide by: 1 for a row of zeros."""
-    # the largest value first: squares of huge or tiny values would overflow or vanish
-    largest = np.abs(rows).max(axis=1, initial=0)
-    scale = np.where(largest > 0, largest, 1.0)
-    lengths = scale * np.linalg.norm(rows / scale[:, None], axis=1)
+    lengths = unit_and_length(rows)[1]
     return np.where(lengths > 0, lengths, 1.0)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.scoring import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.parts import row_blocks
 from jcmspl.data.reading import mapped

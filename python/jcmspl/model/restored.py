@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jcmspl.core.search import METRICS
+from jcmspl.core.scoring import METRICS
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_kernel import ClassKernel

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.scoring import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.model.recogniser import BlockRecogniser, DistanceRecogniser, LinearRecogniser, Recogniser, lead_of

@@ -25,6 +25,14 @@ class Synthesised(ZeroShotClassifier):
     The phantom classes are where the seen ones are. With S the similarities of seen classes to them and W the
     classifiers of seen classes, the base classifiers are ``V = pinv(S) W``, and that of a class with similarities s is
     ``s V``.
+
+    Parameters
+    ----------
+    penalty : float
+        The paper's λ: ``penalty / 2 |W|^2`` is added to the loss.
+    tau : float
+        How sharply classes differ: with 0 all candidates are the same, and a large one makes a class its nearest seen
+        one. It may be changed after a fit.
     """
 
     penalty: float = field(default=2.0**-16, kw_only=False, metadata=WEIGHT)

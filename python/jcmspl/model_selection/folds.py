@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.search import AffineScorer
+from jcmspl.core.scoring import AffineScorer
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable

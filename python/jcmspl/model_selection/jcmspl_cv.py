@@ -62,13 +62,13 @@ class JCMSPLCV(BaseClassSearch):
         Values of k to try; None is the number of training classes.
     space : str or sequence of str, default all three
         Where to compare samples and classes. The path is that of the visual space, unless only others are named.
-    feature_normalisation, class_normalisation : str or sequence of str, optional
-    whitening_shrinkage : float or sequence of float, optional
-    class_kernel : str or sequence of str, optional
-    kernel_width : float or sequence of float, optional
-    source_shares : None or sequence of sequences of float, optional
-        What to try of these, the start first. By default what :mod:`jcmspl.model_selection.path` lists; in a grid the
+    feature_normalisation, class_normalisation, class_kernel : str or sequence of str, optional
+        Values to try, the start first. By default those that :mod:`jcmspl.model_selection.path` lists; in a grid the
         defaults of JCMSPL.
+    whitening_shrinkage, kernel_width : float or sequence of float, optional
+        Values to try, likewise.
+    source_shares : None or sequence of sequences of float, optional
+        Values to try, likewise.
     cv : int or ClassKFold, optional
         The number of folds of classes, less if there would not be two classes in each; or how to split the classes. By
         default 5 folds, which are drawn five times if there are less than 20 classes, three times if less than 50.
@@ -96,11 +96,11 @@ class JCMSPLCV(BaseClassSearch):
         "auto": choose how many samples a prediction counts for, from one and from five labelled samples of each
         held-out class.
     init : {"codes", "random"}, default "codes"
+        The start of all fits.
     max_iter : int, default 35
+        The largest number of iterations of all fits.
     tol : float, default 1e-6
         Of all fits, that with the chosen setting included: it is the one that was found good.
-    class_weight, metric, seen_mean_share, seen_penalty, temperature, adaptation_pull, adaptation_temperature
-        As for :class:`jcmspl.JCMSPL`; of folds and of the chosen model.
     n_jobs : int, optional
         The number of fits at a time, each in a thread of its own; by default that of the cores.
     random_state : int, RandomState or None, default 0
@@ -120,7 +120,7 @@ class JCMSPLCV(BaseClassSearch):
     best_index_ : int
         The row of cv_results_ that was chosen.
     cv_results_ : dict of arrays
-        As for scikit-learn's GridSearchCV: ``params``, ``param_*``, ``split*_test_score``, ``mean_test_score``,
+        In the form of scikit-learn's GridSearchCV: ``params``, ``param_*``, ``split*_test_score``, ``mean_test_score``,
         ``std_test_score``, ``rank_test_score``; and ``iterations``, the most that a setting was given, less than
         max_iter where halving dropped it. Such settings rank last, as do those whose fit diverged.
     cv_results_table_ : DataFrame

@@ -1,1 +1,1 @@
-"""What every layer may use: checked arguments, errors, warnings, state that threads share, progress."""
+"""Tools of every layer: checked arguments, errors, warnings, progress, names, memory, threads."""

@@ -1,4 +1,4 @@
-"""Turns what users pass into what the core takes, or says what is wrong with it."""
+"""Checked arguments: converts what users pass into the types of the core, or explains what is wrong."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ IntArray = npt.NDArray[np.int64]
 
 # Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
-# What a sample may weigh, if it weighs anything: sums of weights, and squares of these, stay far from the ends of
-# what float64 holds.
+# The range of sample weights other than zero: sums of weights, and their squares, stay far from overflow and underflow.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
 
 
 def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) -> None:
-    """Refuse NaN and infinity, telling where the first one is, in an array that starts with the given row."""
+    """Refuse NaN and infinity and name the position of the first; rows are counted from first_row."""
     finite = np.isfinite(array)
     if not finite.all():
         first, *rest = (int(i) for i in np.argwhere(~finite)[0])
@@ -33,10 +32,7 @@ def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) ->
 
 
 def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:
-    """Return an array of real numbers (any dtype) with the right number of dimensions, not copied if it is one.
-
-    Rows that are read when they are asked for stay what they are.
-    """
+    """Return an array of real numbers of any dtype and ndim dimensions, without a copy of arrays and lazy rows."""
     array = as_number_array(value, name, ndim)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
@@ -66,7 +62,7 @@ def as_matrix(value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
 
 
 def readable_in_place(array: npt.NDArray[Any]) -> bool:
-    """Whether the core can read the array where it is: native, aligned float32 or float64, any strides."""
+    """Whether the core can read the array without a copy: native, aligned float32 or float64, any strides."""
     return (
         isinstance(array, np.ndarray)
         and array.dtype.isnative
@@ -77,16 +73,16 @@ def readable_in_place(array: npt.NDArray[Any]) -> bool:
 
 
 def readable_blocks(array: npt.NDArray[Any]) -> Iterator[slice]:
-    """Give all rows at once if the core can read them in place, else in blocks, so that only a block is converted."""
+    """Iterate over blocks of rows: all at once if the core can read them in place, else small ones to convert."""
     size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
     for first in range(0, max(len(array), 1), size):
         yield slice(first, first + size)
 
 
 def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:
-    """Return samples (rows) that the core can read, copied only if they must be.
+    """Return samples (rows) that the core can read, copied only if necessary.
 
-    The core itself looks for NaN and infinity while it reads.
+    The core itself checks for NaN and infinity while it reads.
     """
     array = as_real_array(value, name)
     if array.shape[1] == 0:
@@ -98,12 +94,12 @@ def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:
 
 
 def working_dtype(*arrays: npt.NDArray[Any]) -> type[np.float32] | type[np.float64]:
-    """float32 if all of the arrays are, else float64."""
+    """Return float32 if all of the arrays are float32, else float64."""
     return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
 
 
 def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = "labels") -> IntArray:
-    """Return class numbers 0..n_classes-1, one for each sample."""
+    """Return class numbers 0..n_classes-1, one per sample."""
     labels = np.asarray(value)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -124,13 +120,13 @@ def as_labels(value: npt.ArrayLike, n_samples: int, n_classes: int, name: str = 
 
 
 def as_sample_weights(value: npt.ArrayLike, n_samples: int, name: str = "sample_weight") -> Float64Array:
-    """Return weights, one for each sample: zero, or a number whose products with sums of squares are safe."""
+    """Return weights, one per sample: zero, or a number whose products with sums of squares do not overflow."""
     weights = as_real_array(value, name, ndim=1)
     if weights.shape != (n_samples,):
         raise ValueError(
             f"{name} must have one number for each of the {n_samples} samples, but its shape is {weights.shape}"
         )
-    good = (weights == 0) | ((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT))  # not so NaN
+    good = (weights == 0) | ((weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT))  # False for NaN
     if not good.all():
         first = int(np.argmin(good))
         raise ValueError(
@@ -141,9 +137,9 @@ def as_sample_weights(value: npt.ArrayLike, n_samples: int, name: str = "sample_
 
 
 def as_count(value: Any, name: str, minimum: int = 1, maximum: int = 2**31 - 1) -> int:
-    """Return a whole number in the given range, by default all that the core's BLAS can count."""
+    """Return a whole number in the given range; the default maximum is that of the core's BLAS."""
     try:
-        if isinstance(value, bool):  # which would be 0 or 1
+        if isinstance(value, bool):  # operator.index accepts it as 0 or 1
             raise TypeError
         count = operator.index(value)
     except TypeError:
@@ -167,7 +163,7 @@ def as_number(value: Any, name: str, kind: str = "a number") -> float:
 
 
 def as_weight(value: Any, name: str) -> float:
-    """Return a finite number that is not negative."""
+    """Return a finite number of at least 0."""
     weight = as_number(value, name)
     if weight < 0:
         raise ValueError(f"{name} must be a finite number of at least 0, but is {weight}")
@@ -175,7 +171,7 @@ def as_weight(value: Any, name: str) -> float:
 
 
 def as_random_state(seed: Any) -> np.random.RandomState:
-    """Return a generator of scikit-learn's kind from a seed or a generator of either kind."""
+    """Return a numpy RandomState, as scikit-learn uses, from a seed, a RandomState or a Generator."""
     if isinstance(seed, np.random.Generator):
         return np.random.RandomState(int(seed.integers(2**31 - 1)))
     try:
@@ -187,7 +183,7 @@ def as_random_state(seed: Any) -> np.random.RandomState:
 
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Return value if it is one of the choices."""
+    """Return the value if it is one of the choices, else raise a ValueError that lists them."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, but is {value!r}")
     return str(value)

@@ -1,4 +1,4 @@
-"""What can go wrong, by name."""
+"""Errors and warnings of the package."""
 
 import numpy as np
 
@@ -21,19 +21,19 @@ class SingularEquationError(np.linalg.LinAlgError):
 
 
 class NearlySingularWarning(RuntimeWarning):
-    """A Sylvester equation so close to a singular one that its solution has few correct digits."""
+    """A Sylvester equation is nearly singular: its solution has few correct digits."""
 
 
 class UncalibratedWarning(UserWarning):
-    """Seen and unseen classes are candidates of the same samples, and nothing makes up for the bias on the former."""
+    """Seen and unseen classes compete without a calibrated bias, so that unseen classes are rarely predicted."""
 
 
 class AlignmentWarning(UserWarning):
-    """The plain cosine of samples and class vectors is left out where encoders are aligned, or wrongly taken."""
+    """The encoders are aligned but the plain cosine is not used, or the cosine is used but they are not aligned."""
 
 
 class TrainedOnWarning(UserWarning):
-    """Test samples are among those that the model was trained on, so that what it gets right says too much."""
+    """Some test samples were training samples of the model, so the accuracy is too high."""
 
 
 class DivergenceError(np.linalg.LinAlgError):

@@ -1,4 +1,4 @@
-"""Rows that are read when they are asked for, indexed as an array is."""
+"""Lazy rows: a matrix that is read on demand and indexed like an array."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-# Rows closer than this are read in one go: a seek costs about as much as a few rows.
+# Rows no further apart than this are read together: a seek costs about as much as a few rows.
 _LARGEST_GAP = 8
 
 
 class LazyRows:
-    """A matrix of which only those rows are in memory that somebody has asked for.
+    """Base class of matrices that are read on demand.
 
-    A slice, a list of row numbers or a mask gives an array, a single number gives a row. Whoever derives from this says
-    ``shape`` and ``dtype``, and reads rows in :meth:`_read`.
+    A slice, a list of row numbers or a mask gives an array, a single number gives a row. Subclasses set ``shape`` and
+    ``dtype`` and implement :meth:`_read`.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
     def _read(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Return rows, whose numbers ascend and are there."""
+        """Return the rows with these numbers, which are valid and ascending."""
         raise NotImplementedError
 
     @property
     def ndim(self) -> int:
-        """How many axes there are, as for an array."""
+        """The number of axes."""
         return len(self.shape)
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class LazyRows:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
-            raise ValueError("rows that are read when they are asked for cannot be an array without a copy")
+            raise ValueError("rows that are read on demand cannot become an array without a copy")
         return np.asarray(self[:], dtype=dtype)
 
     def __repr__(self) -> str:
@@ -68,16 +68,16 @@ class LazyRows:
 
 
 class Run(NamedTuple):
-    """Rows from start to stop that are read in one go."""
+    """Rows from start to stop that are read together."""
 
     start: int
     stop: int
-    wanted: npt.NDArray[np.int64]  #: which of these, counted from the start
-    places: slice  #: where they are among all that are wanted
+    wanted: npt.NDArray[np.int64]  #: the wanted rows among them, counted from start
+    places: slice  #: positions of these among all wanted rows
 
 
 def runs_of(rows: npt.NDArray[np.int64]) -> Iterator[Run]:
-    """Give rows, whose numbers ascend, in runs without large gaps."""
+    """Split ascending row numbers into runs without large gaps."""
     edges = [0, *(np.flatnonzero(np.diff(rows) > _LARGEST_GAP) + 1).tolist(), len(rows)]
     for first, last in itertools.pairwise(edges):
         if last > first:

@@ -1,4 +1,4 @@
-"""The logger of the package, ``logging.getLogger("jcmspl")``: silent unless somebody listens."""
+"""The logger of the package, ``logging.getLogger("jcmspl")``; it prints nothing unless a handler is added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger.addHandler(logging.NullHandler())
 
 
 class Told:
-    """What is known of a piece of work when it ends, for the line that tells of it."""
+    """The text to log when a piece of work ends."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -21,17 +21,17 @@ class Told:
 
 @contextmanager
 def told(what: str, about: Any = "") -> Iterator[Told]:
-    """Log at the level INFO that a piece of work starts and ends, and how long it took.
+    """Log at level INFO when a piece of work starts and ends, and its duration.
 
     Parameters
     ----------
     what : str
         The work, such as "JCMSPL.fit".
     about
-        What it works on; anything with a shape is told by that.
+        The input: a text, or samples, logged by their shape.
     """
     found = Told()
-    if not logger.isEnabledFor(logging.INFO):  # the usual case costs nothing
+    if not logger.isEnabledFor(logging.INFO):
         yield found
         return
     logger.info("%s starts%s", what, _size(about))

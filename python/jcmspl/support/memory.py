@@ -1,4 +1,4 @@
-"""How much memory there is."""
+"""Available memory of the machine, the container and the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ except ImportError:  # Windows
 
 
 def memory_at_hand() -> float:
-    """Return how many bytes can still be had, as far as the system tells: infinity where it tells nothing."""
+    """Return the number of bytes that can still be allocated; infinity where the system does not say."""
     return min((*_free(), *_of_this_container(), *_address_space()), default=math.inf)
 
 
@@ -26,7 +26,7 @@ def _free() -> Iterator[int]:
 
 
 def _of_this_container() -> Iterator[int]:
-    # what of it is in use is not looked at: much of that are files, which give way
+    # ignores current usage: most of it is reclaimable page cache
     with contextlib.suppress(OSError, ValueError):
         yield int(Path("/sys/fs/cgroup/memory.max").read_text())
 

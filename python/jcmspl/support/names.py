@@ -1,22 +1,22 @@
-"""Names that users choose from, where whoever lists them need not load what does the work."""
+"""Values that users choose from; listing them here loads no other module."""
 
-#: Where samples and classes are compared.
+#: Spaces in which samples and classes are compared.
 SPACES = ("visual", "semantic", "concept")
 
-#: How they are compared.
+#: Ways to compare them.
 METRICS = ("cosine", "euclidean", "dot")
 
-#: The ablations of the paper, settings of JCMSPL with names of their own.
+#: The ablations of the paper: settings of JCMSPL.
 ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
 
-#: Groups of methods that are compared: those that make no samples of unseen classes by a neural network, which are all
-#: so far, and those whose scores are one linear layer.
+#: Groups of methods: those without a neural network that generates samples of unseen classes (all, so far), and those
+#: whose scores are one linear layer.
 METHOD_GROUPS = ("classical", "linear")
 
-#: What is done to each feature, or entry of class vectors.
+#: Normalisations of columns: features, or entries of class vectors.
 COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")
 
-#: What is done to samples or class vectors first. Rows are always scaled before columns are.
+#: Normalisations of samples or class vectors. Rows are always scaled before columns.
 NORMALISATIONS = (
     "none",
     "sample_l2",
@@ -24,53 +24,53 @@ NORMALISATIONS = (
     *(f"sample_l2+{step}" for step in COLUMN_STEPS[1:]),
 )
 
-#: What is done to samples: any of these, or whitening by the scatter within classes.
+#: Normalisations of samples: these, or whitening by the scatter within classes.
 FEATURE_NORMALISATIONS = (*NORMALISATIONS, "center+whiten", "sample_l2+center+whiten")
 
-#: What may be done to samples before that: signed roots of their values, always or where no value is negative.
+#: Steps before a normalisation of samples: signed roots of values, always or where no value is negative.
 POWERS = ("power", "auto_power")
 
-#: How inner products of class vectors are taken.
+#: Kernels of class vectors.
 KERNELS = ("linear", "poly2", "rbf")
 
-#: The parts of a data set, in the order in which they are listed.
+#: The parts of a data set, in the order of listings.
 PARTS = ("train", "val", "test_seen", "test_unseen")
 
-#: How the files of a data set are laid out.
+#: Layouts of data files.
 LAYOUTS = ("xlsa17", "sae", "npz", "arrays", "digits")
 
-#: Whether a CSV file starts with a header: to be found out, yes, no.
+#: Whether a CSV file starts with a header: detected, yes, no.
 HEADERS = ("auto", "yes", "no")
 
-#: How models are evaluated: on classes without training samples, or after a few samples of half of the classes.
+#: Protocols of evaluation: on classes without training samples, or after training on a few samples of half the classes.
 PROTOCOLS = ("zero-shot", "base-to-new")
 
-#: Which half of the classes has labelled samples in base to new: the first one, a random one, or the data set's own.
+#: The half of the classes with labelled samples in base to new: the first, a random one, or the data set's own.
 BASES = ("first", "random", "own")
 
 #: Groups of candidate classes.
 GROUPS = ("seen", "unseen", "all")
 
-#: Files that are pictures, by their names.
+#: Suffixes of picture files.
 PICTURES = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".avif"),
     *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".tga"),
 )
 
-#: How one vector is made of what a model gives for a picture or a text.
+#: Ways to reduce the output of an encoder to one vector per picture or text.
 POOLINGS = ("auto", "mean", "cls", "pooled")
 
-#: How pictures are resized, in the order in which Pillow and Hugging Face count.
+#: Filters for resizing pictures, in the order of Pillow's and Hugging Face's numbers.
 RESAMPLES = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 
-#: What is done to the values of pictures: scale, mean and standard deviation, by the encoders that were trained so.
+#: Scales, means and standard deviations of pixel values, by the encoders trained with them.
 PICTURE_NORMALISATIONS = ("clip", "imagenet", "half", "none", "raw")
 
-#: Where the channels of a picture are.
+#: Order of the axes of a picture.
 PICTURE_LAYOUTS = ("nchw", "nhwc")
 
-#: What takes the place of values that are missing.
+#: Replacements of missing values.
 IMPUTATIONS = ("mean", "zero")
 
-#: What stands between the cells of a CSV file, by name.
+#: Names of the delimiters of CSV cells.
 DELIMITERS = ("comma", "semicolon", "tab", "pipe", "space")

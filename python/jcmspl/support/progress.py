@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on stderr, only on a terminal, only once it has taken a while."""
+"""Progress bars on stderr, shown only on a terminal and only for work that takes a while."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _INTERVAL = 0.2  # seconds between two updates
 
 
 class Progress:
-    """A bar that tells how far a piece of work is; nothing at all unless stderr is a terminal.
+    """A progress bar; it shows nothing unless stderr is a terminal.
 
-    Several threads may tell of the same work. Where there is nothing to show, tqdm is not even loaded.
+    Several threads may update it. tqdm is loaded only when a bar is shown.
 
     Parameters
     ----------
     what : str
-        What is being done, for example "reading".
+        The work, for example "reading".
     total : int or None
-        How many units there are, if it is known.
+        The number of units, if known.
     unit : str
     enabled : bool
     """
@@ -44,7 +44,7 @@ class Progress:
                 self._bar.close()
 
     def update(self, done: int, note: str = "") -> None:
-        """Tell that so many units are done; the note is shown behind them."""
+        """Set the number of units done, and the note shown behind it."""
         if not self._enabled or time.time() - self._started < _DELAY:
             return
         with self._lock:
@@ -56,12 +56,12 @@ class Progress:
                 bar.refresh()
 
     def update_of(self, done: int, total: int) -> None:
-        """Tell that so many units are done, of so many that there are."""
+        """Set the number of units done and the total."""
         self.total = total
         self.update(done)
 
     def announce(self) -> None:
-        """Tell at once what is being done, for work that cannot report how far it is."""
+        """Show the name of the work at once, for work that cannot report its progress."""
         if self._enabled:
             with self._lock:
                 self._bar = self._new(delay=0, bar_format=f"{self.what} ({self.total:,} {self.unit}) ...")
@@ -75,8 +75,8 @@ class Progress:
             "leave": False,
             "delay": _DELAY,
             "mininterval": _INTERVAL,
-            "miniters": 0,  # only time decides when the bar is drawn anew
-            "smoothing": 0,  # the rate is that of all of the work
+            "miniters": 0,  # redraw by time alone
+            "smoothing": 0,  # show the mean rate of the whole work
         }
         bar = _bar_class()(**{**settings, **_width(), **options})
         bar.start_t = self._started
@@ -85,7 +85,7 @@ class Progress:
 
 @cache
 def _bar_class() -> Any:
-    """Return tqdm's bar, without the lock between processes and the thread of its own that it comes with."""
+    """Return tqdm's bar without its lock between processes and without its monitor thread."""
     from tqdm import tqdm
 
     class Bar(tqdm):
@@ -96,7 +96,7 @@ def _bar_class() -> Any:
 
 
 def _width() -> dict[str, Any]:
-    """Return how wide a bar may be: as the terminal is, if it knows; of one that does not tqdm would show nothing."""
+    """Return the width options of a bar. tqdm shows nothing on a terminal of unknown size, so that gets a fixed one."""
     try:
         known = all(os.get_terminal_size(sys.stderr.fileno()))
     except (OSError, ValueError):
@@ -107,5 +107,5 @@ def _width() -> dict[str, Any]:
 def _is_terminal() -> bool:
     try:
         return bool(sys.stderr.isatty())
-    except (AttributeError, ValueError):  # none at all, something in its place, or closed
+    except (AttributeError, ValueError):  # stderr is None, replaced, or closed
         return False

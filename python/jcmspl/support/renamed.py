@@ -7,6 +7,7 @@ attributes, grids of a search, keyword arguments, ``--set`` and, without a warni
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
@@ -77,7 +78,7 @@ def accepts_old_keywords(function: Callable[P, R]) -> Callable[P, R]:
 
 def accept_old_parameters(cls: type[Any]) -> None:
     """Make the constructor and the attributes of a dataclass accept the old names of its fields."""
-    known = set(cls.__dataclass_fields__)
+    known = {field.name for field in fields(cls)}
     table = {old: new for old, new in PARAMETERS.items() if new in known and old not in known}
     initialise = cls.__init__
 

@@ -1,4 +1,4 @@
-"""What is done to a sample before anything else."""
+"""Scaling of single samples: signed roots and unit length, without overflow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 class Scaling(NamedTuple):
-    """First the signed root of each value, then a scale to length one; either, both or none."""
+    """Scaling of samples: first the signed root of each value (power), then to length one (unit_rows)."""
 
     unit_rows: bool = False
     power: bool = False
@@ -20,19 +20,28 @@ def signed_root(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.asarray(np.copysign(np.sqrt(np.abs(values)), values))
 
 
-def unit_length(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return rows of length one; those of zeros stay as they are."""
-    # the largest value first: squares of huge or tiny values would overflow or vanish
+def unit_and_length(rows: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return rows scaled to length one, and their lengths; rows of zeros stay zero.
+
+    Rows are divided by their largest value first, because squares of huge or tiny values overflow or vanish.
+    """
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    scaled = rows / np.where(largest > 0, largest, 1).astype(rows.dtype)
+    scale = np.where(largest > 0, largest, 1).astype(rows.dtype)
+    scaled = rows / scale
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.asarray(scaled / np.where(length > 0, length, 1).astype(rows.dtype))
+    unit = scaled / np.where(length > 0, length, 1).astype(rows.dtype)
+    return np.asarray(unit), np.asarray((scale * length)[:, 0])
+
+
+def unit_length(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return rows scaled to length one; rows of zeros stay zero."""
+    return unit_and_length(rows)[0]
 
 
 def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
-    """Whether no feature is negative: of all samples if they are in memory, else of a first block of them.
+    """Whether no feature is negative, judged by all samples in memory, or by the first block of others.
 
-    Samples that weigh nothing are not looked at.
+    Samples with weight 0 are ignored.
     """
     in_memory = isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
     block = np.asarray(X if in_memory else X[:4096])

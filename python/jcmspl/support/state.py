@@ -1,4 +1,4 @@
-"""Objects that several threads may use: changes are made one after the other, each of them whole or not at all."""
+"""Objects shared by threads: changes run one after the other, each completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads the core may use where it does not leave that to BLAS, as many as BLAS would; and BLAS itself."""
+"""Numbers of threads: of the core, which uses as many as BLAS, and of BLAS itself."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def usable_cores() -> int:
 
 
 def blas_threads() -> int:
-    """Return the number of threads of the BLAS libraries in this process, the least if they differ."""
+    """Return the number of threads of the BLAS libraries in this process, the smallest if they differ."""
     counts = (library.num_threads for library in _libraries().lib_controllers)
     return min(filter(None, counts), default=usable_cores())
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let BLAS use one thread in each call: for several calls at once, in threads of our own.
+    """Limit BLAS to one thread per call, for calls from several threads at once.
 
-    The first that wants it sets it, and the last one that goes sets it back.
+    The first caller sets the limit, and the last one to leave restores it.
     """
     global _n_within, _limits
     with _lock:
@@ -48,6 +48,6 @@ _n_within = 0
 _limits: Any = None
 
 
-@cache  # looking for the libraries takes longer than a small search
+@cache  # finding the libraries takes longer than a small search
 def _libraries() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")

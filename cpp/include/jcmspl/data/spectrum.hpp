@@ -1,6 +1,5 @@
-// The eigenbases of the two Gram matrices and the data seen in them: everything about the data that
-// does not depend on l1..l4, on k or on the start. Computed once, shared by any number of fits, by
-// several threads at once.
+// The eigenbases of the two Gram matrices and the data in them: everything about the data that does not depend on
+// l1..l4, on k or on the start. Computed once and shared by any number of fits, in several threads at once.
 //
 // The rows of all matrices of the descent are linear combinations of the rows of X and of L', the one-hot labels. In an
 // orthonormal basis of their span each row has s <= r + c coordinates in place of n samples, and every inner product
@@ -47,8 +46,8 @@ struct Spectrum {
   MatrixD vectors;          // Vy'Yc                       q x c
   VectorD counts;           // weight of each class        c
   double visual_trace, semantic_trace;
-  // |H|^2 of further concepts, which neither samples nor class vectors have a part in and which are left out: A and B
-  // are zero there, and C is a multiple of H. They count in the objective alone.
+  // |H|^2 of concepts that are left out because neither samples nor class vectors reach them: A and B are zero there,
+  // and C is a multiple of H. They count only in the objective.
   double idle_labels;
   double visual_seconds, semantic_seconds;
 };

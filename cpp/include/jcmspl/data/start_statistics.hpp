@@ -5,7 +5,8 @@
 
 namespace jcmspl {
 
-// What a start C0, given sample by sample, contributes to the first iteration. Transposed, as all matrices of the core.
+// The sums of a start C0, given sample by sample, that the first iteration needs. Transposed, as all matrices of the
+// core.
 class StartStatistics {
 public:
   StartStatistics(Index n_concepts, Index n_features, Index n_classes);

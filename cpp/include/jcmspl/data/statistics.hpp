@@ -1,5 +1,5 @@
-// Sufficient statistics of labelled samples: all of the data that a fit depends on, in a size that does not depend on
-// the number of samples.
+// Sufficient statistics of labelled samples: all that a fit needs of the data, in a size that does not depend on the
+// number of samples.
 #pragma once
 
 #include "jcmspl/data/samples.hpp"
@@ -11,8 +11,8 @@ class Statistics {
 public:
   Statistics(Index n_features, Index n_classes);
 
-  // The statistics of one chunk. A sample with a weight counts as if it were there so many times; one that weighs 0 is
-  // not looked at. Weights are finite and not negative.
+  // The statistics of one chunk. A sample of weight w counts as w equal samples; one of weight 0 is not read. Weights
+  // are finite and not negative.
   template <class T>
   static Statistics of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
                        const Poll& poll, const double* weights = nullptr);
@@ -23,12 +23,12 @@ public:
               const double* weights = nullptr);
 
   void add(Statistics&& other);
-  // Removes samples: other must be the statistics of some of these.
+  // Removes samples: other must be the statistics of some of those that were added.
   void subtract(const Statistics& other);
 
   MatrixD gram() const;  // G, both triangles
 
-  // The rows of a chunk that is processed in one step; larger ones take several.
+  // The most rows that one step of update processes.
   Index block_rows() const { return jcmspl::block_rows(n_features()); }
 
   Index n_features() const { return gram_lower.rows(); }

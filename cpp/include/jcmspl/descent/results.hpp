@@ -7,7 +7,7 @@
 
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl {
+namespace jcmspl::descent {
 
 // The five terms of the objective, weights included, in the order of the formula in descent/solve.hpp.
 struct Terms {
@@ -17,7 +17,7 @@ struct Terms {
   }
 };
 
-// The gradient with respect to A, B and C: its norm, divided by the sum of the norms of the terms it consists of.
+// The norms of the gradients with respect to A, B and C, each divided by the sum of the norms of its terms.
 struct Stationarity {
   double visual, semantic, concepts;
   bool finite() const { return std::isfinite(visual) && std::isfinite(semantic) && std::isfinite(concepts); }
@@ -51,4 +51,4 @@ struct Diverged : std::overflow_error {
   int iteration;
 };
 
-}  // namespace jcmspl
+}  // namespace jcmspl::descent

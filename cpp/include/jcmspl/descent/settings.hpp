@@ -2,9 +2,9 @@
 
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl {
+namespace jcmspl::descent {
 
-// What a fit is asked for. l1..l4 are the weights of the objective (descent/solve.hpp), all at least 0.
+// The parameters of a fit. l1..l4 are the weights of the objective (descent/solve.hpp), all at least 0.
 struct Settings {
   double l1 = 1, l2 = 1, l3 = 1, l4 = 1;
   Index n_concepts = 0;  // k, at least the number of classes
@@ -13,4 +13,4 @@ struct Settings {
   bool want_codes = false;  // whether to return P and E, which C = P X + E L' is made of
 };
 
-}  // namespace jcmspl
+}  // namespace jcmspl::descent

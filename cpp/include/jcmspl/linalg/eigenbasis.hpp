@@ -26,8 +26,7 @@ public:
 private:
   Index dimension_ = 0;
   VectorD values_;
-  // V = Q W is kept as its two factors: forming the product would cost more than all its later
-  // uses.
+  // V = Q W is kept as its two factors: forming the product would cost more than all its later uses.
   Tridiagonal<double> reflectors_;  // Q
   MatrixD vectors_;                 // W, the columns of eigenvalues above the noise
 };

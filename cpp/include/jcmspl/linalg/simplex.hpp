@@ -1,4 +1,4 @@
-// Quadratic programmes on the probability simplex, for many right-hand sides at once.
+// Quadratic programs on the probability simplex, for many right-hand sides at once.
 #pragma once
 
 #include "jcmspl/support/types.hpp"
@@ -10,8 +10,8 @@ void project_onto_simplex(MatrixD& columns, const Poll& poll);
 
 // Column i of z minimises z'Qz / 2 - b_i'z over the simplex. Q (p x p) must be symmetric and positive definite.
 //
-// A few steps of projected gradients guess which values are zero; from there an active-set method goes on until the
-// duality gap is within rounding. gaps[i] is that gap: how far the value is above the least one, at most.
+// A few steps of projected gradients guess which values are zero; an active-set method continues from there until the
+// duality gap is within rounding. gaps[i] is that gap, an upper bound on the distance from the minimum.
 void minimise_on_simplex(const MatrixD& q, const ConstView<double>& b, MatrixD& z, VectorD& gaps, Index n_threads,
                          const Poll& poll);
 

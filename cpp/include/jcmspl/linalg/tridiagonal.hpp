@@ -1,5 +1,4 @@
-// Orthogonal reduction of a symmetric matrix to tridiagonal form, S = Q T Q', and what can be done
-// with it.
+// Orthogonal reduction of a symmetric matrix to tridiagonal form, S = Q T Q', products with Q, and eigenvectors of T.
 #pragma once
 
 #include <vector>
@@ -12,8 +11,8 @@ namespace jcmspl {
 template <class T>
 class Tridiagonal {
 public:
-  // Reduces S, given by its lower triangle. The first form consumes it: the reflectors take its memory. The second
-  // copies it into the memory of the reduction before.
+  // Reduces S, given by its lower triangle. The first overload consumes S: the reflectors take its memory. The second
+  // copies S into the memory of the previous reduction.
   void reduce(Matrix<T>&& S_lower);
   void reduce(const Matrix<T>& S_lower);
 
@@ -35,8 +34,8 @@ public:
 
 private:
   // Q is the product of blocks I - V F V' of neighbouring reflectors (the compact WY form).
-  // LAPACK's ormtr takes blocks of 32 and builds them anew at each call; wider ones, kept, run at
-  // nearly the speed of a matrix product.
+  // LAPACK's ormtr takes blocks of 32 and rebuilds them at each call; wider ones that are kept run at nearly the speed
+  // of a matrix product.
   struct Block {
     Index first;       // column of V; its rows up to this one are zero
     Matrix<T> factor;  // F, upper triangular

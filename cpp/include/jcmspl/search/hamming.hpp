@@ -1,11 +1,11 @@
-// Binary codes, 64 bits a word: in how many bits they differ, and the nearest.
+// Binary codes, 64 bits a word: Hamming distances, and the nearest codes.
 #pragma once
 
 #include <cstdint>
 
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 // count codes of n_words words each, one after the other.
 struct Codes {
@@ -23,4 +23,4 @@ void hamming_scores(const Codes& samples, const Codes& candidates, const VectorD
 void hamming_top_k(const Codes& samples, const Codes& candidates, const VectorD& bias, Index n_best,
                    std::int64_t* indices, double* scores, Index n_threads, const Poll& poll);
 
-}  // namespace jcmspl
+}  // namespace jcmspl::search

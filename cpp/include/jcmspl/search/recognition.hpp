@@ -1,20 +1,20 @@
 // Recognition: the best candidates of each sample under an affine score x . w_c + b_c, found block by block.
 //
-// All built-in spaces and metrics lead to such a score (docs/algorithm.md derives it), so that no projection of the
-// samples is formed and only one block of scores is in memory. A large search runs on n_threads threads of its own; a
-// small one leaves threads to BLAS.
+// All built-in spaces and metrics lead to this score (docs/algorithm.md derives it), so that no projection of the
+// samples is formed and only one block of scores is in memory. A large search runs on n_threads threads; a small one
+// leaves threads to BLAS.
 #pragma once
 
 #include "jcmspl/data/samples.hpp"
 #include "jcmspl/support/types.hpp"
 
-namespace jcmspl {
+namespace jcmspl::search {
 
 enum class Space { visual, semantic, concept_space };
 enum class Metric { cosine, euclidean, dot };
 
-// Threads of our own that a search may use: for bounds, which BLAS does not compute; and for products, each of which is
-// then one of BLAS: more than one pays only where BLAS itself uses a single thread.
+// The threads that a search may start: for bounds, which BLAS does not compute; and for products, each of which is one
+// call of BLAS: more than one thread pays only where BLAS itself uses a single one.
 struct SearchThreads {
   SearchThreads(Index bounds_, Index products_ = 1) : bounds(bounds_), products(products_) {}
   Index bounds, products;
@@ -25,7 +25,7 @@ struct AffineScorer {
   ConstView<T> weights;  // m x C, in the caller's memory
   Vector<T> bias;        // C
 
-  // Throws std::overflow_error if a score is not finite.
+  // Both throw std::overflow_error if a score is not finite.
   //
   // For each sample its n_best candidates, best first, ties to the lower index; out: n_best x n.
   void top_k(const Samples<T>& samples, Index n_best, Scaling scaling, std::int64_t* indices, T* scores,
@@ -40,15 +40,18 @@ struct FoldedScorer {
   VectorD bias;     // C
 };
 
-// Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score.
-// For cosine the score is still to be divided by the sample's own length in the space, which is the same for all
-// candidates.
+// Folds the two projections (A' m x k, B' d x k) and the candidates' vectors (d x C) into a score. For cosine the score
+// is still to be divided by the length of the sample in the space, which is the same for all candidates.
 FoldedScorer fold(const MatrixD& at, const MatrixD& bt, const MatrixD& candidates, Space space, Metric metric);
 
-// The nearest prototypes (m x C) of each sample: n_best x n indices, and cosine similarities, inner
-// products, or distances.
+// The nearest prototypes (m x C) of each sample: n_best x n indices, and cosine similarities, inner products, or
+// distances.
 template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
              std::int64_t* indices, T* values, Index n_threads, const Poll& poll);
 
-}  // namespace jcmspl
+// Lets large searches screen candidates by products of bytes on any CPU, in plain C++. It is slower than no screen, and
+// is there for tests.
+void allow_portable_screen(bool allowed);
+
+}  // namespace jcmspl::search

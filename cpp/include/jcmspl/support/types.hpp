@@ -1,8 +1,7 @@
 // Matrix types of the core. All are column-major, as BLAS expects.
 //
-// A C-contiguous NumPy array of shape (r, c) has the memory of a column-major c x r matrix. The
-// core therefore keeps every "k x m" matrix of the paper transposed, as m x k, and the bindings
-// hand it over without a copy.
+// A C-contiguous NumPy array of shape (r, c) has the memory of a column-major c x r matrix. The core therefore keeps
+// every "k x m" matrix of the paper transposed, as m x k, and the bindings pass it on without a copy.
 #pragma once
 
 #include <Eigen/Core>

@@ -229,7 +229,7 @@ def test_mistakes_of_the_protocol(data):
         run("JCMSPL", data)
     two, parts = ClassTable(["a", "b"], [[0.0], [1.0]]), {"train": [0, 2], "test_seen": [1, 3]}
     few = Dataset("few", np.eye(4), ["a", "a", "b", "b"], two, parts)
-    with pytest.raises(ValueError, match="2 classes have training and test samples, but .* four"):
+    with pytest.raises(ValueError, match=r"2 classes have training and test samples, but .* four"):
         run(ESZSL(), few)
 
 

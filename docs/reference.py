@@ -1,6 +1,6 @@
-"""The pages of the API reference, written from what the package has: a page for each public name, in groups.
+"""The pages of the API reference: a page for each public name, in groups.
 
-A public name that is in no group ends the build; so does one of a group that is not there.
+A public name in no group ends the build, and so does a name that is listed but does not exist.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import jcmspl
 from jcmspl.model import registry
 from jcmspl.model.posteriors import PosteriorMethod
 
-#: Everything public is in one of these.
+#: The public modules.
 MODULES = ("jcmspl", *(f"jcmspl.{module}" for module in jcmspl._MODULES))
-#: The groups, with what is said above their tables. What is in braces stands for methods, or all names of a module.
+#: The groups, each with the text above its table. Braces stand for a group of methods, or all names of a module.
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "The model": (
         "The model of the package, and the reduced forms of it that its paper compares it with.",
@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("{statistics}",),
     ),
     "Models on posteriors": (
-        "They ask how likely a sample is to be of each training class, or to have each attribute, and go on from it.",
+        "They estimate the probability that a sample is of each training class, or has each attribute, first.",
         ("{posteriors}",),
     ),
     "Models on samples": (
@@ -61,12 +61,16 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
             "{jcmspl.metrics}",
         ),
     ),
+    "Checks of data": (
+        "Wrong labels, class vectors that do not fit, near-duplicates and leaks.",
+        ("{jcmspl.checks}",),
+    ),
     "Displays": (
         "Charts in the manner of scikit-learn's displays. They need matplotlib: ``pip install 'jcmspl[plots]'``.",
         ("{jcmspl.plots}",),
     ),
-    "What calls return": (
-        "Made by the methods of models, not by you.",
+    "Results of models": (
+        "Objects that methods of models return.",
         (
             "jcmspl.model.recogniser.LinearRecogniser",
             "jcmspl.model.explanation.Explanation",
@@ -79,12 +83,12 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Errors and warnings": ("", ("{jcmspl.exceptions}",)),
 }
-# Their docstrings would be those of tuples.
+# Constants: the docstring of a tuple would describe tuples.
 CONSTANTS = {
     "jcmspl.datasets.LAYOUTS": "The layouts of data files that :func:`~jcmspl.datasets.load_dataset` knows.",
     "jcmspl.datasets.PARTS": "The parts of a data set: keys of ``Dataset.parts``.",
 }
-# With the methods that set requests: scikit-learn's own, the same in every estimator.
+# Methods of scikit-learn that are the same in every estimator, besides those that set requests.
 _NOT_SHOWN = ("get_metadata_routing", "set_output")
 
 
@@ -94,16 +98,19 @@ def public_names() -> list[str]:
 
 
 def groups() -> dict[str, list[str]]:
-    """Return the full names in each group; it is an error if a public one is in none or in two.
+    """Return the full names in each group. A public module that no group mentions becomes a group.
 
-    A public module that no group mentions is a group of its own.
+    Raises
+    ------
+    ValueError
+        If a public name is in no group or in several.
     """
-    own_way = {**_methods(), **{module: [f"{module}.{name}" for name in _names_of(module)] for module in MODULES[1:]}}
+    members = {**_methods(), **{module: [f"{module}.{name}" for name in _names_of(module)] for module in MODULES[1:]}}
     found: dict[str, list[str]] = {}
     for title, (_, entries) in GROUPS.items():
         found[title] = []
         for entry in entries:
-            found[title] += own_way[entry[1:-1]] if entry.startswith("{") else [entry]
+            found[title] += members[entry[1:-1]] if entry.startswith("{") else [entry]
     listed = [name for names in found.values() for name in names]
     missing = []
     for name in sorted(set(public_names()) - set(listed)):
@@ -121,13 +128,13 @@ def groups() -> dict[str, list[str]]:
 
 
 def member(name: str) -> Any:
-    """Return what a full name stands for."""
+    """Return the object with a full name."""
     module, _, last = name.rpartition(".")
     return getattr(importlib.import_module(module), last)
 
 
 def write(folder: Path) -> None:
-    """Write the pages, and take away those of names that are gone."""
+    """Write the pages, and remove those of names that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {"index": _index()}
     for title, names in groups().items():
@@ -138,7 +145,7 @@ def write(folder: Path) -> None:
             file.unlink()
     for stem, text in pages.items():
         file = folder / f"{stem}.rst"
-        if not file.exists() or file.read_text(encoding="utf-8") != text:  # what is as it was is not built again
+        if not file.exists() or file.read_text(encoding="utf-8") != text:  # Sphinx builds only pages that have changed
             file.write_text(text, encoding="utf-8")
 
 
@@ -159,8 +166,8 @@ def _methods() -> dict[str, list[str]]:
 
 
 def _index() -> str:
-    """Return a page with all tables; their names are in the navigation below the page of their group."""
-    lines = ["API reference", "=============", "", "All that ``jcmspl`` offers, by what it is for.", ""]
+    """Return the page with the tables of all groups; the navigation lists the names below their group."""
+    lines = ["API reference", "=============", "", "The public names of ``jcmspl``, by purpose.", ""]
     lines += [".. toctree::", "   :hidden:", "", *(f"   {_stem(title)}" for title in groups()), ""]
     for title, names in groups().items():
         lines += [line for line in _table(title, names, "-") if ":toctree:" not in line]
@@ -177,7 +184,7 @@ def _stem(title: str) -> str:
 
 
 def _table(title: str, names: list[str], underline: str) -> list[str]:
-    """Return a heading, what is said of the group, and a table of its names."""
+    """Return a heading, the text of the group, and a table of its names."""
     options = ["   :toctree: .", "   :nosignatures:"]
     rows = [f"   {name}" for name in names]
     said = GROUPS[title][0] if title in GROUPS else summary(importlib.import_module(title))
@@ -200,7 +207,7 @@ def _page(name: str) -> str:
 
 
 def _methods_of(thing: type[Any]) -> list[str]:
-    """Return the part of a page on methods and properties; those that every model has are on the page of JCMSPL."""
+    """Return the methods and properties of a class; those that all models share link to the page of JCMSPL."""
     names = sorted(vars_of(thing))
     is_another_model = thing in registry.methods().values() and thing is not jcmspl.JCMSPL
     shared = [name for name in names if is_another_model and _same(thing, name)]
@@ -227,12 +234,12 @@ def vars_of(thing: type[Any]) -> list[str]:
         if name.startswith("_") or name in _NOT_SHOWN or name.endswith("_request"):
             continue
         if is_property and f"\n{name} :" in attributes:
-            continue  # told in the docstring of the class
+            continue  # documented by the class
         if is_property or (callable(getattr(thing, name)) and not inspect.isclass(static)):
             found.append(name)
     return found
 
 
 def _same(thing: type[Any], name: str) -> bool:
-    """Whether a method is told as that of JCMSPL is."""
+    """Whether a method has the docstring of the same method of JCMSPL."""
     return inspect.getdoc(getattr(thing, name)) == inspect.getdoc(getattr(jcmspl.JCMSPL, name, None))

@@ -1,5 +1,6 @@
 """Errors and warnings of the package: ``jcmspl.exceptions``."""
 
+from jcmspl.datasets.errors import DatasetError
 from jcmspl.io.archive import ModelFileError
 from jcmspl.support.exceptions import (
     AlignmentWarning,
@@ -12,6 +13,7 @@ from jcmspl.support.exceptions import (
 
 __all__ = [
     "AlignmentWarning",
+    "DatasetError",
     "DivergenceError",
     "ModelFileError",
     "NearlySingularWarning",

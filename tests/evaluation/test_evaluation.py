@@ -216,7 +216,7 @@ class Foreign(BaseEstimator):
     def get_params(self, deep=True):
         return {"function": types.SimpleNamespace(), "share": np.float32(0.5)}
 
-    def _bias_in(self, space):
+    def bias_in(self, space):
         return 0.0
 
 

@@ -12,9 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from jcmspl import ClassKFold, load
 from jcmspl.methods import COSMO, RPL
-from jcmspl.methods.cosmo import Mixture, _gate, _scores, _spread
 from jcmspl.model.cross_fitted import BOTH, halves
-from jcmspl.model.posteriors import Affine
 from support.animals import make_zoo
 from support.linear import explicit_data, fit, refuses
 from support.posteriors import left_out_by_hand
@@ -189,13 +187,6 @@ def test_scores_do_not_depend_on_which_training_classes_are_candidates(model):
         assert_allclose(some, both[:, [names.index(name) for name in candidates]], atol=1e-12)
 
 
-def test_a_gate_that_is_sure_still_tells_classes_apart():
-    affine = Affine(np.eye(4), np.zeros(4))
-    mixture = Mixture(affine, affine, affine, np.array([0, 0, 1e6]), np.ones(2), np.full(4, -1), True)
-    Z = RNG.standard_normal((50, 4))
-    assert_array_equal(_scores(mixture, Z).argmax(axis=1), Z.argmax(axis=1))
-
-
 def test_weights_are_repetitions():
     counts = RNG.integers(1, 3, len(ZOO.X))
     rows = np.repeat(np.arange(len(ZOO.X)), counts)
@@ -234,13 +225,3 @@ def test_an_expert_is_a_bilinear_method_on_statistics():
 
 def test_the_gate_takes_two_folds_or_more():
     refuses(COSMO(n_splits=1), "n_splits must be")
-
-
-def test_scores_that_differ_by_rounding_alone_have_no_spread():
-    """As of samples that are all the same: temperatures and the gate would follow from rounding."""
-    rounding = 2.0**-52 * np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
-    assert _spread(rounding) == 1
-    assert _spread(1e6 * (1 + rounding)) == 1
-    assert _spread(1e6 * rounding) < 1e-9
-    slopes = _gate(rounding, np.array([True, False, True, False]), np.full(4, 0.25))[:2]
-    assert np.abs(slopes).max() < 1e-6

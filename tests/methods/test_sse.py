@@ -1,5 +1,7 @@
 """Classes as mixtures of seen classes, margins of intersections."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -54,15 +56,17 @@ def objective_of(w, V, zoo, model):
 
 
 class Recorded(SSE):
+    margins: ClassVar[list] = []  # of each fit: a model does not change itself while it is fitted
+
     def _fit(self, prepared, monitor):
-        self.margins = _Margins(self, prepared)
+        self.margins.append(_Margins(self, prepared))
         return super()._fit(prepared, monitor)
 
 
 def test_oracle_of_the_objective_and_its_gradient():
     model = Recorded(mixture_ridge=0.05, threshold_penalty=0.3, class_margin=20.0, sample_margin=30.0)
     fit(model)
-    margins, rng = model.margins, np.random.default_rng(0)
+    margins, rng = model.margins[-1], np.random.default_rng(0)
     w, V = rng.standard_normal(14), rng.random((5, 14)) / 2
     place = np.concatenate([w, V.ravel()])
     value, gradient = margins(place)

@@ -174,7 +174,7 @@ def test_float32_memory_maps_and_a_file_for_what_is_too_much(tmp_path, model, mo
     np.save(tmp_path / "X.npy", ZOO.X_new.astype(np.float32))
     monkeypatch.setattr(directions_module.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(Directions.__init__, "__defaults__", (0,))
-    monkeypatch.setattr("jcmspl.model.adaptable.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.model.adapting.rows_at_a_time", lambda *_: 16)
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     found = model.adapt(X, candidates="unseen").decision_function(ZOO.X_new, candidates="unseen")
     monkeypatch.undo()
@@ -193,7 +193,7 @@ def test_a_full_disk_is_told_of(model, monkeypatch):
 
     monkeypatch.setattr(directions_module.tempfile, "TemporaryFile", lambda **_: Full())
     monkeypatch.setattr(Directions.__init__, "__defaults__", (0,))
-    monkeypatch.setattr("jcmspl.model.adaptable.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.model.adapting.rows_at_a_time", lambda *_: 16)
     with pytest.raises(OSError, match="No space left on device") as raised:
         model.adapt(ZOO.X_new)
     assert raised.value.filename

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from jcmspl import JCMSPL, load
+from jcmspl.model import prediction
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, n_unseen=4, per_class=10, noise=0.8)
@@ -69,13 +70,13 @@ def test_changes_hold_at_once(model, change):
 
 def test_the_same_one_is_used_again(model, monkeypatch):
     calls = []
-    made = JCMSPL._recogniser_of
+    made = prediction.recogniser_of
 
-    def counted(self, *args, **kwargs):
+    def counted(*args, **kwargs):
         calls.append(args)
-        return made(self, *args, **kwargs)
+        return made(*args, **kwargs)
 
-    monkeypatch.setattr(JCMSPL, "_recogniser_of", counted)
+    monkeypatch.setattr(prediction, "recogniser_of", counted)
     for _ in range(3):
         model.predict(ZOO.X_new, candidates="unseen")
     assert len(calls) == 1
@@ -92,8 +93,10 @@ def test_one_sample_is_named_and_explained_with_nothing_made_anew(model, monkeyp
     def made(*args, **kwargs):
         raise AssertionError("this was made before")
 
-    for name in ("_recogniser_of", "_readout", "_prototypes_of", "_auto_temperature"):
+    for name in ("_readout", "_prototypes_of"):
         monkeypatch.setattr(JCMSPL, name, made)
+    for name in ("recogniser_of", "_auto_temperature"):
+        monkeypatch.setattr(prediction, name, made)
     for call in calls:
         call()
     with pytest.raises(AssertionError):
@@ -107,7 +110,7 @@ def test_one_sample_is_named_and_explained_with_nothing_made_anew(model, monkeyp
 )
 def test_what_is_made_while_another_thread_changes_the_model(model, call, monkeypatch):
     before = call(without_memory(model))
-    made, changed = JCMSPL._recogniser_of, []
+    made, changed = JCMSPL._prototypes_of, []
 
     def slow(self, *args, **kwargs):
         if not changed:
@@ -117,7 +120,7 @@ def test_what_is_made_while_another_thread_changes_the_model(model, call, monkey
             thread.join()
         return made(self, *args, **kwargs)
 
-    monkeypatch.setattr(JCMSPL, "_recogniser_of", slow)
+    monkeypatch.setattr(JCMSPL, "_prototypes_of", slow)
     assert_array_equal(call(model), before)  # as the model was when the call began
     after = call(without_memory(model))
     assert not np.array_equal(after, before)

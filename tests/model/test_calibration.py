@@ -7,6 +7,7 @@ from sklearn.metrics import recall_score
 
 from jcmspl import JCMSPL, ClassSearchCV
 from jcmspl.methods import RidgeVS
+from jcmspl.model import calibration
 from jcmspl.model.calibration import SeenUnseenCurve, best_bias, generalized_curve
 from support.animals import make_zoo
 
@@ -119,13 +120,13 @@ def test_folds_train_on_every_class_they_do_not_hold_out(monkeypatch):
     zoo = make_zoo(n_seen=40, n_unseen=10, per_class=3)
     model = JCMSPL(init=np.eye(40)).fit(zoo.X, zoo.y, class_vectors=zoo.table)
     seen = []
-    original = JCMSPL._learn
+    original = calibration.learnt
 
-    def spy(self, collected, *args):
+    def spy(model, collected, *args):
         seen.append(len(collected.labels))
-        return original(self, collected, *args)
+        return original(model, collected, *args)
 
-    monkeypatch.setattr(JCMSPL, "_learn", spy)
+    monkeypatch.setattr(calibration, "learnt", spy)
     model.calibrate(zoo.X, zoo.y, random_state=np.random.default_rng(0))
     assert seen == [32] * 5
 

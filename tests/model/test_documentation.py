@@ -5,7 +5,6 @@ from dataclasses import fields
 
 import pytest
 from numpydoc.docscrape import NumpyDocString
-from tests.support.animals import make_zoo
 
 from jcmspl import JCMSPLCV
 from jcmspl.model import registry
@@ -13,6 +12,7 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.documentation import ADAPTATION, ATTRIBUTES, PARAMETERS, SOME_ATTRIBUTES, documented
 from jcmspl.model.parameters import estimator
 from jcmspl.support.renamed import ATTRIBUTES as RENAMED
+from support.animals import make_zoo
 
 METHODS = [*registry.methods().values(), JCMSPLCV]
 ZOO = make_zoo(n_seen=6, n_attributes=6, n_features=12, rectified=True)

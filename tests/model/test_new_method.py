@@ -178,7 +178,7 @@ def test_it_learns_from_samples(toy):
     model, ridge = fit(toy(0.5)), fit(RidgeVS(0.5, metric="euclidean"))
     assert_allclose(model.arrays_["W"], ridge.visual_projection_, atol=1e-10)
     assert_array_equal(model.predict(ZOO.X_new, candidates="unseen"), ridge.predict(ZOO.X_new, candidates="unseen"))
-    with pytest.raises(TypeError, match="learns from the samples themselves, so partial_fit is not to be had"):
+    with pytest.raises(TypeError, match="needs all samples at once and does not support partial_fit"):
         toy().partial_fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     with pytest.raises(TypeError, match="Toy reads samples more than once"):
         toy().fit(iter([(ZOO.X, ZOO.y)]), class_vectors=ZOO.table)

@@ -103,7 +103,7 @@ class TestLogisticRegression:
 class TestWhatIsRead:
     def test_a_parameter_decides(self, tmp_path):
         logistic, lda = fit(ConSE(posterior="logistic")), fit(ConSE())
-        with pytest.raises(TypeError, match="learns from the samples themselves, so partial_fit is not to be had"):
+        with pytest.raises(TypeError, match="needs all samples at once and does not support partial_fit"):
             logistic.partial_fit(ZOO.X, ZOO.y)
         with pytest.raises(TypeError, match="ConSE reads samples more than once"):
             ConSE(posterior="logistic").fit(iter([(ZOO.X, ZOO.y)]), class_vectors=ZOO.table)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from jcmspl import JCMSPL, ClassSearchCV
 from jcmspl.methods import RidgeVS
-from jcmspl.support.state import changes, lock_of
+from jcmspl.support.calls import lock_of
 from support.animals import make_zoo
 from support.threads import in_threads
 
@@ -120,7 +120,7 @@ def test_locks_are_not_part_of_the_model():
 
 
 def test_a_lock_goes_with_its_object():
-    from jcmspl.support.state import _locks
+    from jcmspl.support.calls import _locks
 
     before = set(_locks)
     model = RidgeVS()
@@ -158,31 +158,6 @@ def test_ctrl_c_while_waiting():
         fit.join()
     assert model.class_means_.shape == (6, 20)
     assert "yeti" not in model.class_table_
-
-
-class Thing:
-    """Anything that has methods which change it."""
-
-    def __init__(self):
-        self.kept, self.dropped = 1, 2
-
-    @changes
-    def become(self, value, fail=False):
-        self.kept = value
-        del self.dropped
-        self.new = 3
-        if fail:
-            raise KeyboardInterrupt
-        return self
-
-
-def test_a_change_is_whole_or_none():
-    thing = Thing()
-    with pytest.raises(KeyboardInterrupt):
-        thing.become(5, fail=True)
-    assert vars(thing) == {"kept": 1, "dropped": 2}
-    assert thing.become(5) is thing
-    assert vars(thing) == {"kept": 5, "new": 3}
 
 
 def test_too_many_arguments_by_position(model):

@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from tests.support.animals import make_zoo
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, load
 from jcmspl.methods import GDA, RPL, RidgeVS
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.plots import ClassAccuracyDisplay
 from jcmspl.support.renamed import KEYWORDS, PARAMETERS, RenamedKeys, accepts_old_keywords, current_names
+from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, n_unseen=3)
 VALUES = {

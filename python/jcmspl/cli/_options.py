@@ -133,9 +133,9 @@ def columns_of(model: Any) -> list[str] | None:
 def remember_table(model: Any, dataset: Dataset) -> None:
     """Store in the model how its training table was read."""
     if dataset.imputation is not None:
-        model.imputed_values_ = dataset.imputation.values
+        model.describe_table(imputed_values=dataset.imputation.values)
     if dataset.columns is not None:
-        model.column_names_ = tuple(dataset.columns)
+        model.describe_table(column_names=dataset.columns)
 
 
 def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Dataset) -> None:
@@ -146,7 +146,7 @@ def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Datase
 
     if arguments.hold_out is not None:
         rows = np.union1d(dataset.rows("trainval"), dataset.rows("test_seen"))
-        model.held_out_ = HeldOut.of(rows, dataset.y[rows], arguments.hold_out, arguments.seed)
+        model.describe_table(held_out=HeldOut.of(rows, dataset.y[rows], arguments.hold_out, arguments.seed))
 
 
 def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:

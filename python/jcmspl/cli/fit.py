@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = as_read = dataset_of(arguments)
-    at_once = model._needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
+    at_once = model.needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     with workers_of(arguments) as n_workers:
         dataset = on_workers(dataset, n_workers)
         samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)

@@ -78,7 +78,7 @@ def _about_model(model: Any) -> dict[str, Any]:
         "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
-        "statistics_included": model._collected is not None,
+        "statistics_included": model.state.collected is not None,
         "training_samples_known": _known_samples(model),
         "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
@@ -100,7 +100,7 @@ def _known_samples(model: Any) -> str:
 
 def _thresholds(model: Any) -> dict[str, Any]:
     """Return the rejection thresholds in the model's space and metric, for each group of candidates."""
-    own = model.own_space, model._own_metric
+    own = model.own_space, model.own_metric
     return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
 
 

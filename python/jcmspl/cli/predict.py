@@ -185,8 +185,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, suffix: str) -> Any:
     """Return the model's predictor for the options, after checking them."""
     from jcmspl.data.labels import some
+    from jcmspl.model.prediction import namer_for
 
-    namer = model._namer(arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
+    namer = namer_for(model, arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
     labels = namer.recogniser.labels
     if not 1 <= arguments.top <= len(labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(labels)}, but is {arguments.top}")

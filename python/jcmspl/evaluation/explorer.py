@@ -20,6 +20,7 @@ from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
 from jcmspl.model.class_map import ClassMap
+from jcmspl.model.prediction import class_map_of
 from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.report.documents import Saved
 from jcmspl.report.pages import page_script, rendered
@@ -233,7 +234,7 @@ def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
         return None, f"class_kernel={kernel.name!r} maps class vectors nonlinearly"
     if getattr(model, "cosine_share_", 0) and model.own_space == "visual":
         return None, "with aligned encoders class vectors enter the scores in two ways, and sliders support only one"
-    found = model._class_map(model.own_space)
+    found = class_map_of(model)
     if found is None:
         return None, f"{type(model).__name__} has no linear map from class vectors to scores"
     return found, None

@@ -197,7 +197,7 @@ def few_shot_accuracies(
     if hasattr(model, "adapted_"):
         model = copy(model).reset_adaptation()  # as adding samples does
     X = in_memory(X)
-    checked, labels = model._checked(X), as_label_list(y)
+    checked, labels = model.reader.checked(X, model.state.columns), as_label_list(y)
     samples = X if hasattr(X, "iloc") else checked  # a DataFrame keeps the names of its columns
     if len(samples) != len(labels):
         raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")

@@ -18,8 +18,10 @@ from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.examples import examples
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
 from jcmspl.evaluation.zero_shot_report import Report
+from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.open_set import Threshold, area
+from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
 from jcmspl.support.arguments import as_count
@@ -97,12 +99,12 @@ def zero_shot(
             )
             generalized, among_all = None, None
             if n_seen:
-                bias = model._bias_in(space)
+                bias = model.bias_in(space)
                 if transductive:
                     every = [*trained, *unseen]
                     twin = adapted_twin(model, dataset, every, "test_seen", "test_unseen")
                     recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
-                    bias = twin._bias_among(dataset.classes, every)
+                    bias = default_bias(twin, dataset.classes, every)
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
@@ -161,7 +163,7 @@ def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
         raise ValueError(
             "a model is adapted to samples in the visual space: leave adapt=True (--adapt) out, or add that space"
         )
-    copy(model).set_params(space="visual")._require_adaptable()
+    require_adaptable(copy(model).set_params(space="visual"))
 
 
 def adapted_twin(model: Any, dataset: Any, candidates: Any, *parts: str) -> Any:
@@ -256,7 +258,7 @@ def _about_dataset(model: Any, dataset: Any, trained: list[Label], unseen: list[
     names, labels = set(trained), list(dataset.classes)
     training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
     if not training:  # the training samples are not in this data set
-        training = round(model._samples.without(model.unseen_classes_.tolist()).counts.sum())
+        training = round(model.state.n_training_samples)
     return findings.DatasetSummary(
         name=dataset.name,
         source=dataset.source,

@@ -10,9 +10,6 @@ __all__ = [*MODULES, *_ABLATIONS]
 
 if TYPE_CHECKING:
     from jcmspl.methods.aaw import AAW as AAW
-    from jcmspl.methods.ablations import IPL as IPL
-    from jcmspl.methods.ablations import JCMSPL0 as JCMSPL0
-    from jcmspl.methods.ablations import JCMSPL1 as JCMSPL1
     from jcmspl.methods.ale import ALE as ALE
     from jcmspl.methods.amp import AMP as AMP
     from jcmspl.methods.bzsl import BZSL as BZSL
@@ -30,7 +27,10 @@ if TYPE_CHECKING:
     from jcmspl.methods.gfzsl import GFZSL as GFZSL
     from jcmspl.methods.iap import IAP as IAP
     from jcmspl.methods.identity_ridge import IdentityRidge as IdentityRidge
+    from jcmspl.methods.jcmspl import IPL as IPL
     from jcmspl.methods.jcmspl import JCMSPL as JCMSPL
+    from jcmspl.methods.jcmspl import JCMSPL0 as JCMSPL0
+    from jcmspl.methods.jcmspl import JCMSPL1 as JCMSPL1
     from jcmspl.methods.jlse import JLSE as JLSE
     from jcmspl.methods.lad import LAD as LAD
     from jcmspl.methods.latem import LATEM as LATEM
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jcmspl.methods.rpl import RPL as RPL
     from jcmspl.methods.sae import SAE as SAE
     from jcmspl.methods.score import SCoRe as SCoRe
-    from jcmspl.methods.score import SemanticSoftmax as SemanticSoftmax
+    from jcmspl.methods.semantic_softmax import SemanticSoftmax as SemanticSoftmax
     from jcmspl.methods.sje import SJE as SJE
     from jcmspl.methods.sse import SSE as SSE
     from jcmspl.methods.ssvoc import SSVoc as SSVoc
@@ -50,5 +50,5 @@ if TYPE_CHECKING:
     from jcmspl.methods.text_prototypes import TextPrototypes as TextPrototypes
     from jcmspl.methods.untied_autoencoder import UntiedAutoencoder as UntiedAutoencoder
 else:  # hidden from type checkers, which would take any name to be there
-    _HOMES = {**MODULES, **dict.fromkeys(_ABLATIONS, "ablations")}
+    _HOMES = {**MODULES, **dict.fromkeys(_ABLATIONS, "jcmspl")}
     __getattr__, __dir__ = attach(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})

@@ -39,7 +39,7 @@ _GAP, _SWEEPS, _STEPS = 1e-6, 3, 50
 
 
 @estimator
-class AAW(Embedding, Iterative):
+class AAW(Iterative, Embedding):
     r"""Joint dictionaries, after Kolouri et al. (2018): one sparse code for a sample and the vector of its class.
 
     ``min |X - Dx A|^2 / m + |Y - Dz A|^2 / d + 2 sparsity |A|_1 / m`` over dictionaries with atoms of length at most

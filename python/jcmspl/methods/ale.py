@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any, ClassVar
 
-from jcmspl.model.bilinear import METRIC
-from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.parameters import estimator
 
 
 @estimator
-class ALE(BilinearRanker):
+class ALE(Ranker, Bilinear):
     """Attribute label embedding (Akata et al., 2016).
 
     ``min over W of the sum over samples x of b(r) / r times the sum over other classes j of max(0, margin - s_y'Wx +

@@ -14,6 +14,7 @@ from jcmspl.core.similarities import HammingScorer, Words, packed_signs
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
@@ -29,7 +30,7 @@ _NOISE = 1e-6
 
 
 @estimator
-class BZSL(Iterative):
+class BZSL(Iterative, ZeroShotClassifier):
     r"""Binary embeddings, after Shen et al. (2019): the class whose code differs in the fewest bits.
 
     ``max tr(B'CZ) + visual_weight tr(B'P'X) + semantic_weight tr(C'Q'AZ)`` over codes B of samples and C of classes,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
-from sklearn.linear_model import LogisticRegression
 
-from jcmspl.core.scoring import METRICS, SPACES, fold
+from jcmspl.core.scoring import METRICS, SPACES
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
@@ -21,6 +19,7 @@ from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.cross_fitted import CrossFitted, halves
+from jcmspl.model.gate import Expert, Mixture, Trial, learnt, scores_of, spread
 from jcmspl.model.left_out import LeftOut
 from jcmspl.model.logistic import LogisticFit, fit_logistic
 from jcmspl.model.monitor import Monitor
@@ -39,15 +38,8 @@ from jcmspl.model.parameters import (
 from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
 from jcmspl.model.scorers import FunctionScorer
 from jcmspl.model.weighted import Block, WeightedBlocks
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count
+from jcmspl.support.arguments import Float64Array, IntArray, as_count
 
-# Temperatures that are tried, in units of the spread of scores.
-_STEP = 10**0.25
-_TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
-# The gate is never surer than this, in log odds: what it shuts out must still be told apart.
-_SUREST = 12.0
-# Log odds and cosines that differ by no more than this part of the largest, or of 1, do not differ but for rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 # With fewer training classes none can be held out.
 _FEWEST_CLASSES = 4
 
@@ -147,17 +139,17 @@ class COSMO(ZeroShotClassifier):
 
     @property
     def converged_(self) -> bool:
-        """Whether all logistic regressions came to an end; True where there are none."""
+        """Whether all logistic regressions converged; True where there are none."""
         return bool(self._array("converged"))
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         expert, blocks = self._expert_of(prepared, monitor), WeightedBlocks(prepared)
         seen, n_iter, converged = self._seen_expert(prepared, blocks, monitor)
         trials = self._trials(prepared, blocks, monitor)
-        units = np.array([_spread(seen.of(prepared.class_means)), _spread(expert.seen.of(prepared.class_means))])
+        units = np.array([spread(seen.of(prepared.class_means)), spread(expert.seen.of(prepared.class_means))])
         gate, temperatures = np.zeros(3), units
         if trials:
-            gate, temperatures = _learnt(blocks, trials, units)
+            gate, temperatures = learnt(blocks, trials, units)
         projections = {"visual_projection": expert.A, "semantic_projection": expert.B, "comparison": expert.comparison}
         converged &= all(trial.converged for trial in trials)
         facts = {"n_iter": np.array(float(n_iter)), "converged": np.array(float(converged))}
@@ -166,7 +158,7 @@ class COSMO(ZeroShotClassifier):
     def _seen_expert(
         self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor
     ) -> tuple[Affine, int, bool]:
-        """Return what tells training classes apart, after how many iterations, and whether they came to an end."""
+        """Return the log posteriors of training classes, the number of iterations, and whether they converged."""
         if self.posterior == "lda":
             return ClassGaussians(training).log_posterior(self.shrinkage), 1, True
         weights, offsets, n_iter, converged = self._logistic(blocks, training.statistics, monitor)
@@ -184,7 +176,7 @@ class COSMO(ZeroShotClassifier):
         return Expert(A, B, model.space, model.metric, training.class_vectors)
 
     def _trials(self, training: TrainingData, blocks: WeightedBlocks, monitor: Monitor) -> list[Trial]:
-        """Return models that some of the training classes had no part in."""
+        """Return models that were fitted without some of the training classes."""
         c = len(training.class_vectors)
         if c < _FEWEST_CLASSES:
             return []
@@ -221,7 +213,7 @@ class COSMO(ZeroShotClassifier):
     def _scorer_of(self, table: ClassTable, space: str) -> FunctionScorer:
         numbers = training_numbers(self, table)
         others = table.vectors[numbers < 0]
-        if not len(others):  # the gate asks for those that the model knows
+        if not len(others):  # the gate compares with unseen classes that the model knows
             others = self.class_table_.vectors[len(self.classes_) :]
         check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         arrays, normalised = self.arrays_, self.class_normalisation_.of_rows
@@ -238,51 +230,10 @@ class COSMO(ZeroShotClassifier):
         mixture = Mixture(
             seen, expert.seen, unseen, arrays["gate"], arrays["temperatures"], numbers, bool(self.smoothing)
         )
-        return FunctionScorer(partial(_scores, mixture))
+        return FunctionScorer(partial(scores_of, mixture))
 
 
-class Expert:
-    """Two projections, and how samples and classes are compared by them."""
-
-    def __init__(self, A: Float64Array, B: Float64Array, space: str, metric: str, training: Float64Array) -> None:
-        self.A, self.B = A, B
-        self._how = {"space": space, "metric": metric}
-        #: The same as numbers, for files.
-        self.comparison = np.array([SPACES.index(space), METRICS.index(metric)], dtype=np.float64)
-        #: What scores samples for the training classes.
-        self.seen = self.among(training)
-
-    def among(self, class_vectors: Float64Array) -> Affine:
-        """Return what scores samples for classes."""
-        return Affine(*fold(self.A, self.B, np.ascontiguousarray(class_vectors), **self._how))
-
-
-class Trial(NamedTuple):
-    """Both experts, fitted without some of the training classes."""
-
-    #: The log posteriors of samples, their numbers among those kept, counts and rows, each by a fit without it.
-    left_out: Callable[[Float64Array, IntArray, Float64Array, IntArray], Float64Array]
-    posterior: Affine
-    converged: bool
-    expert_seen: Affine
-    expert_unseen: Affine
-    kept: IntArray
-    held_out: IntArray
-
-
-class Mixture(NamedTuple):
-    """All that makes scores."""
-
-    seen: Affine
-    expert_seen: Affine
-    unseen: Affine | None
-    gate: Float64Array
-    temperatures: Float64Array
-    numbers: IntArray
-    smoothing: bool
-
-
-# Functions for functools.partial: what leaves samples out.
+# For functools.partial: log posteriors of samples by fits without them.
 def _without_itself(
     left_out: LeftOut, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
 ) -> Float64Array:
@@ -307,94 +258,3 @@ def _statistics_of(training: TrainingData, blocks: WeightedBlocks, folds: list[I
             own = fold_of[numbers] == number
             part.update(Z[own], numbers[own], sample_weight=counts[own])
     return parts
-
-
-def _learnt(blocks: WeightedBlocks, trials: list[Trial], units: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the gate, weights and an offset, and the temperatures of both experts."""
-    losses = np.zeros((2, len(_TEMPERATURES)))
-    sureness, is_seen, weights = [], [], []
-    tried = units[:, None] * _TEMPERATURES
-    for trial in trials:
-        counted, first = [], 0
-        for Z, numbers, counts in blocks:
-            rows, first = np.arange(first, first + len(Z)), first + len(Z)
-            own = np.isin(numbers, trial.kept)
-            as_seen, as_unseen = np.searchsorted(trial.kept, numbers), np.searchsorted(trial.held_out, numbers)
-            posterior, scores = np.empty((len(Z), len(trial.kept))), trial.expert_unseen.of(Z)
-            posterior[own] = trial.left_out(Z[own], as_seen[own], counts[own], rows[own])
-            posterior[~own] = trial.posterior.of(Z[~own])
-            losses[0] += _losses(posterior[own], as_seen[own], counts[own], tried[0])
-            losses[1] += _losses(scores[~own], as_unseen[~own], counts[~own], tried[1])
-            sureness.append(_sureness(posterior, trial.expert_seen.of(Z), scores))
-            counted.append(np.where(own, counts, -counts))
-        signed = np.concatenate(counted)
-        is_seen.append(signed > 0)
-        of_samples = np.abs(signed)
-        half = of_samples.sum() / 2
-        for kind in (signed > 0, signed < 0):  # both count for half
-            of_samples[kind] *= half / of_samples[kind].sum()
-        weights.append(of_samples)
-    gate = _gate(np.concatenate(sureness), np.concatenate(is_seen), np.concatenate(weights))
-    return gate, np.array([_lowest(*of_one) for of_one in zip(tried, losses, strict=True)])
-
-
-def _gate(sureness: Float64Array, is_seen: np.ndarray[Any, np.dtype[np.bool_]], weights: Float64Array) -> Float64Array:
-    """Return the weights and the offset of a logistic regression."""
-    mean = np.average(sureness, axis=0, weights=weights)
-    spread = np.sqrt(np.average((sureness - mean) ** 2, axis=0, weights=weights))
-    spread[spread <= _NOISE * np.maximum(np.abs(sureness).max(axis=0), 1)] = 1.0
-    found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
-    slopes = found.coef_[0] / spread
-    return np.append(slopes, found.intercept_[0] - slopes @ mean)
-
-
-def _lowest(temperatures: Float64Array, losses: Float64Array) -> float:
-    """Return the temperature of the lowest loss: where a parabola through the three lowest has its lowest point."""
-    best = int(losses.argmin())
-    if not 0 < best < len(losses) - 1:
-        return float(temperatures[best])
-    before, here, after = losses[best - 1 : best + 2]
-    curvature = before - 2 * here + after
-    shift = (before - after) / (2 * curvature) if curvature > 0 else 0.0
-    return float(temperatures[best] * _STEP**shift)
-
-
-def _losses(logits: Float64Array, numbers: IntArray, counts: Float64Array, temperatures: Float64Array) -> list[float]:
-    """Return the sum of minus the log likelihoods of the right classes with each of some temperatures."""
-    if not len(logits):
-        return [0.0] * len(temperatures)
-    gaps = logits - logits[np.arange(len(logits)), numbers][:, None]
-    return [float(counts @ logsumexp(gaps / temperature, axis=1)) for temperature in temperatures]
-
-
-def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64Array) -> Float64Array:
-    """Return what the gate looks at: how clear the best training class is, and whether the other expert prefers it."""
-    second, best = np.partition(posterior, -2, axis=1)[:, -2:].T
-    return np.stack([best - second, of_seen.max(axis=1) - of_unseen.max(axis=1)], axis=1)
-
-
-def _spread(scores: Float64Array) -> float:
-    """Return the standard deviation of scores over classes; 1 if they are all the same."""
-    spread = float((scores - scores.mean(axis=1, keepdims=True)).std())
-    return spread if spread > _NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
-
-
-def _scores(mixture: Mixture, Z: FloatArray) -> Float64Array:
-    posterior = mixture.seen.of(Z)
-    of_seen = np.asarray(log_softmax(posterior / mixture.temperatures[0], axis=1))
-    if mixture.unseen is None:
-        return of_seen[:, mixture.numbers]
-    scores = mixture.unseen.of(Z)
-    of_unseen = np.asarray(log_softmax(scores / mixture.temperatures[1], axis=1))
-    sureness = _sureness(posterior, mixture.expert_seen.of(Z), scores)
-    odds = np.clip(sureness @ mixture.gate[:2] + mixture.gate[2], -_SUREST, _SUREST)[:, None]
-    seen, unseen = -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
-    if mixture.smoothing:
-        of_seen = np.logaddexp(seen + of_seen, unseen - np.log(of_seen.shape[1]))
-        of_unseen = np.logaddexp(unseen + of_unseen, seen - np.log(of_unseen.shape[1]))
-    found = np.empty((len(Z), len(mixture.numbers)))
-    is_new = mixture.numbers < 0
-    found[:, ~is_new] = (seen + of_seen)[:, mixture.numbers[~is_new]]
-    if is_new.any():
-        found[:, is_new] = unseen + of_unseen
-    return found

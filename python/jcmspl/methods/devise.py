@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.parameters import estimator
 
 
 @estimator
-class DeViSE(BilinearRanker):
+class DeViSE(Ranker, Bilinear):
     r"""Deep visual-semantic embedding (Frome et al., 2013), on given features.
 
     ``min over W of the sum over samples x and other classes j of max(0, margin - s_y'Wx + s_j'Wx)``, y the class of x.

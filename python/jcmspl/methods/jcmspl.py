@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.rotated_classes import n_directions
 from jcmspl.core.scoring import SPACES
-from jcmspl.core.solver import STATIONARITY, Solution, Spectrum, solve
+from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.affordable import require_affordable
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import (
@@ -33,8 +31,7 @@ from jcmspl.model.parameters import (
     estimator,
     one_of_names,
 )
-from jcmspl.model.pinned import Pinned
-from jcmspl.model.saddle import start_beside_saddle
+from jcmspl.model.pinned import Prepared
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 
@@ -344,40 +341,64 @@ class JCMSPL(Bilinear):
         )
 
 
-class Prepared:
-    """What fits to the same data share, each part made when it is first needed; several threads may ask for it."""
+def IPL(**parameters: Any) -> JCMSPL:
+    """Return the paper's IPL, a common concept space and nothing else: λ2 = λ3 = λ4 = 0.
 
-    def __init__(self, training: TrainingData) -> None:
-        self._training, self._lock = training, threading.Lock()
-        self._spectrum: Spectrum | None = None
-        self._pinned: dict[int | None, Pinned] = {}
+    Parameters
+    ----------
+    **parameters
+        Those of :class:`jcmspl.JCMSPL` but for the three that are zero.
 
-    @property
-    def class_vectors(self) -> Float64Array:
-        """Those of the training classes, normalised."""
-        return self._training.class_vectors
+    Examples
+    --------
+    >>> from jcmspl.methods import IPL
+    >>> IPL(space="concept").class_match
+    0.0
+    """
+    return _variant("IPL", parameters)
 
-    def spectrum(self) -> Spectrum:
-        """Return what the descent works on."""
-        with self._lock:
-            if self._spectrum is None:
-                self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
-            return self._spectrum
 
-    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
-        """Return the start at the codes of the classes, or beside them where these are a saddle."""
-        spectrum = self.spectrum()
-        if spectrum.is_rotated and n_concepts == spectrum.n_classes:
-            return "codes"  # along directions of the data there is no saddle
-        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
-        return "codes" if beside is None else beside
+def JCMSPL0(**parameters: Any) -> JCMSPL:
+    """Return the paper's JCMSPL0, without reconstruction: λ3 = λ4 = 0.
 
-    def pinned(self, n_concepts: int | None) -> Pinned:
-        """Return what finds A and B where the codes are known."""
-        with self._lock:
-            if n_concepts not in self._pinned:
-                self._pinned[n_concepts] = Pinned(Moments(self._training), n_concepts)
-            return self._pinned[n_concepts]
+    Parameters
+    ----------
+    **parameters
+        Those of :class:`jcmspl.JCMSPL` but for the two that are zero.
+
+    Examples
+    --------
+    >>> from jcmspl.methods import JCMSPL0
+    >>> JCMSPL0().visual_reconstruction, JCMSPL0().semantic_reconstruction
+    (0.0, 0.0)
+    """
+    return _variant("JCMSPL0", parameters)
+
+
+def JCMSPL1(**parameters: Any) -> JCMSPL:
+    """Return the paper's JCMSPL1, without class codes: λ2 = 0.
+
+    Parameters
+    ----------
+    **parameters
+        Those of :class:`jcmspl.JCMSPL` but for the one that is zero.
+
+    Examples
+    --------
+    >>> from jcmspl.methods import JCMSPL1
+    >>> JCMSPL1(class_match=1)
+    Traceback (most recent call last):
+    TypeError: class_match is 0 in this preset
+    """
+    return _variant("JCMSPL1", parameters)
+
+
+def _variant(variant: str, given: dict[str, Any]) -> JCMSPL:
+    fixed = JCMSPL.VARIANTS[variant]
+    for name in fixed:
+        if name in given:
+            raise TypeError(f"{name} is 0 in this preset")
+    return JCMSPL(**fixed, **given)
 
 
 def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArrays:

@@ -12,6 +12,7 @@ import numpy as np
 from jcmspl.core.constrained import Mixtures, mixtures
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.lbfgs import Minimum, descend
 from jcmspl.model.moments import GramBasis
@@ -30,7 +31,7 @@ _ROUND = (0.3, 0.03)
 
 
 @estimator
-class JLSE(Iterative):
+class JLSE(Iterative, ZeroShotClassifier):
     r"""Joint latent similarity embedding, after Zhang, Saligrama (2016), in its decoupled mode.
 
     A class with vector a has the code ``min |a - S z|^2 + semantic_ridge |z|^2`` over the simplex, the shares of the

@@ -33,7 +33,7 @@ COMPARED = ("both", "latent", "similarity", "attribute")
 
 
 @estimator
-class LAD(Embedding, Iterative):
+class LAD(Iterative, Embedding):
     r"""Latent attributes in a dictionary of samples, after Jiang et al. (2017).
 
     ``min |X - DL|^2 + semantic_match |L - WY|^2 + class_match |H - UL|^2``, over D, W, U, whose columns are of length

@@ -11,6 +11,7 @@ import numpy as np
 from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import COUNT, SHARE, checked_by, estimator
@@ -22,7 +23,7 @@ _EPOCHS_BEFORE_PRUNING = 5
 
 
 @estimator
-class LATEM(Ranker):
+class LATEM(Ranker, ZeroShotClassifier):
     """Latent embeddings (Xian et al., 2016): ``F(x, j) = max over k of s_j'W_k x``, ranked as :class:`DeViSE` does.
 
     A step moves the map that gave the score of the sample's own class towards it, and the map that gave the score of
@@ -64,6 +65,7 @@ class LATEM(Ranker):
 
     PAPER: ClassVar[str] = "Xian et al. (2016): Latent embeddings for zero-shot classification"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.1, 1.0, 10.0), "n_maps": (2, 4)}
+    FITTED_FOR: ClassVar[tuple[str, ...]] = ()
     ARRAYS: ClassVar[dict[str, Shape]] = {"maps": ("k", "d", "m"), "losses": ("i",)}
     VIOLATORS: ClassVar[str] = "any"
 

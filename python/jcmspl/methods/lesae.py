@@ -17,7 +17,7 @@ from jcmspl.support.arguments import Float64Array
 
 
 @estimator
-class LESAE(Bilinear, Iterative):
+class LESAE(Iterative, Bilinear):
     r"""A semantic autoencoder of low rank, after Liu et al. (2018).
 
     ``min |X - W'Y|^2 + weight |WX - Y|^2 + low_rank sum_{i > rank} s_i(W)^2``, with s_i the singular values of W. As in

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.bilinear import METRIC
-from jcmspl.model.bilinear_ranker import BilinearRanker
+from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays
@@ -17,7 +17,7 @@ from jcmspl.model.parameters import FLAG, estimator
 
 
 @estimator
-class SJE(BilinearRanker):
+class SJE(Ranker, Bilinear):
     """Structured joint embedding (Akata et al., 2015).
 
     ``min over W of the sum over samples x of max over classes j of (margin [j != y] - s_y'Wx + s_j'Wx)``, y the class

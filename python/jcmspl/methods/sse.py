@@ -12,6 +12,7 @@ from jcmspl.core.constrained import mixtures
 from jcmspl.core.similarities import Intersections
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.lbfgs import descend
 from jcmspl.model.monitor import Monitor
@@ -26,7 +27,7 @@ _BLOCK = 4096
 
 
 @estimator
-class SSE(Iterative):
+class SSE(Iterative, ZeroShotClassifier):
     r"""Semantic similarity embedding, after Zhang, Saligrama (2015): a class is a mixture of seen classes.
 
     The shares of seen classes in a class with vector a are ``min |a - S p|^2 + mixture_ridge |p|^2`` over the simplex.

@@ -9,8 +9,10 @@ import numpy as np
 
 from jcmspl.core.scoring import nearest
 from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC, Bilinear
-from jcmspl.model.descent import Descent, SampleBlocks
+from jcmspl.model.iterations import Iterative
+from jcmspl.model.lbfgs import SampleBlocks, fitted_by_descent
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
@@ -24,7 +26,7 @@ def _check_vocabulary(value: Any, name: str) -> None:
 
 
 @estimator
-class SSVoc(Descent, Bilinear):
+class SSVoc(Iterative, Bilinear):
     r"""Vocabulary-informed learning, after Fu, Sigal (2016): regression on class vectors, away from other words.
 
     ``min over W of the sum over samples of regression times the sum over attributes of max(0, |s_y - Wx| - tube)^2
@@ -50,6 +52,10 @@ class SSVoc(Descent, Bilinear):
         Vectors of words, in the units of the class vectors: those of all classes, say, or a language's. By default
         there are none but those of the training classes ("closed"). A word that is a class's own vector is not among
         its neighbours.
+    max_iter
+        The largest number of iterations of L-BFGS.
+    tol
+        Stop when no entry of the gradient is larger than this part of the largest one at the start.
     space
         Compare Wx with s (as does "concept"), or x with W's.
     metric : {"euclidean", "cosine", "dot"} or callable
@@ -81,13 +87,18 @@ class SSVoc(Descent, Bilinear):
     vocabulary: Any = field(default=None, metadata=checked_by(_check_vocabulary, may_be_array=True))
     metric: Any = field(default="euclidean", metadata=METRIC)
 
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
     PAPER: ClassVar[str] = "Fu, Sigal (2016): Semi-supervised vocabulary-informed learning"
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
         "penalty": (0.1, 1.0, 10.0),
         "regression": (0.3, 0.6),
         "metric": ("euclidean", "cosine"),
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Descent.COURSE}
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Iterative.COURSE}
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return SampleBlocks(training)
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         words = prepared.class_vectors[:0]
@@ -103,7 +114,7 @@ class SSVoc(Descent, Bilinear):
         objective = VocabularyObjective(
             prepared, words, self.penalty, self.regression, self.tube, self.margin, self.n_neighbours
         )
-        found, course = self._minimised(objective, np.zeros(objective.size), monitor)
+        found, course = fitted_by_descent(self, objective, np.zeros(objective.size), monitor)
         A, B = one_map(found.reshape(-1, prepared.n_features).copy())
         return {"visual_projection": A, "semantic_projection": B, **course}
 

@@ -31,7 +31,7 @@ Loss = Callable[[Float64Array, IntArray], tuple[Float64Array, Float64Array]]
 
 
 @estimator
-class SynCHinge(Synthesised, Iterative):
+class SynCHinge(Iterative, Synthesised):
     r"""Synthesised classifiers (Changpinyo, Chao, Gong, Sha, 2016), with one of the hinge losses of the paper.
 
     Losses, normalisation and phantom classes (the seen ones) are as published. Classifiers w of seen classes are learnt

@@ -9,6 +9,7 @@ import numpy as np
 
 from jcmspl.data.labels import label_array, numbered
 from jcmspl.model.adaptation_rounds import Settings
+from jcmspl.model.adapting import adaptation_to, scorer_without_adaptation
 from jcmspl.support.arguments import IntArray
 
 _PULLS = (0.03, 0.1, 0.3, 1.0)
@@ -30,14 +31,18 @@ class AdaptationTrials:
 
     def __call__(self, model: Any, samples: Any, rows: IntArray) -> None:
         """Try all settings on a model, and on the samples in some rows, all of them of unseen classes."""
-        table = model.class_table_.select(model.unseen_classes_.tolist())
+        fitted = model._fitted
+        table = fitted.class_table.select(fitted.unseen_classes.tolist())
+        layer, labelled = scorer_without_adaptation(model, table), model._labelled(table)
         true = numbered((samples.labels[row] for row in rows), table)
         none, counts = np.zeros(table.n_classes), np.bincount(true, minlength=table.n_classes)
-        with samples.directions(model, table.n_classes, rows) as directions:
+        with samples.directions(fitted.feature_normalisation, table.n_classes, rows) as directions:
             accuracies = []
             for setting in self._settings:
-                scorer = model._adapted_to(directions, table, none, Settings(*setting), check=False).scorer(table)
-                recogniser = scorer.recogniser(model.feature_normalisation_, label_array(table), none)
+                found = adaptation_to(directions, table, layer, labelled, Settings(*setting), none, check=False)
+                scorer = found.scorer(table)
+                assert scorer is not None  # an adaptation that was not checked is trusted
+                recogniser = scorer.recogniser(fitted.feature_normalisation, label_array(table), none)
                 right = samples.named(recogniser, rows) == true
                 shares = np.bincount(true, right, minlength=table.n_classes)[counts > 0] / counts[counts > 0]
                 accuracies.append(float(shares.mean()))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.scoring import METRICS, SPACES, fold
 from jcmspl.core.statistics import Statistics
@@ -17,21 +16,26 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
-from jcmspl.model.adaptable import Adaptable
-from jcmspl.model.adaptation import GUESS_WEIGHT
+from jcmspl.model import adapting
+from jcmspl.model.adaptation import GUESS_WEIGHT, Adaptation
+from jcmspl.model.adaptation_trials import AdaptationTrials
 from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.class_map import ClassMap
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import Explainer, Explanation, attribute_parts
+from jcmspl.model.fitted import FittedAttribute, FittedModel
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import (
+    POSITIVE,
     SHARE_OR_AUTO,
     WEIGHT_OR_INFINITY,
     check_parameters,
     checked_by,
     one_of_names,
 )
+from jcmspl.model.prediction import biased_candidates, cached, recogniser_of
 from jcmspl.model.prototypes import (
     LONE_SHARE,
     NEW_SHARE,
@@ -47,9 +51,12 @@ from jcmspl.model.prototypes import (
 )
 from jcmspl.model.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.calls import by_name, changes
 from jcmspl.support.log import logger
 from jcmspl.support.renamed import accepts_old_keywords
-from jcmspl.support.state import reads
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _check_metric(value: Any, name: str) -> None:
@@ -64,7 +71,7 @@ METRIC = checked_by(_check_metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
@@ -77,6 +84,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
     seen_mean_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
     prediction_count: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
     cosine_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
+    adaptation_pull: float = field(default=0.3, metadata=POSITIVE)
+    adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
     LINEAR: ClassVar[bool] = True
     SPACES: ClassVar[tuple[str, ...]] = SPACES
@@ -104,12 +113,10 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         """B, for normalised class vectors."""
         return self._array("semantic_projection")
 
-    @property
-    def alignment_(self) -> Alignment | None:
-        """How well class vectors and samples agree; None where they cannot be compared as they are."""
-        if not hasattr(self, "arrays_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no alignment_")
-        return self._alignment
+    adapted_ = FittedAttribute[Adaptation]("adaptation", "The result of adapt.")
+    alignment_ = FittedAttribute[Alignment | None](
+        "alignment", "How well class vectors and samples agree; None where they cannot be compared.", may_be_none=True
+    )
 
     @property
     def cosine_share_(self) -> float:
@@ -139,7 +146,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         """Whether encoders were found to be aligned, so that shares depend on the number of samples of a class."""
         return isinstance(self.cosine_share, str) and self.cosine_share_ > 0
 
-    @reads
+    @by_name
     def transform(self, X: Any) -> FloatArray:
         """Project samples into the concept space.
 
@@ -152,21 +159,22 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         codes : ndarray of shape (n_samples, n_concepts)
             The paper's Ax, a row for each sample.
         """
-        check_is_fitted(self)
-        codes, samples = affine_map(self.visual_projection_, self.feature_normalisation_), self._checked(X)
+        model = self._fitted_twin()
+        codes = affine_map(model.visual_projection_, model.feature_normalisation_)
+        samples = model.reader.checked(X, model._fitted.columns)
         return cast(FloatArray, lazily(codes.scores, samples, samples_dtype(samples), len(codes.weights)))
 
-    @reads
+    @by_name
     def reconstruct_semantic(self, X: Any) -> FloatArray:
         """Return the class vector that the model reads out of each sample, B'Ax, in the units of the class vectors.
 
         Class vectors that are scaled to length one stay so, about.
         """
-        check_is_fitted(self)
-        readout = affine_map(self._readout(), self.feature_normalisation_)
-        return self.class_normalisation_.undone(readout.scores(self._checked(X)))
+        model = self._fitted_twin()
+        readout = affine_map(model._readout(), model.feature_normalisation_)
+        return model.class_normalisation_.undone(readout.scores(model.reader.checked(X, model._fitted.columns)))
 
-    @reads
+    @by_name
     def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
         """Return the sample that the model expects of each class, A'By, in the units of the features.
 
@@ -177,13 +185,13 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         class_vectors : ClassTable, dict, DataFrame or array_like, optional
             By default all classes that the model knows.
         """
-        check_is_fitted(self)
-        table = ClassTable.of(self.class_table_ if class_vectors is None else class_vectors)
-        table = table.aligned_with(self.class_table_)
-        vectors = self.class_normalisation_.of_rows(table.vectors)
-        return np.asarray(self.feature_normalisation_.undone(self._expected(vectors)), dtype=np.float64)
+        model = self._fitted_twin()
+        table = ClassTable.of(model.class_table_ if class_vectors is None else class_vectors)
+        table = table.aligned_with(model.class_table_)
+        vectors = model.class_normalisation_.of_rows(table.vectors)
+        return np.asarray(model.feature_normalisation_.undone(model._expected(vectors)), dtype=np.float64)
 
-    @reads
+    @by_name
     @accepts_old_keywords
     def explain(
         self,
@@ -215,18 +223,86 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         -------
         list of Explanation, one for each sample
         """
-        check_is_fitted(self)
-        if callable(self.metric):
+        model = self._fitted_twin()
+        if callable(model.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
-        if self.class_normalisation_.kernel is not None:
+        if model.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
-        samples = self._checked(X)
+        samples = model.reader.checked(X, model._fitted.columns)
 
         def make() -> Explainer:
-            return self._explainer(*self._biased_candidates(class_vectors, candidates, seen_penalty, self.space))
+            return model._explainer(*biased_candidates(model, class_vectors, candidates, seen_penalty, model.space))
 
-        explainer = self._made_once("explainer", make, class_vectors, candidates, seen_penalty)
+        explainer = cached(model, "explainer", make, class_vectors, candidates, seen_penalty)
         return explainer(samples, label=label, against=against)
+
+    @changes
+    @accepts_old_keywords
+    def adapt(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        class_shares: Any = None,
+        check: bool = True,
+    ) -> Self:
+        """Move the prototypes of the candidates to where unlabelled samples are (transductive recognition).
+
+        For when all samples to be named are at hand. From then on predictions use the moved prototypes where all
+        candidates of the call have been adapted, with the vectors that they had then; among other candidates the model
+        predicts as before. Where seen and unseen classes compete, adaptation makes up for the preference for seen ones:
+        predictions that use it take no bias off their scores, unless the call names one.
+
+        Candidates may be missing among the samples, but the more are, the less is gained. ``adapted_`` tells what has
+        moved, and whether it is trusted: neighbouring samples should have the same name no less often than before. If
+        they do not, the model predicts as before, and says so in a warning.
+
+        Parameters that are set later hold for the next adaptation, which starts from the model and not from the last
+        one. fit, fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
+        :meth:`reset_adaptation` does.
+
+        Only where samples and classes are compared in the visual space by their cosines.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features), or iterable of such arrays
+            Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
+            read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
+            a temporary file; those of arrays and DataFrames of dask stay on its workers.
+        class_vectors, candidates, seen_penalty
+            As for predict. The bias is taken off the scores of seen classes while prototypes move.
+        class_shares : "even", dict of label -> number or array_like of shape (n_candidates,), optional
+            The share of each candidate in the samples, where it is known: shares, percentages or numbers of samples, in
+            the order of the candidates. Names are given in these shares. Right shares help, wrong ones do much harm.
+        check : bool, default True
+            Whether to predict as without the adaptation if it is not to be trusted; False: use it in any case.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted = adapting.adapted(
+            self._fitted_twin(),
+            X,
+            class_vectors=class_vectors,
+            candidates=candidates,
+            seen_penalty=seen_penalty,
+            class_shares=class_shares,
+            check=check,
+        )
+        return self
+
+    @changes
+    def reset_adaptation(self) -> Self:
+        """Forget an adaptation: predict as without it."""
+        self._fitted = replace(self._fitted, adaptation=None)
+        return self
+
+    def _adaptation_trials(self) -> AdaptationTrials:
+        adapting.require_adaptable(self)
+        return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
     def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
         """Return the explainer of samples among candidates."""
@@ -241,33 +317,24 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             rest = f"(its {' and '.join(witnesses)})" if witnesses else None
         if self.space == "visual" and self._adapted_scorer(table) is not None:
             shares, rest = shares * GUESS_WEIGHT / (1 + GUESS_WEIGHT), "(the adaptation)"
-        recogniser = self._recogniser_of(table, bias, self.space)
+        recogniser = recogniser_of(self, table, bias, self.space)
         readout = affine_map(self._readout(), self.feature_normalisation_)
         return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
 
-    def _solved(self, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
+    def _check_training(self, training: TrainingData) -> None:
         if not isinstance(self.cosine_share, str) and self.cosine_share:
             require_alignable(training.features, training.classes, self.metric)
-        return super()._solved(training)
-
-    def _become(self, arrays: NamedArrays, timings: dict[str, float], training: TrainingData) -> None:
-        super()._become(arrays, timings, training)
-        self._alignment = training.alignment
 
     def _warn_of_training(self, raw: Statistics) -> None:
-        super()._warn_of_training(raw)
-        if self._table is None:  # its class vectors are ours
-            self._alignment = None
-        elif self._alignment is not None:
-            logger.info("%s: %s", type(self).__name__, self._alignment)
-            warn_of_alignment(self, self._alignment, raw)
+        if self.alignment_ is not None:
+            logger.info("%s: %s", type(self).__name__, self.alignment_)
+            warn_of_alignment(self, self.alignment_, raw)
 
-    def _facts(self) -> dict[str, object]:
-        facts = super()._facts()
-        alignment: Alignment | None = getattr(self, "_alignment", None)
-        if facts and alignment is not None and (alignment.is_aligned or self.cosine_share_):
+    def _facts_of(self, fitted: FittedModel) -> dict[str, object]:
+        facts = super()._facts_of(fitted)
+        if fitted.alignment is not None and (fitted.alignment.is_aligned or self.cosine_share_):
             share = f"{100 * self.cosine_share_:.0f} %"
-            facts["encoders"] = f"{alignment}; the cosine has a share of {share} in the score of new classes"
+            facts["encoders"] = f"{fitted.alignment}; the cosine has a share of {share} in the score of new classes"
         return facts
 
     def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
@@ -311,12 +378,29 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
         level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
         return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
 
+    def _labelled(self, table: ClassTable) -> Float64Array:
+        """Return the number of labelled samples of each candidate that the model has."""
+        counts, evidence = np.zeros(table.n_classes), self._evidence_for(table)
+        if evidence is not None:
+            counts[evidence.rows] = evidence.counts
+        return counts
+
+    def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
+        """Whether predictions use an adaptation: it leaves no preference for seen classes that a bias would undo."""
+        return space == "visual" and self._adapted_scorer(table) is not None
+
+    def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
+        """Return the adapted scorer, or None unless every candidate was adapted."""
+        adaptation = self._fitted.adaptation
+        is_by_cosine = not callable(self.metric) and self.metric == "cosine"
+        return adaptation.scorer(table) if adaptation is not None and is_by_cosine else None
+
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
         check_parameters(self, ("cosine_share",))  # it may have been set since the fit
         if self._finds_shares and not self._lacks_scatter:
             return share_of_cosine(self._labelled(table))
-        return np.full(table.n_classes, self._cosine_share(self._alignment))
+        return np.full(table.n_classes, self._cosine_share(self.alignment_))
 
     def _prototypes_of(self, table: ClassTable) -> Prototypes:
         """Return where classes lie in the visual space."""
@@ -330,7 +414,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Adaptable):
             self.feature_normalisation_,
             seen_mean_share=self._sample_shares(evidence.counts),
             prediction_count=self.prediction_count,
-            sample_length=self._sample_length if self.metric == "cosine" else None,
+            sample_length=self._fitted.sample_length if self.metric == "cosine" else None,
         )
 
     def _sample_shares(self, counts: Float64Array) -> float | Float64Array:

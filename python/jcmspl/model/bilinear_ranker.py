@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.moments import one_map
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
@@ -20,6 +19,11 @@ from jcmspl.model.parameters import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, POSITIV
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 from jcmspl.support.exceptions import DivergenceError
+
+if TYPE_CHECKING:
+    from jcmspl.model.classifier import ZeroShotClassifier as _Method
+else:
+    _Method = object  # a mixin beside a kind of method
 
 # Samples that are in memory at a time.
 _BLOCK = 4096
@@ -35,8 +39,8 @@ class Epoch(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Ranker(ZeroShotClassifier):
-    r"""A method that takes steps against classes that come too close to a sample's own: VIOLATORS says which.
+class Ranker(_Method):
+    r"""Parameters and steps of ranking methods: against classes that come too close to a sample's own (VIOLATORS).
 
     Samples come in a random order, another in each epoch, that depends neither on the order in which they are given nor
     on the names of classes. The number of epochs is that after which classes that were held out are recognised best;
@@ -83,6 +87,10 @@ class Ranker(ZeroShotClassifier):
     NEEDS: ClassVar[str] = "samples"
     READS_WEIGHTS: ClassVar[bool] = True
     HEAVY_IS_SIMPLE: ClassVar[bool] = False
+    # it decides after how many epochs classes that were held out are recognised best
+    FITTED_FOR: ClassVar[tuple[str, ...]] = ("metric",)
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
+    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
     #: What a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
     VIOLATORS: ClassVar[str]
 
@@ -95,6 +103,15 @@ class Ranker(ZeroShotClassifier):
     def n_iter_(self) -> int:
         """The number of epochs."""
         return len(self.losses_)
+
+    def _prepare(self, training: TrainingData) -> Any:
+        return training
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        """Return the projections of a single map."""
+        maps, losses = self._learnt(prepared, monitor)
+        A, B = one_map(maps[0])
+        return {"visual_projection": np.ascontiguousarray(A), "semantic_projection": B, "losses": losses}
 
     def _learnt(self, training: TrainingData, monitor: Monitor, n_maps: int = 1) -> tuple[Float64Array, Float64Array]:
         """Return maps, (n_maps, d, m), and the loss of each epoch."""
@@ -182,24 +199,6 @@ class Ranker(ZeroShotClassifier):
             counts += np.bincount(own, minlength=len(classes))
             right += np.bincount(own, hits, minlength=len(classes))
         return float(np.mean(right / counts))
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class BilinearRanker(Ranker, Bilinear):
-    """A method of this kind with one map."""
-
-    # it decides after how many epochs classes that were held out are recognised best
-    FITTED_FOR: ClassVar[tuple[str, ...]] = ("metric",)
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
-
-    def _prepare(self, training: TrainingData) -> Any:
-        return training
-
-    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
-        maps, losses = self._learnt(prepared, monitor)
-        A, B = one_map(maps[0])
-        return {"visual_projection": np.ascontiguousarray(A), "semantic_projection": B, "losses": losses}
 
 
 def settled_order(training: TrainingData) -> IntArray:

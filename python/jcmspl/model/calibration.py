@@ -21,12 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl.data.class_folds import ClassKFold, held_out_rows
 from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
+from jcmspl.data.on_dask import is_dask
 from jcmspl.data.training import LabelledRows
 from jcmspl.data.weights import weights_of
+from jcmspl.model.fitted import Columns, FittedModel
 from jcmspl.model.labelled_samples import Judged, SamplesInMemory, SamplesOnDask, judged
+from jcmspl.model.learning import learnt
+from jcmspl.model.reading import require_same_length
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
-from jcmspl.support.log import logger
+from jcmspl.support.log import logger, told
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
@@ -165,6 +169,66 @@ def curve_of(pieces: Sequence[Judged], trained: set[Label]) -> SeenUnseenCurve:
     return SeenUnseenCurve.of(gaps, right, np.concatenate(classes), np.concatenate(is_seen))
 
 
+def curve_of_model(
+    model: ZeroShotClassifier, X: Any, y: Any, class_vectors: Any = None, space: str | None = None
+) -> SeenUnseenCurve:
+    """Return the curve of a model on samples of seen and of unseen classes."""
+    seen = model.recogniser(candidates="seen", space=space)
+    unseen = model.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
+    reader, columns = model.reader, model._fitted.columns
+    if is_dask(X):
+        samples = SamplesOnDask(reader.parts_of(X, y, columns=columns)[0])
+        (pieces,) = samples.judged([(seen, unseen)], np.arange(len(samples.labels)))
+        return curve_of(pieces, set(seen.labels.tolist()))
+    return generalized_curve(seen, unseen, [(reader.checked(X, columns), y)])
+
+
+def calibrated(
+    model: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    *,
+    n_splits: int | None,
+    held_out: float,
+    random_state: Any,
+    adaptation: bool,
+) -> FittedModel:
+    """Return the state with calibrated biases; parameters are those of :meth:`ZeroShotClassifier.calibrate`."""
+    fitted = model._fitted
+    require_class_vectors(fitted)
+    with told(f"{type(model).__name__}.calibrate", X) as line:
+        samples = samples_of(model, X, y)
+        trials = model._adaptation_trials() if adaptation else None
+        found = calibrated_biases(
+            model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
+        )
+        constants = fitted.adaptation_constants if trials is None else trials.chosen()
+        biases = {**fitted.calibration, **{(space, model.own_metric): bias for space, bias in found.items()}}
+        line.text = f"bias {found[model.own_space]:.4g} in the {model.own_space} space"
+    return fitted.recalibrated(biases, adaptation_constants=constants)
+
+
+def require_class_vectors(fitted: FittedModel) -> None:
+    """Refuse a model that knows no classes besides its training classes."""
+    if fitted.given_table is None:
+        raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
+
+
+def samples_of(model: ZeroShotClassifier, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
+    """Return samples that are read more than once, with the weights of their classes."""
+    reader, columns = model.reader, model._fitted.columns
+    if is_dask(X):
+        if reader.needs == "samples":
+            reader.samples(X, y, columns=columns)[0].array(reader.name)  # refused: samples stay on workers
+        return SamplesOnDask(reader.parts_of(X, y, columns=columns)[0].weighed(model.class_weight))
+    samples, labels = reader.checked(X, columns), as_label_list(y)
+    require_same_length(samples, labels)
+    weights = reader.weights_of(labels, None)
+    return SamplesInMemory(
+        samples, labels, None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
+    )
+
+
 def calibrated_biases(
     model: ZeroShotClassifier,
     samples: SamplesInMemory | SamplesOnDask,
@@ -250,23 +314,23 @@ def fold_models(
     testing: npt.NDArray[np.bool_],
 ) -> Iterator[FoldModel]:
     """Fit the model of each fold. Statistics are collected once; models are fitted to their sums."""
+    fitted, needs = model._fitted, model.reader.needs
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in samples.labels])
-    collector = Collector(model.class_table_, *model.feature_normalisation_.scaling, progress=False)
+    collector = Collector(fitted.class_table, *fitted.feature_normalisation.scaling, progress=False)
     parts = samples.statistics(collector, np.where(testing, -1, fold), len(folds))
-    table = model.class_table_.select(fold_of)
+    table = fitted.class_table.select(fold_of)
     for number in range(len(folds)):
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
         rows = None
-        if model._needs == "samples" and isinstance(samples, SamplesInMemory):
+        if needs == "samples" and isinstance(samples, SamplesInMemory):
             others = np.flatnonzero((fold != number) & ~testing)
             weights = weights_of(samples.labels, None, samples.class_weight)
             rows = LabelledRows.of(samples.X, samples.labels, total.labels, others, weights)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            twin._learn(total, table, {}, rows)
-        twin.n_features_in_ = total.statistics.n_features
+            twin._fitted = learnt(twin, total, table, Columns(total.statistics.n_features), {}, rows)
         logger.debug("fold %d of %d: fitted without %d classes", number + 1, len(folds), len(folds[number]))
         yield FoldModel(twin, np.flatnonzero(fold == number), np.flatnonzero((fold != number) & testing))
 

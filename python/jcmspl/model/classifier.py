@@ -1,91 +1,587 @@
-"""The classifier: what users call, whatever the method."""
+"""The classifier that users call, whatever the method: parameters, and calls of the parts that do the work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import clone
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_label_list, some
-from jcmspl.data.on_dask import is_dask
+from jcmspl.data.collect import Collector
+from jcmspl.data.labels import LabelArray, some
+from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.reading import lazily
+from jcmspl.data.sample_digest import SampleDigest
+from jcmspl.data.sources import check_source_shares
+from jcmspl.data.training import TrainingData
+from jcmspl.data.weights import check_class_weight
+from jcmspl.datasets.splits import HeldOut
+from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection, scoring
 from jcmspl.model.adaptation_trials import AdaptationTrials
-from jcmspl.model.calibration import SeenUnseenCurve, calibrated_biases, curve_of, generalized_curve
-from jcmspl.model.candidates import unseen_in
-from jcmspl.model.checking import rereadable_samples
+from jcmspl.model.calibration import SeenUnseenCurve
 from jcmspl.model.class_map import ClassMap
-from jcmspl.model.labelled_samples import SamplesInMemory, SamplesOnDask
+from jcmspl.model.fitted import HOW_LOST, Columns, FittedAttribute, FittedModel, described
+from jcmspl.model.labelling import Namer
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.open_set import Threshold, with_none
+from jcmspl.model.parameters import FLAG, NUMBER, POSITIVE, check_parameters, checked_by, one_of_names
 from jcmspl.model.persistence import load_model, save_model
-from jcmspl.model.prediction import Recognises
+from jcmspl.model.probabilities import as_temperature
+from jcmspl.model.prototypes import Evidence
+from jcmspl.model.reading import SampleReader
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.rejection import chosen_thresholds
 from jcmspl.model.scorers import Scorer
-from jcmspl.model.topk import right_in
-from jcmspl.support.arguments import Float64Array, as_sample_weights, one_of
-from jcmspl.support.names import SPACES
-from jcmspl.support.renamed import accepts_old_keywords
-from jcmspl.support.state import changes, reads
-from jcmspl.support.warn import OneWarning
+from jcmspl.model.topk import lazy_topk, named_or_none, scores_dtype, shares_of
+from jcmspl.support.arguments import Float64Array, FloatArray, as_count
+from jcmspl.support.calls import by_name, changes
+from jcmspl.support.cards import Card
+from jcmspl.support.names import KERNELS, SPACES
+from jcmspl.support.renamed import accepts_old_keywords, alias, attributes_of, current_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_UNFITTED = FittedModel()
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ZeroShotClassifier(Recognises):
-    """What all methods have in common: they learn from some classes and recognise others by their vectors.
+class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
+    """The classifier that all methods are: it learns from some classes and recognises others by their vectors.
 
-    A method says how it learns (see :class:`~jcmspl.model.learner.Learner`) and what it makes of candidate classes:
-    :meth:`_scorer`. :class:`~jcmspl.model.bilinear.Bilinear` and :class:`~jcmspl.model.embedding.Embedding` ask for
-    less where a method is of that kind.
+    A method says how it learns in two steps, so that a search over its parameters can share the first:
+    :meth:`_prepare` does all that depends on the data alone, and :meth:`_fit` the rest. :meth:`_scorer` says how it
+    compares samples with candidate classes. :class:`~jcmspl.model.bilinear.Bilinear` and
+    :class:`~jcmspl.model.embedding.Embedding` ask for less where a method is of that kind.
+
+    The state of a fitted model is one frozen object, :class:`~jcmspl.model.fitted.FittedModel`. A method that changes
+    the model assigns a new one in a single step; a method that reads takes the present one first.
     """
 
-    #: What kind of method it is; None: what it derives from says so.
+    feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
+    class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
+    whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
+    class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
+    kernel_width: float = field(default=1.0, metadata=POSITIVE)
+    source_shares: Any = field(default=None, metadata=checked_by(check_source_shares))
+    class_weight: Any = field(default=None, metadata=checked_by(check_class_weight))
+    progress: bool = field(default=True, metadata=FLAG)
+    seen_penalty: float = field(default=0.0, metadata=NUMBER)
+    temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
+
+    # Facts that a method states about itself.
+    #: The kind of method; None: the class that it derives from tells.
     KIND: ClassVar[str | None] = None
+    #: What the method reads: "statistics" of the samples, or the "samples" themselves.
+    NEEDS: ClassVar[str] = "statistics"
+    #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
+    READS_WEIGHTS: ClassVar[bool] = False
+    #: Whether the method treats each axis separately, as those with a variance per axis do, so that a rotation of the
+    #: samples changes its answers: whitening is then the symmetric one (:mod:`jcmspl.data.whitening`).
+    PER_AXIS: ClassVar[bool] = False
+    #: The duration of a fit in units of ridge regression, about; None: by what it reads. The cheap are compared first.
+    COST: ClassVar[float | None] = None
+    #: The arrays of the solution and their shapes (:mod:`jcmspl.model.named_arrays`).
+    ARRAYS: ClassVar[dict[str, Shape]] = {}
+    #: Those that files of earlier versions lack: a model from such a file has zeros for them.
+    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ()
+    #: The spaces in which the method can compare samples and classes.
+    SPACES: ClassVar[tuple[str, ...]] = ("own",)
     #: Whether scores are one linear layer, unless the metric is a function.
     LINEAR: ClassVar[bool] = False
     #: Parameters that say how samples and classes are compared: one fit serves all of their values.
     COMPARISON: ClassVar[tuple[str, ...]] = ()
     #: Those of them that a fit looks at as well, so that a search fits each of their values.
     FITTED_FOR: ClassVar[tuple[str, ...]] = ()
-    #: What a search tries where it is not told: a few values of each parameter.
+    #: The default grid of a search: a few values of each parameter.
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {}
     #: Whether large weights make the simpler model, as penalties do, or small ones, as those of further terms do.
     HEAVY_IS_SIMPLE: ClassVar[bool] = True
     #: Reduced forms of the method that have a name: the parameters that make them.
     VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {}
 
-    def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
-        """Return what scores normalised samples for candidate classes with the given normalised vectors."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
+    # With metadata routing enabled: class vectors belong to fit and to the predictions they are given for. The score of
+    # a fold in cross-validation must not take them for its candidates.
+    __metadata_request__fit: ClassVar = {"class_vectors": True, "sample_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"class_vectors": True, "sample_weight": True}
+    __metadata_request__predict: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__score: ClassVar = {"class_vectors": False}
 
-    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
-        """Return what scores normalised samples for candidate classes; a kind of model may know more than vectors."""
-        return self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), space)
+    _fitted = _UNFITTED  # without an annotation, which would make it a parameter of the dataclass
 
-    def _class_map(self, space: str) -> ClassMap | None:
-        """Return how the normalised vector of a class of which nothing else is known becomes its scores, if it can."""
-        return None
+    # The state, for users.
+    arrays_ = FittedAttribute[NamedArrays]("arrays", "The arrays of the solution.")
+    classes_ = FittedAttribute[LabelArray]("classes", "The labels of the training classes, sorted.")
+    class_table_ = FittedAttribute[ClassTable]("class_table", "All known classes, the training classes first.")
+    class_means_ = FittedAttribute[Float64Array]("class_means", "The mean sample of each training class, scaled.")
+    feature_normalisation_ = FittedAttribute[Normalisation]("feature_normalisation", "The normalisation of samples.")
+    class_normalisation_ = FittedAttribute[Normalisation]("class_normalisation", "The normalisation of class vectors.")
+    calibration_ = FittedAttribute[dict[tuple[str, Any], float]]("calibration", "Biases by space and metric.")
+    rejection_ = FittedAttribute[dict[tuple[str, Any, str], Threshold]](
+        "rejection", "Thresholds by space, metric and group of candidates."
+    )
+    adaptation_constants_ = FittedAttribute[tuple[float, float]](
+        "adaptation_constants", "The pull and the temperature of adaptation that calibrate chose."
+    )
+    imputed_values_ = FittedAttribute[Float64Array]("imputed_values", "The replacements of missing values.")
+    column_names_ = FittedAttribute[tuple[str, ...]]("column_names", "The feature columns of the training table.")
+    held_out_ = FittedAttribute[HeldOut]("held_out", "How test samples were drawn from the training table.")
+    training_digest_ = FittedAttribute[SampleDigest | None](
+        "digest", "The digest of all labelled samples so far; None where it is not known.", may_be_none=True
+    )
+    timings_ = FittedAttribute[dict[str, float]]("timings", "Seconds per stage of the fit.")
+    _trained_vectors = FittedAttribute[Float64Array]("trained_vectors", "The vectors of classes_.")
 
-    def _adaptation_trials(self) -> AdaptationTrials:
-        """Return what finds the constants of an adaptation, for a model that can be adapted."""
-        raise TypeError(f"a {type(self).__name__} cannot be adapted to samples: leave adaptation=True out")
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "PAPER" in vars(cls):
+            registry.register(cls)
 
-    def _for_other_classes(self) -> Self:
-        """Return an unfitted copy that can be fitted to other classes than these."""
-        twin: Self = clone(self)
-        return twin
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return self._columns.n_features
 
-    def _warm_start(self, prepared: Any, class_means: Float64Array) -> dict[str, Any]:
-        """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
-        return {}
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the features, if the training samples were a DataFrame."""
+        if self._columns.names is None:
+            raise AttributeError("the training samples had no names of features")
+        return self._columns.names
 
-    @reads
+    @property
+    def _columns(self) -> Columns:
+        if self._fitted.columns is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no features")
+        return self._fitted.columns
+
+    @property
+    def statistics_(self) -> Statistics:
+        """A copy of the statistics of all samples so far; their classes are sorted.
+
+        They are those of classes_, and of classes that have got samples since without a solution.
+        """
+        fitted = self._fitted
+        if fitted.collected is None:
+            reason = HOW_LOST if fitted.is_solved else "it is not fitted yet"
+            raise AttributeError(f"this model has no statistics: {reason}")
+        return fitted.collected.statistics.copy()
+
+    @property
+    def unseen_classes_(self) -> LabelArray:
+        """The classes that the model knows but was not trained on."""
+        return self._fitted_twin()._fitted.unseen_classes
+
+    @property
+    def seen_penalty_(self) -> float:
+        """The number that is subtracted from scores of training classes, as calibrated or as given."""
+        return self.bias_in(self.own_space)
+
+    seen_bias_ = alias("seen_penalty_")
+
+    @property
+    def own_space(self) -> str:
+        """The space in which the model compares: its parameter ``space``, if it has one."""
+        return str(getattr(self, "space", self.SPACES[0]))
+
+    @property
+    def own_metric(self) -> Any:
+        """The metric by which the model compares: its parameter ``metric``, if it has one."""
+        return getattr(self, "metric", None)
+
+    # Methods for users.
+    @changes
+    def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from labelled samples.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features), or iterable of chunks
+            Arrays of any layout, memory maps and DataFrames; float32 is not converted. Chunks, (X, y) or
+            (X, y, sample_weight), are read one at a time.
+        y : array_like of shape (n_samples,)
+            The label of each sample; None if X gives chunks.
+        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
+            The vector of each class in y and, if you like, of other classes, which become candidates for later. The
+            index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
+            pass a ClassTable: scikit-learn cuts the other forms up when they are as long as X. By default each class
+            gets a dimension of its own, which makes this a plain supervised classifier.
+        sample_weight : array_like of shape (n_samples,), optional
+            How often each sample counts. What weighs 0 is as if it were not there: a class without anything else is
+            not one of the training classes.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted = learning.fitted_to(self._settled(), X, y, class_vectors, sample_weight)
+        return self
+
+    @changes
+    @accepts_old_keywords
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        *,
+        class_vectors: Any = None,
+        sample_weight: Any = None,
+        refit: bool = True,
+    ) -> Self:
+        """Learn from further samples; the result is that of one fit to all samples so far.
+
+        Parameters
+        ----------
+        X, y
+            As for fit.
+        classes : array_like, optional
+            Labels that may occur, now and in later calls; others in y are then refused. Classes may also just arrive.
+        class_vectors : optional
+            As for fit; only classes without a vector so far need one.
+        sample_weight : optional
+            As for fit.
+        refit : bool, default True
+            False: only take the samples in; what the model has learnt stays as it was until a later call. Saves time
+            when there are many chunks. There is nothing to solve before two classes have samples. A model that is
+            fitted already knows new classes at once, by their vectors and their samples
+            (see :meth:`add_classes`).
+
+        Returns
+        -------
+        self
+        """
+        model = self._settled()
+        self._fitted = learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=refit)
+        return self
+
+    @changes
+    def fit_from_statistics(self, statistics: Statistics, classes: Any = None, *, class_vectors: Any = None) -> Self:
+        """Learn from statistics that were collected elsewhere, and perhaps merged.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Made with ``unit_rows=True`` and ``power=True`` if ``feature_normalisation`` has ``sample_l2`` and ``power``
+            in it. Classes without samples are left out.
+        classes : array_like of shape (statistics.n_classes,), optional
+            The labels of the class numbers of the statistics; by default the numbers themselves.
+        class_vectors
+            As for fit.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted = learning.fitted_to_statistics(self._settled(), statistics, classes, class_vectors)
+        return self
+
+    @changes
+    def set_params(self, /, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; those that matter after a fit hold at once, others for the next one.
+
+        ``seen_penalty`` replaces a calibrated one, in all spaces; thresholds for rejection among seen and unseen
+        classes are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` replace calibrated constants.
+        """
+        params = current_names(params, self._get_param_names())
+        twin = self._settled()
+        BaseEstimator.set_params(twin, **params)  # all is refused before anything is changed
+        fitted = twin._fitted
+        if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
+            fitted = replace(fitted, adaptation_constants=None)
+        if "seen_penalty" in params and fitted.is_solved:
+            fitted = fitted.recalibrated({})
+        self.__dict__.update({name: vars(twin)[name] for name in params}, _fitted=fitted)
+        return self
+
+    @changes
+    def add_classes(self, class_vectors: Any = None, X: Any = None, y: Any = None, *, replace: bool = False) -> Self:
+        """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
+
+        What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
+        where a class lies, together with the model's prediction (prediction_count says how much that counts).
+
+        Parameters
+        ----------
+        class_vectors : ClassTable, dict of label -> vector or DataFrame
+            May be left out if there are samples of classes that the model knows already.
+        X, y : optional
+            Labelled samples, as for fit, of classes that are added or that the model knows but was not trained on. They
+            are added to those of earlier calls. A model that has its statistics takes them in there, too, so that a
+            later :meth:`partial_fit` learns from them.
+        replace : bool, default False
+            Whether a class that the model knows already, but was not trained on, may get a new vector; its samples are
+            kept.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if X is None and (y is not None or class_vectors is None):
+            missing = "y came without X" if y is not None else "nothing was given"
+            raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
+        fitted = self._fitted
+        if fitted.given_table is None:
+            raise ValueError(
+                "the model was trained without class_vectors, so it cannot know what other classes look like"
+            )
+        if class_vectors is not None:
+            fitted = known_classes.with_vectors(fitted, class_vectors, may_replace=replace)
+        if X is not None:
+            reader = self.reader.without_balance()
+            scaling = fitted.feature_normalisation.scaling
+            collector = Collector(fitted.class_table, *scaling, progress=bool(self.progress))
+            new, _ = reader.read(X, y, None, collector, fitted.columns)
+            fitted = known_classes.with_samples(fitted, new)
+        self._fitted = fitted
+        return self
+
+    @changes
+    def remove_classes(self, labels: Any) -> Self:
+        """Make a fitted model forget classes that it was not trained on: they are candidates no longer.
+
+        What the model has learnt stays as it is, and so do a calibrated bias, thresholds and an adaptation. A class
+        may be added again, as if it had never been there. Training classes cannot be removed, for the model is made of
+        them: leave them out of the ``candidates`` of a call.
+
+        Parameters
+        ----------
+        labels : sequence or set of labels
+            Of ``unseen_classes_``. Samples that the model was given of them (:meth:`add_classes`) are forgotten as
+            well. If these are part of its statistics, of which they cannot be taken out again, the model forgets its
+            statistics, too: it predicts as before, but :meth:`partial_fit` cannot go on.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._fitted = known_classes.without(self._fitted, labels)
+        return self
+
+    @changes
+    def describe_table(
+        self,
+        *,
+        column_names: Sequence[str] | None = None,
+        imputed_values: npt.ArrayLike | None = None,
+        held_out: HeldOut | None = None,
+    ) -> Self:
+        """Record how the table of training samples was read, so that other tables can be read in the same way.
+
+        ``jcmspl fit`` does so. A later ``fit`` forgets it.
+
+        Parameters
+        ----------
+        column_names : sequence of str, optional
+            The columns of the table that are features, in order: ``column_names_``.
+        imputed_values : array_like of shape (n_features,), optional
+            The replacements of missing values: ``imputed_values_``.
+        held_out : HeldOut, optional
+            How test samples were drawn from the table: ``held_out_``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._fitted = described(self._fitted, column_names, imputed_values, held_out)
+        return self
+
+    @by_name
+    @accepts_old_keywords
+    def recogniser(
+        self,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        space: str | None = None,
+    ) -> Recogniser:
+        """Fold the model and its candidate classes into one recogniser, for use in a loop or elsewhere.
+
+        Parameters
+        ----------
+        class_vectors, candidates, seen_penalty
+            As for predict.
+        space : str, optional
+            Where to compare, if not in the space of the model; one of its SPACES.
+
+        Returns
+        -------
+        LinearRecogniser
+            A plain linear layer, with ``to_onnx``, where the scores are linear in the sample; otherwise, as for a
+            metric that is a function, a recogniser that calls the method with blocks of samples.
+        """
+        return prediction.recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_penalty, space)
+
+    @by_name
+    @accepts_old_keywords
+    def predict(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        reject: Any = None,
+        reject_label: Any = None,
+    ) -> LabelArray:
+        """Return the label of the best candidate class of each sample, or that it is of none of them.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Of an array or a DataFrame of dask the result is an array of dask, whose partitions are named when and where
+            it is computed. The same holds for the methods below.
+        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like, optional
+            Classes to choose from, whether the model knows them or not; for this call their vectors count. The labels
+            of an array are its row numbers.
+        candidates : {"seen", "unseen", "all"} or sequence of labels, optional
+            Choose among the classes of the training data, among those known (or given) but not trained on, among both
+            (generalized), or among the classes named. By default: the classes in class_vectors if given, else all that
+            the model knows.
+        seen_penalty : float, optional
+            What to take off the scores of classes of the training data where both kinds are candidates, in place of
+            the model's own seen_penalty_ (calibrated stacking), or of 0 where the model was adapted to samples.
+        reject : float or "auto", optional
+            Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
+            the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
+        reject_label : optional
+            What a sample is called that gets no name; None by default, in an array of objects. One of the type of the
+            labels, such as "" or -1, gives an array of that type.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        if reject is None:
+            return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
+        threshold = prediction.threshold_for(model, reject, class_vectors, candidates)
+        labels = with_none(recogniser.labels, reject_label)
+        namer = Namer(recogniser, 1, None, threshold)
+        return cast(LabelArray, lazily(partial(named_or_none, namer, labels), samples, labels.dtype))
+
+    @by_name
+    @accepts_old_keywords
+    def predict_topk(
+        self,
+        X: Any,
+        k: int | None = None,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        return_scores: bool = False,
+    ) -> Any:
+        """Return the labels of the k best candidate classes of each sample, best first.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_penalty
+            As for predict.
+        k : int, optional
+            How many; by default 5, or all candidates if there are fewer.
+        return_scores : bool, default False
+            Whether to return the scores as well.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k), if asked for
+        """
+        _, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        n_candidates = len(recogniser.labels)
+        if k is not None and as_count(k, "k") > n_candidates:
+            raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
+        k = min(5, n_candidates) if k is None else k
+        labels, scores = lazy_topk(recogniser, samples, k)
+        return (labels, scores) if return_scores else labels
+
+    @by_name
+    @accepts_old_keywords
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+    ) -> FloatArray:
+        """Return the score of every candidate class for each sample: the higher the better.
+
+        For the metric "cosine" the score is the cosine times the length of the sample in the space of comparison, for
+        "euclidean" minus half the squared distance up to a term that is the same for all candidates, for "dot" the
+        inner product, and for a function minus its distance.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_penalty
+            As for predict.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_candidates)
+            Columns are the candidates in the order given; "seen" is the order of classes_, "unseen" that of
+            unseen_classes_, "all" the one after the other. As in all of scikit-learn, a model that knows two classes
+            and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
+            the second class minus that of the first.
+        """
+        check_is_fitted(self)
+        if seen_penalty is None:
+            seen_penalty = prediction.default_bias(self._settled(), class_vectors, candidates)  # scores choose no class
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        scores = lazily(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
+        if class_vectors is None and candidates is None and model.class_table_.n_classes == 2:
+            return cast(FloatArray, scores[:, 1] - scores[:, 0])
+        return cast(FloatArray, scores)
+
+    @by_name
+    @accepts_old_keywords
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        temperature: float | None = None,
+    ) -> FloatArray:
+        """Return the softmax of the scores divided by a temperature.
+
+        These rank as the scores do and say how clear a choice is. They are no calibrated probabilities.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates, seen_penalty
+            As for predict.
+        temperature : float, optional
+            In place of the model's own: the lower, the surer. "auto" in the model means the share of the spread of the
+            scores (of the mean samples of the training classes, for these classes) that AUTO_TEMPERATURE says.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_candidates)
+            Columns as for decision_function, but always one for each candidate: by default all classes that the model
+            knows, which are more than classes_ if it knows unseen ones.
+        """
+        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature))
+        return cast(FloatArray, lazily(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
+
+    @by_name
     @accepts_old_keywords
     def score(
         self,
@@ -119,62 +615,8 @@ class ZeroShotClassifier(Recognises):
         -------
         accuracy : float
         """
-        check_is_fitted(self)
-        one_of(average, "average", ("class", "sample"))
-        if is_dask(X):
-            return self._score_on_dask(X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
-        labels, samples = as_label_list(y), self._checked(X)
-        if len(labels) != len(samples):
-            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
-        weights = np.ones(len(samples)) if sample_weight is None else as_sample_weights(sample_weight, len(samples))
-        if not weights.any():
-            raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
-        present = dict.fromkeys(labels)
-        recogniser = self._judge_of(present, class_vectors, candidates, seen_penalty)
-        predicted = recogniser.predict(samples).tolist()
-        right = weights * np.array([a == b for a, b in zip(predicted, labels, strict=True)], dtype=np.float64)
-        if average == "sample":
-            return float(right.sum() / weights.sum())
-        numbers = {label: number for number, label in enumerate(present)}
-        codes = np.array([numbers[label] for label in labels])
-        totals = np.bincount(codes, weights)
-        counted = totals > 0
-        return float(np.mean(np.bincount(codes, right)[counted] / totals[counted]))
-
-    def _judge_of(
-        self, present: Iterable[Label], class_vectors: Any, candidates: Any, seen_penalty: float | None
-    ) -> Recogniser:
-        """Return what names samples whose labels are these, to see whether it is right."""
-        there = dict.fromkeys(present)
-        if class_vectors is None and candidates is None and not there.keys() & set(self.classes_.tolist()):
-            candidates = unseen_in(there, self.class_table_, self.classes_.tolist())
-        recogniser = self.recogniser(class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
-        possible = set(recogniser.labels.tolist())
-        strangers = [label for label in there if label not in possible]
-        if strangers and self._table is not None:
-            raise ValueError(f"y holds {some(strangers)}, which is not among the candidates and could never be right")
-        return recogniser
-
-    def _score_on_dask(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        class_vectors: Any,
-        candidates: Any,
-        seen_penalty: float | None,
-        average: str,
-    ) -> float:
-        """Return the score of samples that dask has: only sums of weights travel."""
-        parts = self._parts_of(X, y, sample_weight)
-        weights = parts.label_counts()
-        if not any(weights.values()):
-            raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
-        recogniser = self._judge_of(weights, class_vectors, candidates, seen_penalty)
-        right = parts.reduced(right_in, recogniser, what="recognising", progress=bool(self.progress))
-        if average == "sample":
-            return float(sum(right.values()) / sum(weights.values()))
-        return float(np.mean([right[label] / weight for label, weight in weights.items() if weight]))
+        model = self._fitted_twin()
+        return scoring.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
 
     @changes
     def calibrate(
@@ -214,22 +656,10 @@ class ZeroShotClassifier(Recognises):
         -------
         self
         """
-        check_is_fitted(self)
-        if self._table is None:
-            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        with self._telling("calibrate", X) as line:
-            samples = self._labelled_samples(X, y)
-            trials = self._adaptation_trials() if adaptation else None
-            found = calibrated_biases(
-                self, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
-            )
-            if trials is not None:
-                self.adaptation_constants_ = trials.chosen()
-            self.calibration_ = {**self.calibration_, **{(space, self._own_metric): found[space] for space in found}}
-            # thresholds among seen and unseen classes were chosen with another bias
-            self.rejection_ = {key: one for key, one in self.rejection_.items() if key[2] != "all"}
-            self._competition = OneWarning()
-            line.text = f"bias {self.seen_penalty_:.4g} in the {self.own_space} space"
+        model = self._fitted_twin()
+        self._fitted = calibration.calibrated(
+            model, X, y, n_splits=n_splits, held_out=held_out, random_state=random_state, adaptation=adaptation
+        )
         return self
 
     @changes
@@ -265,37 +695,19 @@ class ZeroShotClassifier(Recognises):
         -------
         self
         """
-        check_is_fitted(self)
-        if self._table is None:
-            raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-        with self._telling("calibrate_rejection", X) as line:
-            found = chosen_thresholds(
-                self,
-                self._labelled_samples(X, y),
-                max_false_rejection=max_false_rejection,
-                n_splits=n_splits,
-                held_out=held_out,
-                random_state=random_state,
-            )
-            own = {(space, self._own_metric, group): threshold for (space, group), threshold in found.items()}
-            self.rejection_ = {**self.rejection_, **own}
-            line.text = f"among unseen classes {found[self.own_space, 'unseen']}"
+        model = self._fitted_twin()
+        self._fitted = rejection.with_thresholds(
+            model,
+            X,
+            y,
+            max_false_rejection=max_false_rejection,
+            n_splits=n_splits,
+            held_out=held_out,
+            random_state=random_state,
+        )
         return self
 
-    def _labelled_samples(self, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
-        """Return samples that are read more than once, with the weights of their classes."""
-        if is_dask(X):
-            if self._needs == "samples":
-                rereadable_samples(self, X, y)  # which refuses them
-            return SamplesOnDask(self._parts_of(X, y).weighed(self.class_weight))
-        samples, labels = self._checked(X), as_label_list(y)
-        if len(labels) != len(samples):
-            raise ValueError(f"there are {len(samples)} samples in X but {len(labels)} labels in y")
-        weights = self._weights_of(labels, None)
-        by_class = None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
-        return SamplesInMemory(samples, labels, by_class)
-
-    @reads
+    @by_name
     def generalized_curve(
         self, X: Any, y: Any, *, class_vectors: Any = None, space: str | None = None
     ) -> SeenUnseenCurve:
@@ -310,15 +722,9 @@ class ZeroShotClassifier(Recognises):
         space : str, optional
             Where to compare, if not in the space of the model.
         """
-        seen = self.recogniser(candidates="seen", space=space)
-        unseen = self.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
-        if is_dask(X):
-            samples = SamplesOnDask(self._parts_of(X, y))
-            (pieces,) = samples.judged([(seen, unseen)], np.arange(len(samples.labels)))
-            return curve_of(pieces, set(seen.labels.tolist()))
-        return generalized_curve(seen, unseen, [(self._checked(X), y)])
+        return calibration.curve_of_model(self._fitted_twin(), X, y, class_vectors, space)
 
-    @reads
+    @by_name
     def save(self, path: str | Path, *, statistics: bool = False, overwrite: bool = False) -> None:
         """Write the fitted model to a safetensors file, whole or not at all.
 
@@ -332,7 +738,8 @@ class ZeroShotClassifier(Recognises):
         overwrite : bool, default False
             Whether an existing file may be replaced.
         """
-        save_model(self, Path(path), statistics=statistics, overwrite=overwrite)
+        check_is_fitted(self)
+        save_model(self._settled(), Path(path), statistics=statistics, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -342,14 +749,181 @@ class ZeroShotClassifier(Recognises):
             raise ValueError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}: use jcmspl.load")
         return model
 
-    @reads
+    # What a method says of itself.
+    def _prepare(self, training: TrainingData) -> Any:
+        """Return what fits with any parameters to the same normalised data have in common."""
+        return training
+
+    def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
+        """Return the arrays of the solution, ARRAYS."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
+        """Return the scorer of normalised samples for candidate classes with the given normalised vectors."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it recognises")
+
+    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
+        """Return the scorer of normalised samples for candidate classes; a kind of model may use more than vectors."""
+        return self._scorer(np.ascontiguousarray(self.class_normalisation_.of_rows(table.vectors)), space)
+
+    def _vectors_of_none(self, statistics: Statistics) -> Float64Array:
+        """Return class vectors where the user gives none: by default each class has a dimension of its own."""
+        return np.eye(statistics.n_classes)
+
+    def _check_parameters(self) -> None:
+        """Refuse bad parameters before any data is read."""
+        check_parameters(self)
+
+    def _check_training(self, training: TrainingData) -> None:
+        """Refuse training data that do not go with the parameters."""
+
+    def _warn_of_training(self, raw: Statistics) -> None:
+        """Warn of likely mistakes in training data, given their raw statistics."""
+
+    def _warn_of_result(self) -> None:
+        """Warn if the fit did not converge."""
+
+    def _class_map(self, space: str) -> ClassMap | None:
+        """Return the map of the normalised vector of a new class to its scores, if the method has one."""
+        return None
+
+    def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
+        """Whether the scores of these candidates prefer no seen class, so that no bias is to be subtracted."""
+        return False
+
+    def _is_biased_in(self, space: str) -> bool:
+        """Whether a bias was calibrated, or given, so that predictions need no warning."""
+        return (space, self.own_metric) in self._fitted.calibration or self.seen_penalty != 0
+
+    def _adaptation_trials(self) -> AdaptationTrials:
+        """Return the search for the constants of an adaptation, for a model that can be adapted."""
+        raise TypeError(f"a {type(self).__name__} cannot be adapted to samples: leave adaptation=True out")
+
+    def _for_other_classes(self) -> Self:
+        """Return an unfitted copy that can be fitted to other classes than these."""
+        twin: Self = clone(self)
+        return twin
+
+    def _warm_start(self, prepared: Any, class_means: Float64Array) -> dict[str, Any]:
+        """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
+        return {}
+
+    @property
+    def _per_axis(self) -> bool:
+        """PER_AXIS with the present parameters."""
+        return self.PER_AXIS
+
+    @property
+    def _needs(self) -> str:
+        """NEEDS with the present parameters, for methods whose NEEDS is that of the default parameters."""
+        return self.NEEDS
+
+    # What methods, the parts of a model, and later layers of the package use.
+    @property
+    def needs(self) -> str:
+        """What the method reads with its parameters as they are: "statistics" or "samples"."""
+        return self._needs
+
+    @property
+    def treats_axes_separately(self) -> bool:
+        """Whether the method, with its parameters as they are, treats each axis separately: PER_AXIS."""
+        return self._per_axis
+
+    @property
+    def reader(self) -> SampleReader:
+        """The reader of samples, by the parameters of the model."""
+        name, progress = type(self).__name__, bool(self.progress)
+        return SampleReader(name, self._needs, self.READS_WEIGHTS, self.class_weight, progress)
+
+    @property
+    def state(self) -> FittedModel:
+        """The fitted state, which is frozen: a change of the model replaces it."""
+        return self._fitted
+
+    def bias_in(self, space: str) -> float:
+        """Return the bias on seen classes in a space: the calibrated one, or else ``seen_penalty``."""
+        if self._fitted.calibration is None:
+            raise AttributeError("the model is not fitted yet")
+        return self._fitted.bias(space, self.own_metric, self.seen_penalty)
+
+    def _settled(self, fitted: FittedModel | None = None) -> Self:
+        """Return a copy with the present parameters and state, or another state, which other threads do not change."""
+        twin: Self = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
+        if fitted is not None:
+            twin._fitted = fitted
+        return twin
+
+    def _fitted_twin(self) -> Self:
+        """Return a settled copy of a fitted model; refuse a model that is not fitted."""
+        twin = self._settled()
+        check_is_fitted(twin)
+        return twin
+
+    def _ready(
+        self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None
+    ) -> tuple[Self, npt.NDArray[Any], Recogniser]:
+        """Return a settled copy, validated samples and the recogniser of a call."""
+        model = self._fitted_twin()
+        samples = model.reader.checked(X, model._fitted.columns)
+        return model, samples, prediction.cached_recogniser(model, class_vectors, candidates, seen_penalty)
+
+    def _array(self, name: str) -> npt.NDArray[Any]:
+        """Return an array of the solution, for properties: a model that is not fitted does not have them."""
+        if not self._fitted.is_solved:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no {name}_")
+        return self._fitted.arrays[name]
+
+    def _evidence_for(self, table: ClassTable) -> Evidence | None:
+        """Return the labelled samples of candidate classes; None for the model of a fold, which keeps none."""
+        fitted = self._fitted
+        if fitted.samples is None:
+            return None
+        return Evidence.of(table, fitted.samples, fitted.class_table, fitted.classes.tolist())
+
+    # scikit-learn, and notebooks.
+    def __dir__(self) -> list[str]:
+        return attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(current_names(state, self._get_param_names(), warn=False))  # of an old pickle
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted.is_solved
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += Card.of_facts(self._facts())
+        return bundle
+
     def _facts(self) -> dict[str, object]:
-        facts = super()._facts()
-        if facts and self.own_space in SPACES:
+        """Return the facts of the fit that a notebook shows; none before a fit."""
+        model = self._settled()
+        return model._facts_of(model._fitted) if model._fitted.is_solved else {}
+
+    def _facts_of(self, fitted: FittedModel) -> dict[str, object]:
+        table, unseen = fitted.class_table, fitted.unseen_classes.tolist()
+        facts: dict[str, object] = {
+            "trained on": f"{len(fitted.classes):,} classes, {self.n_features_in_:,} features",
+            "class vectors": "none" if fitted.given_table is None else f"{table.n_attributes:,} attributes",
+            "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
+        }
+        if hasattr(self, "n_iter_"):
+            facts["iterations"] = f"{self.n_iter_}" + ("" if getattr(self, "converged_", True) else ", not converged")
+        if fitted.adaptation is not None:
+            adapted = fitted.adaptation
+            facts["adapted to"] = f"{adapted.n_samples:,} samples among {adapted.classes.n_classes:,} classes" + (
+                "" if adapted.is_trusted else ", but not used"
+            )
+        if self.own_space in SPACES:
             facts["compares in"] = f"the {self.own_space} space"
-        if facts and self.unseen_classes_.size:
+        if unseen:
             known = self._is_biased_in(self.own_space)
             facts["bias on seen classes"] = f"{self.seen_penalty_:.3g}" if known else "none: not calibrated"
-        if facts and self.timings_:
-            facts["fitted in"] = f"{sum(self.timings_.values()):.2f} s"
+        if fitted.timings:
+            facts["fitted in"] = f"{sum(fitted.timings.values()):.2f} s"
         return facts

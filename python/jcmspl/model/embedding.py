@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.scoring import METRICS, AffineScorer
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.scorers import FunctionScorer, Scorer, minus_distances, normalised
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
-from jcmspl.support.state import reads
+from jcmspl.support.calls import by_name
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,11 +35,12 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         """Return where classes with the given normalised vectors lie, a row for each."""
         raise NotImplementedError(f"{type(self).__name__} does not say where classes lie")
 
-    @reads
+    @by_name
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
-        check_is_fitted(self)
-        return self._embed(normalised(self.feature_normalisation_, self._checked(X)))
+        model = self._fitted_twin()
+        samples = model.reader.checked(X, model._fitted.columns)
+        return model._embed(normalised(model.feature_normalisation_, samples))
 
     @property
     def _n_features_out(self) -> int:

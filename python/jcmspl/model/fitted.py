@@ -1,125 +1,203 @@
-"""What a fitted model has."""
+"""The state of a fitted model: one frozen object, replaced as a whole by every change."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
-from jcmspl.data.labels import Label, LabelArray, some
+from jcmspl.data.labels import Label, LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.cache import Remembered
 from jcmspl.model.named_arrays import NamedArrays
 from jcmspl.model.open_set import Threshold
-from jcmspl.support.arguments import Float64Array
-from jcmspl.support.state import reads
-from jcmspl.support.warn import OneWarning
+from jcmspl.model.recogniser_cache import RecogniserCache
+from jcmspl.support.arguments import Float64Array, as_real_array, require_finite
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+T = TypeVar("T")
 
 # Why a fitted model has no statistics.
 HOW_LOST = "it was saved without them, or lost them with a class that was removed (remove_classes)"
 
+# The value of a field that no fit has set yet. Fields are declared with the type that they have after a fit.
+_NOT_YET: Any = None
 
-class Fitted:
-    """What a fitted model has; a class of its own because the fields of a dataclass are parameters."""
 
-    arrays_: NamedArrays
-    classes_: LabelArray
-    class_table_: ClassTable
-    class_means_: Float64Array
-    feature_normalisation_: Normalisation
-    class_normalisation_: Normalisation
-    calibration_: dict[tuple[str, Any], float]
-    rejection_: dict[tuple[str, Any, str], Threshold]
-    adaptation_constants_: tuple[float, float]
-    adapted_: Adaptation
-    imputed_values_: Float64Array  # what took the place of missing values, if somebody has set it
-    column_names_: tuple[str, ...]  # of the features in the table of training samples, if somebody has set it
-    training_digest_: SampleDigest | None  # of all labelled samples so far; None where it is not known
-    held_out_: HeldOut  # how test samples were drawn from the training data; set by the command line
-    timings_: dict[str, float]
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[Any]
-    _collected: LabelledStatistics | None
-    _samples: LabelledSums  # of all samples so far, whether the model was trained on them or not
-    _sample_length: float
-    _alignment: Alignment | None  # of bilinear methods
-    _trained_vectors: Float64Array  # those of classes_
-    _table: ClassTable | None
-    _declared: set[Label] | None
-    _remembered: Remembered
-    _competition: OneWarning  # of seen and unseen classes, uncalibrated
+class Columns(NamedTuple):
+    """The features of samples: their number and, if the samples came as a DataFrame, their names."""
+
+    n_features: int
+    names: npt.NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FittedModel:
+    """All that a model has besides its parameters.
+
+    A change of the model makes a new object (``dataclasses.replace``) and assigns it in one step, so that a thread that
+    reads the old one is not disturbed, and a change that fails leaves no trace. Nothing in it is changed in place.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        The solution of the method; None while samples have only been read (``partial_fit(refit=False)``).
+    classes, class_table : LabelArray, ClassTable
+        The training classes; all known classes, the training classes first.
+    class_means, trained_vectors : ndarray
+        The mean sample (scaled) and the vector of each training class.
+    feature_normalisation, class_normalisation : Normalisation
+    sample_length : float
+        The root mean square length of normalised training samples.
+    alignment : Alignment or None
+    timings : dict of str to float
+    given_table : ClassTable or None
+        The class vectors the user gave; None where each class has a dimension of its own.
+    collected : LabelledStatistics or None
+        Statistics of all samples so far, unless they were lost (``HOW_LOST``).
+    samples : LabelledSums
+        The sum and number of all samples so far of each class.
+    declared : set of labels or None
+        The classes that may occur, if a call of partial_fit named them.
+    digest : SampleDigest or None
+        Of all samples so far; None where it is not known.
+    columns : Columns
+    calibration, rejection : dict
+        Biases by (space, metric), and thresholds by (space, metric, group of candidates).
+    adaptation_constants : tuple of float, or None
+    adaptation : Adaptation or None
+    imputed_values, column_names, held_out
+        How the table of training samples was read: replacements of missing values, names of its columns, and the test
+        samples that were drawn from it.
+    warned : set of str
+        The warnings that were given once and are not repeated. Shared with later states, until one clears it.
+    cache : RecogniserCache
+    """
+
+    arrays: NamedArrays = _NOT_YET
+    classes: LabelArray = _NOT_YET
+    class_table: ClassTable = _NOT_YET
+    class_means: Float64Array = _NOT_YET
+    trained_vectors: Float64Array = _NOT_YET
+    feature_normalisation: Normalisation = _NOT_YET
+    class_normalisation: Normalisation = _NOT_YET
+    sample_length: float = _NOT_YET
+    alignment: Alignment | None = None
+    timings: dict[str, float] = _NOT_YET
+    given_table: ClassTable | None = None
+    collected: LabelledStatistics | None = None
+    samples: LabelledSums = _NOT_YET
+    declared: set[Label] | None = None
+    digest: SampleDigest | None = None
+    columns: Columns = _NOT_YET
+    calibration: dict[tuple[str, Any], float] = _NOT_YET
+    rejection: dict[tuple[str, Any, str], Threshold] = _NOT_YET
+    adaptation_constants: tuple[float, float] | None = None
+    adaptation: Adaptation | None = None
+    imputed_values: Float64Array | None = None
+    column_names: tuple[str, ...] | None = None
+    held_out: HeldOut | None = None
+    warned: set[str] = field(default_factory=set)
+    cache: RecogniserCache = field(init=False, default_factory=RecogniserCache)
 
     @property
-    def statistics_(self) -> Statistics:
-        """A copy of the statistics of all samples so far; their classes are sorted.
-
-        They are those of classes_, and of classes that have got samples since without a solution.
-        """
-        so_far: LabelledStatistics | None = getattr(self, "_collected", None)
-        if so_far is None:
-            reason = HOW_LOST if hasattr(self, "arrays_") else "it is not fitted yet"
-            raise AttributeError(f"this model has no statistics: {reason}")
-        return so_far.statistics.copy()
+    def is_solved(self) -> bool:
+        """Whether the model can recognise."""
+        return self.arrays is not None
 
     @property
-    @reads
-    def unseen_classes_(self) -> LabelArray:
-        """The classes that the model knows but was not trained on."""
-        return self.class_table_.labels[len(self.classes_) :]
+    def unseen_classes(self) -> LabelArray:
+        """The known classes without the training classes."""
+        return self.class_table.labels[len(self.classes) :]
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "arrays_")
+    @property
+    def n_training_samples(self) -> float:
+        """The number of samples of the training classes, or the sum of their weights."""
+        return float(self.samples.without(self.unseen_classes.tolist()).counts.sum())
 
-    def __copy__(self) -> Self:
-        """Return a copy with statistics of its own, which are added to in place."""
-        twin: Self = object.__new__(type(self))
-        twin.__dict__.update(vars(self))
-        collected: LabelledStatistics | None = getattr(self, "_collected", None)
-        if collected is not None:
-            twin._collected = LabelledStatistics(collected.labels, collected.statistics.copy())
-        return twin
+    @property
+    def size(self) -> str:
+        """The numbers of samples and classes so far, for the log."""
+        return f"{self.samples.counts.sum():g} samples of {len(self.samples.labels)} classes"
 
-    def _digest_so_far(self) -> SampleDigest | None:
-        """Return the digest of all samples so far; files and pickles of older versions have none."""
-        return getattr(self, "training_digest_", None)
+    def bias(self, space: str, metric: Any, given: float) -> float:
+        """Return the bias on seen classes: the calibrated one for a space and metric, else the one given."""
+        return float(self.calibration.get((space, metric), given))
 
-    def _array(self, name: str) -> npt.NDArray[Any]:
-        """Return one of the arrays of the fit: for properties, which a model that is not fitted does not have."""
-        if not hasattr(self, "arrays_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no {name}_")
-        return self.arrays_[name]
+    def recalibrated(self, biases: dict[tuple[str, Any], float], **changes: Any) -> FittedModel:
+        """Return the state with other biases: thresholds among all classes were chosen for the old ones and go."""
+        kept = {key: one for key, one in self.rejection.items() if key[2] != "all"}
+        return replace(self, calibration=biases, rejection=kept, warned=set(), **changes)
 
-    def _size_so_far(self) -> str:
-        """Return what the model has learnt from, for the log."""
-        samples = self._samples
-        return f"{samples.counts.sum():g} samples of {len(samples.labels)} classes"
 
-    def _facts(self) -> dict[str, object]:
-        """Return what a notebook tells of the fit."""
-        if not self.__sklearn_is_fitted__():
-            return {}
-        table, unseen = self.class_table_, self.unseen_classes_.tolist()
-        facts: dict[str, object] = {
-            "trained on": f"{len(self.classes_):,} classes, {self.n_features_in_:,} features",
-            "class vectors": "none" if self._table is None else f"{table.n_attributes:,} attributes",
-            "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
-        }
-        if hasattr(self, "n_iter_"):
-            facts["iterations"] = f"{self.n_iter_}" + ("" if getattr(self, "converged_", True) else ", not converged")
-        if hasattr(self, "adapted_"):
-            facts["adapted to"] = (
-                f"{self.adapted_.n_samples:,} samples among {self.adapted_.classes.n_classes:,} classes"
-                + ("" if self.adapted_.is_trusted else ", but not used")
+class FittedAttribute(Generic[T]):
+    """A public attribute that reads a field of the fitted state; there is none before a fit.
+
+    Setting it replaces the state, as every change does.
+
+    Parameters
+    ----------
+    name : str
+        The field; ``"columns.names"`` for one within.
+    doc : str
+    may_be_none : bool
+        Whether None is a value of a fitted model.
+    """
+
+    def __init__(self, name: str, doc: str, *, may_be_none: bool = False) -> None:
+        self._name, self._may_be_none = name, may_be_none
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.__name__ = name
+
+    @overload
+    def __get__(self, model: None, owner: Any) -> FittedAttribute[T]: ...
+    @overload
+    def __get__(self, model: Any, owner: Any) -> T: ...
+    def __get__(self, model: Any, owner: Any) -> Any:
+        if model is None:
+            return self
+        state: FittedModel = model._fitted
+        value = getattr(state, self._name)
+        if value is None and not (self._may_be_none and state.is_solved):
+            kind, lacks = type(model).__name__, f"so it has no {self.__name__}"
+            raise AttributeError(
+                f"this {kind} is not fitted yet, {lacks}" if not state.is_solved else f"{kind}: {lacks}"
             )
-        return facts
+        return value
+
+    def __set__(self, model: Any, value: Any) -> None:
+        model._fitted = replace(model._fitted, **{self._name: value})
+
+
+def described(
+    fitted: FittedModel, column_names: Any = None, imputed_values: Any = None, held_out: HeldOut | None = None
+) -> FittedModel:
+    """Return the state with facts about the table of training samples; those not given stay as they are."""
+    m = fitted.columns.n_features
+    facts: dict[str, Any] = {} if held_out is None else {"held_out": held_out}
+    if column_names is not None:
+        facts["column_names"] = tuple(checked_names(list(column_names), m))
+    if imputed_values is not None:
+        facts["imputed_values"] = as_real_array(imputed_values, "imputed_values", ndim=1).astype(np.float64)
+        require_finite(facts["imputed_values"], "imputed_values")
+        if len(facts["imputed_values"]) != m:
+            raise ValueError(f"there are {len(facts['imputed_values'])} imputed_values, but {m} features")
+    return replace(fitted, **facts)
+
+
+def checked_names(names: Any, n_features: int) -> list[str]:
+    """Return the names of features; refuse any that are not a list of so many texts."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of features are not a list of texts")
+    if len(names) != n_features:
+        raise ValueError(f"there are {len(names)} feature names, but {n_features} features")
+    return names

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.warn import warn_user
 
+if TYPE_CHECKING:
+    from jcmspl.model.classifier import ZeroShotClassifier as _Method
+else:
+    _Method = object  # a mixin beside a kind of method
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Iterative(ZeroShotClassifier):
-    """A method that iterates, and whose arrays are those of COURSE among others.
+class Iterative(_Method):
+    """Parameters and facts of a method that iterates, and whose arrays are those of COURSE among others.
 
-    It comes last among the bases of a class, so that the defaults of the others count.
+    A mixin beside a kind of method; it comes last among the bases, so that the defaults of the others count.
     """
 
     max_iter: int = field(default=100, metadata=COUNT)

@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, sorted_labels
+from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.on_dask import computed
 from jcmspl.data.partitions import Collected, Part, Parts
 from jcmspl.data.weights import weights_of
+from jcmspl.model.adapting import add_directions
 from jcmspl.model.directions import Directions, rows_at_a_time
 from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.model.recogniser import Recogniser
@@ -81,11 +83,13 @@ class SamplesInMemory:
         """Return what a function makes of some samples and their labels, block by block."""
         return [function(X, labels) for X, labels in self._chunks(rows)]
 
-    def directions(self, model: Any, n_candidates: int, rows: IntArray) -> AbstractContextManager[Any]:
+    def directions(
+        self, normalisation: Normalisation, n_candidates: int, rows: IntArray
+    ) -> AbstractContextManager[Any]:
         """Return the directions of some samples."""
         n_features = self.X.shape[1]
         directions = Directions(n_features, rows_at_a_time(n_features, n_candidates))
-        model._read_unlabelled((X for X, _ in self._chunks(rows)), directions)
+        add_directions(directions, (X for X, _ in self._chunks(rows)), normalisation)
         return directions
 
     def named(self, recogniser: Recogniser, rows: IntArray) -> IntArray:
@@ -121,9 +125,11 @@ class SamplesOnDask:
         found = computed(self._parts.tasks(_looked_at, function, of_rows=[self._mask(rows)]), what="recognising")
         return [block for part in found for block in part]
 
-    def directions(self, model: Any, n_candidates: int, rows: IntArray) -> AbstractContextManager[Any]:
+    def directions(
+        self, normalisation: Normalisation, n_candidates: int, rows: IntArray
+    ) -> AbstractContextManager[Any]:
         """Return the directions of some samples, which stay on the workers."""
-        return DirectionsOnDask(self._parts, model.feature_normalisation_, n_candidates, self._mask(rows))
+        return DirectionsOnDask(self._parts, normalisation, n_candidates, self._mask(rows))
 
     def named(self, recogniser: Recogniser, rows: IntArray) -> IntArray:
         """Return the number of the best candidate of some samples."""

@@ -1,22 +1,29 @@
-"""Descent on a smooth objective of many variables by L-BFGS, watched by a monitor."""
+"""L-BFGS: descent on smooth objectives of many variables, such as sums over samples, watched by a monitor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
+from jcmspl.data.training import TrainingData
+from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.monitor import Monitor
-from jcmspl.support.arguments import Float64Array
+from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.weighted import WeightedBlocks
+from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.exceptions import DivergenceError
+
+_BLOCK = 2048  # samples
 
 #: Returns the value and the gradient of an objective.
 Objective = Callable[[Float64Array], tuple[float, Float64Array]]
 
 
 class Minimum(NamedTuple):
-    """Where a descent has ended."""
+    """The end of a descent."""
 
     point: Float64Array
     value: float
@@ -28,7 +35,7 @@ class Minimum(NamedTuple):
 def minimised(
     objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None] | None, **options: Any
 ) -> Minimum:
-    """Return where L-BFGS ends; what on_iteration raises stops it. The options are those of SciPy."""
+    """Run L-BFGS with options of SciPy; an exception that on_iteration raises stops it."""
     last = [0.0]  # the value where the objective was asked for last: at the end of an iteration that is its result
     values: list[float] = []
 
@@ -55,7 +62,7 @@ def descend(
     tol: float,
     monitor: Monitor,
 ) -> Minimum:
-    """Return where L-BFGS ends.
+    """Run L-BFGS until an iteration gains little.
 
     Parameters
     ----------
@@ -66,7 +73,43 @@ def descend(
     tol : float
         It ends when an iteration lowers the objective by less than this part of it, or less than this if it is below 1.
     monitor : Monitor
-        Is told of each iteration, and may stop the descent.
+        Its ``on_iteration`` is called after each iteration, and may raise to stop the descent.
     """
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
     return minimised(objective, start, monitor.on_iteration, **options)
+
+
+class Block(NamedTuple):
+    """Normalised samples, their class numbers, and their weights as a column, to multiply rows by."""
+
+    samples: Float64Array
+    numbers: IntArray
+    weights: Float64Array
+
+
+class SampleBlocks:
+    """Normalised samples, block by block, for any number of passes."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self.class_vectors, self.classes = training.class_vectors, training.classes
+        self.n_features = training.statistics.n_features
+        self.total_weight = training.n_samples
+        self.mean_square = training.sample_length**2 / self.n_features  # of a feature
+        self._blocks = WeightedBlocks(training, _BLOCK)
+
+    def __iter__(self) -> Iterator[Block]:
+        return (Block(Z, numbers, weights[:, None]) for Z, numbers, weights in self._blocks)
+
+
+def fitted_by_descent(
+    model: Iterative, objective: Objective, start: Float64Array, monitor: Monitor
+) -> tuple[Float64Array, NamedArrays]:
+    """Return the minimum and the arrays of the course; it converges when the gradient is below tol times the first."""
+    _, gradient = objective(start)
+    first = float(np.abs(gradient).max(initial=0))
+    options = {"maxiter": model.max_iter, "maxfun": 20 * model.max_iter, "ftol": 0.0, "gtol": model.tol * first}
+    found = minimised(objective, start, monitor.on_iteration, **options)
+    if not np.isfinite(found.value):
+        raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
+    converged = float(np.abs(found.gradient).max(initial=0)) <= model.tol * first
+    return found.point, course(found.values, converged=converged)

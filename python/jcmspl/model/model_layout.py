@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from jcmspl.data.labels import Label, as_label_list
 from jcmspl.io.archive import ModelFileError
 from jcmspl.model.named_arrays import Shape
 from jcmspl.support.shown import quoted
-
-if TYPE_CHECKING:
-    pass
 
 # Arrays that every model has: n classes, c of them trained on; and those of the statistics, of s classes.
 COMMON: dict[str, Shape] = {
@@ -62,15 +59,6 @@ _TIMES: dict[str, Callable[[Any], Label]] = {
     "datetime64": lambda parts: _numpy_time("M8", *parts),
     "timedelta64": lambda parts: _numpy_time("m8", *parts),
 }
-
-
-def checked_names(names: Any, n_features: int) -> list[str]:
-    """Return the names of features."""
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelFileError("the names of features are not a list of texts")
-    if len(names) != n_features:
-        raise ModelFileError("the number of feature names does not fit")
-    return names
 
 
 def plain(value: Any, name: str) -> Any:

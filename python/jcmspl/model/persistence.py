@@ -14,6 +14,7 @@ from jcmspl.io.archive import Archive, read_archive, reading, write_archive
 from jcmspl.io.json_text import as_data
 from jcmspl.model import persistence_v1
 from jcmspl.model.adaptation import Adaptation
+from jcmspl.model.fitted import checked_names
 from jcmspl.model.model_layout import (
     ADAPTED,
     ADAPTED_ARRAYS,
@@ -25,7 +26,6 @@ from jcmspl.model.model_layout import (
     KERNEL_ARRAYS,
     PARAMETER,
     WHITENING,
-    checked_names,
     encoded,
     plain,
 )
@@ -70,31 +70,31 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     parameters: dict[str, Any] = model.get_params(deep=False)
     if callable(parameters.get("metric")):
         raise ValueError("a model whose metric is a function cannot be saved: use a metric by name, or pickle")
+    fitted = model._fitted
     arrays: NamedArrays = {
-        "class_vectors": model.class_table_.vectors,
-        "class_means": model.class_means_,
-        "class_sums": model._samples.sums,
-        "counts": _whole_if_possible(model._samples.counts),
-        **{FITTED + name: array for name, array in model.arrays_.items()},
+        "class_vectors": fitted.class_table.vectors,
+        "class_means": fitted.class_means,
+        "class_sums": fitted.samples.sums,
+        "counts": _whole_if_possible(fitted.samples.counts),
+        **{FITTED + name: array for name, array in fitted.arrays.items()},
     }
     for kind in ("feature", "class"):
-        normalisation: Normalisation = getattr(model, f"{kind}_normalisation_")
+        normalisation: Normalisation = getattr(fitted, f"{kind}_normalisation")
         arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
         if normalisation.whitening is not None:
             arrays[WHITENING] = normalisation.whitening
-    if model.class_normalisation_.columns is not None:
-        arrays[COLUMNS] = model.class_normalisation_.columns
-    kernel = model.class_normalisation_.kernel
+    if fitted.class_normalisation.columns is not None:
+        arrays[COLUMNS] = fitted.class_normalisation.columns
+    kernel = fitted.class_normalisation.kernel
     if kernel is not None:
         arrays |= {name: getattr(kernel, name.removeprefix(KERNEL)) for name in KERNEL_ARRAYS}
-    imputed = getattr(model, "imputed_values_", None)
-    if imputed is not None:
-        arrays[IMPUTED] = np.asarray(imputed, dtype=np.float64)
-        check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": model.n_features_in_})
-    digest = model._digest_so_far()
+    if fitted.imputed_values is not None:
+        arrays[IMPUTED] = np.asarray(fitted.imputed_values, dtype=np.float64)
+        check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": fitted.columns.n_features})
+    digest = fitted.digest
     if digest is not None:
         arrays[HASHES] = digest.hashes
-    adapted: Adaptation | None = getattr(model, "adapted_", None)
+    adapted = fitted.adaptation
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(ADAPTED)) for name in ADAPTED_ARRAYS}
     for name in [name for name in array_names(model) if not isinstance(parameters[name], (str, type(None)))]:
@@ -102,29 +102,29 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     if statistics:
         raw = model.statistics_
         arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": _whole_if_possible(raw.counts)}
-    names, columns = (getattr(model, name, None) for name in ("feature_names_in_", "column_names_"))
+    (m, names), columns = fitted.columns, fitted.column_names
     content = {
         "model": type(model).__name__,
         "parameters": {name: plain(value, name) for name, value in parameters.items()},
-        "labels": [encoded(label) for label in model.class_table_],
-        "n_seen": len(model.classes_),
-        "attributes": model.class_table_.attributes,
-        "sources": model.class_table_.sources,
-        "sampled_labels": [encoded(label) for label in model._samples.labels],  # may be more than those trained on
-        "sample_length": model._sample_length,
-        "one_hot": model._table is None,
+        "labels": [encoded(label) for label in fitted.class_table],
+        "n_seen": len(fitted.classes),
+        "attributes": fitted.class_table.attributes,
+        "sources": fitted.class_table.sources,
+        "sampled_labels": [encoded(label) for label in fitted.samples.labels],  # may be more than those trained on
+        "sample_length": fitted.sample_length,
+        "one_hot": fitted.given_table is None,
         "feature_names": None if names is None else [str(name) for name in names],
-        "column_names": None if columns is None else checked_names(list(columns), model.n_features_in_),
-        "feature_normalisation": model.feature_normalisation_.name,
-        "class_normalisation": model.class_normalisation_.name,
+        "column_names": None if columns is None else checked_names(list(columns), m),
+        "feature_normalisation": fitted.feature_normalisation.name,
+        "class_normalisation": fitted.class_normalisation.name,
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
-        "calibration": [[*key, bias] for key, bias in model.calibration_.items() if not callable(key[1])],
-        "rejection": [[*key, as_data(one)] for key, one in model.rejection_.items() if not callable(key[1])],
-        "adaptation_constants": getattr(model, "adaptation_constants_", None),
+        "calibration": [[*key, bias] for key, bias in fitted.calibration.items() if not callable(key[1])],
+        "rejection": [[*key, as_data(one)] for key, one in fitted.rejection.items() if not callable(key[1])],
+        "adaptation_constants": fitted.adaptation_constants,
         "adaptation": None if adapted is None else _about_adaptation(adapted),
         "all_samples_hashed": digest is not None and digest.is_complete,
-        "held_out": as_data(getattr(model, "held_out_", None)),
-        "timings": model.timings_,
+        "held_out": as_data(fitted.held_out),
+        "timings": fitted.timings,
         "arrays": sorted(arrays),
     }
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)

@@ -12,11 +12,14 @@ ridge regression of the mean samples on class vectors, with the penalty l4 / l1.
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jcmspl.core.solver import Spectrum
+from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import GramBasis, Moments
+from jcmspl.model.saddle import start_beside_saddle
 from jcmspl.support.arguments import Float64Array
 
 #: Classes that are solved for at once. There may be many, and what is found on the way takes as much memory as A.
@@ -105,3 +108,39 @@ class Pinned:
         lengths = np.einsum("cm,cm->c", rows, rows)
         reconstruction = total + float(np.sum(-2 * sizes * products + counts * sizes**2 * lengths))
         return _Projection(rows, max(match, 0.0), max(reconstruction, 0.0))
+
+
+class Prepared:
+    """What fits to the same data share, each part made when it is first needed; several threads may ask for it."""
+
+    def __init__(self, training: TrainingData) -> None:
+        self._training, self._lock = training, threading.Lock()
+        self._spectrum: Spectrum | None = None
+        self._pinned: dict[int | None, Pinned] = {}
+
+    @property
+    def class_vectors(self) -> Float64Array:
+        """Those of the training classes, normalised."""
+        return self._training.class_vectors
+
+    def spectrum(self) -> Spectrum:
+        """Return what the descent works on."""
+        with self._lock:
+            if self._spectrum is None:
+                self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
+            return self._spectrum
+
+    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
+        """Return the start at the codes of the classes, or beside them where these are a saddle."""
+        spectrum = self.spectrum()
+        if spectrum.is_rotated and n_concepts == spectrum.n_classes:
+            return "codes"  # along directions of the data there is no saddle
+        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
+        return "codes" if beside is None else beside
+
+    def pinned(self, n_concepts: int | None) -> Pinned:
+        """Return what finds A and B where the codes are known."""
+        with self._lock:
+            if n_concepts not in self._pinned:
+                self._pinned[n_concepts] = Pinned(Moments(self._training), n_concepts)
+            return self._pinned[n_concepts]

@@ -256,8 +256,9 @@ def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
 
     A number may name another class than it did in training: only an equal vector tells.
     """
-    trained: list[Label] = vars(model).get("classes_", np.array([])).tolist()  # a model of a fold has no labels
-    vectors = model._trained_vectors
+    fitted = model._fitted
+    trained: list[Label] = [] if fitted.classes is None else fitted.classes.tolist()  # a model of a fold has no labels
+    vectors = fitted.trained_vectors
     number = {
         label: i for i, label in enumerate(trained) if label in table and np.array_equal(table[label], vectors[i])
     }

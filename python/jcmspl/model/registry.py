@@ -1,4 +1,4 @@
-"""The methods there are, by name: those of this package, those of other packages, those defined by hand.
+"""All methods by name: those of this package, those of other packages, and those defined in a session.
 
 A method is a class that names its ``PAPER``. Another package offers one by an entry point of the group
 ``jcmspl.methods``, whose name is that of the class. All names are known without importing a method, so that the command
@@ -52,7 +52,7 @@ MODULES = {
     "RPL": "rpl",
     "SAE": "sae",
     "SCoRe": "score",
-    "SemanticSoftmax": "score",
+    "SemanticSoftmax": "semantic_softmax",
     "SJE": "sje",
     "SSE": "sse",
     "SSVoc": "ssvoc",
@@ -68,8 +68,8 @@ _registered: dict[str, type[Any]] = {}
 def register(method: type[Any]) -> None:
     """Add a class; called for each subclass of a kind of model that names its paper.
 
-    A class that is defined again (a notebook cell that is run again) takes its own place; a name that another class
-    has, or one of this package, is not taken away from it.
+    A class that is defined again (a notebook cell that is run again) replaces its earlier self. It cannot take the name
+    of another class or of a method of this package.
     """
     own = is_own(method)
     if not own and method.__name__ in MODULES:
@@ -80,7 +80,7 @@ def register(method: type[Any]) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forget a method that was added by hand."""
+    """Remove a method that was registered in this session."""
     _registered.pop(name, None)
 
 
@@ -132,28 +132,30 @@ def get(name: str) -> type[Any]:
 
 
 def year(method: type[Any]) -> int | None:
-    """Return when the paper of a method appeared, if its name tells."""
+    """Return the year of the paper of a method, or None if its citation has none."""
     found = re.search(r"\((\d{4})\)", method.PAPER)
     return int(found[1]) if found else None
 
 
 def kind(method: type[Any]) -> str:
-    """Return the name of the class, itself no method, by which a method learns or compares."""
+    """Return the kind of a method: the name of the class, not itself a method, that defines how it learns or scores."""
     kinds = [base for base in method.__mro__[1:] if "PAPER" not in vars(base)]
-    return method.KIND or next(base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys())
+    return method.KIND or next(
+        base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys() and hasattr(base, "fit")
+    )
 
 
 def cost(method: type[Any], fixed: Mapping[str, Any] | None = None, *, tuned: bool = True) -> float:
-    """Return about how long a method takes, in fits of ridge regression; some parameters may be fixed.
+    """Estimate how long a method takes, in fits of ridge regression; some parameters may be fixed.
 
-    A method that is tuned is fitted with all values of its grid but for those that one fit serves.
+    Tuning fits every value of the grid, except for parameters of the comparison, which one fit serves.
     """
     once = _COST.get(method.NEEDS, max(_COST.values())) if method.COST is None else method.COST
     tried = method.GRID.keys() - {*method.COMPARISON, *(fixed or ())} if tuned else ()
     return float(once * math.prod(len(method.GRID[name]) for name in tried))
 
 
-# How long a fit takes by what it reads, where a method does not say.
+# The cost of a fit by what it reads, unless the method states it.
 _COST = {"statistics": 1.0, "samples": 30.0}
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import Label, as_label_list
-from jcmspl.model.calibration import drawn_folds, fold_models
+from jcmspl.model.calibration import drawn_folds, fold_models, require_class_vectors, samples_of
+from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelled_samples import SamplesInMemory, SamplesOnDask
 from jcmspl.model.open_set import Threshold
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_number
+from jcmspl.support.log import told
 from jcmspl.support.names import GROUPS
 
 if TYPE_CHECKING:
@@ -65,6 +67,28 @@ class OneLookAt:
         return np.asarray(self.recogniser.top_k(X, 1)[1][:, 0], dtype=np.float64)
 
 
+def with_thresholds(
+    model: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    *,
+    max_false_rejection: float,
+    n_splits: int | None,
+    held_out: float,
+    random_state: Any,
+) -> FittedModel:
+    """Return the state with thresholds; parameters are those of :meth:`ZeroShotClassifier.calibrate_rejection`."""
+    fitted = model._fitted
+    require_class_vectors(fitted)
+    with told(f"{type(model).__name__}.calibrate_rejection", X) as line:
+        samples = samples_of(model, X, y)
+        folds: dict[str, Any] = {"n_splits": n_splits, "held_out": held_out, "random_state": random_state}
+        found = chosen_thresholds(model, samples, max_false_rejection=max_false_rejection, **folds)
+        own = {(space, model.own_metric, group): threshold for (space, group), threshold in found.items()}
+        line.text = f"among unseen classes {found[model.own_space, 'unseen']}"
+    return replace(fitted, rejection={**fitted.rejection, **own})
+
+
 def chosen_thresholds(
     model: ZeroShotClassifier,
     samples: SamplesInMemory | SamplesOnDask,
@@ -86,7 +110,7 @@ def chosen_thresholds(
     found: dict[tuple[str, str], list[_Pair]] = {}
     for twin, unseen_rows, seen_rows in fold_models(model, samples, folds, testing):
         for space in model.SPACES:
-            bias = model._bias_in(space)
+            bias = model.bias_in(space)
             among = {group: twin.recogniser(candidates=group, seen_penalty=bias, space=space) for group in GROUPS}
             for group, pair in _pairs_of_fold(among, samples, unseen_rows, seen_rows).items():
                 found.setdefault((space, group), []).append(pair)

@@ -23,7 +23,7 @@ from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.model import persistence_v1, registry
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adaptation_check import Agreement
-from jcmspl.model.cache import Remembered
+from jcmspl.model.fitted import Columns, FittedModel, checked_names
 from jcmspl.model.model_layout import (
     ADAPTED,
     ADAPTED_ARRAYS,
@@ -39,7 +39,6 @@ from jcmspl.model.model_layout import (
     SEQUENCES,
     STATISTICS,
     WHITENING,
-    checked_names,
     decoded,
 )
 from jcmspl.model.named_arrays import NamedArrays, check_arrays
@@ -50,7 +49,6 @@ from jcmspl.support.names import GROUPS, KERNELS
 from jcmspl.support.renamed import current_names
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
-from jcmspl.support.warn import OneWarning
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
@@ -96,57 +94,63 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     common = {name: arrays[name] for name in COMMON if name in arrays}
     sizes = check_arrays(common, COMMON, {"n": len(labels), "c": n_seen})
     kernel = _kernel(content, arrays, sizes["d"])
-    model.arrays_ = _with_prefix(arrays, FITTED)
+    fitted_arrays = _with_prefix(arrays, FITTED)
     dimensions = sizes["d"] if kernel is None else len(kernel.shift)
     letters = {"m": sizes["m"], "d": dimensions, "c": sizes["c"]}
     for name in model.ADDED_ARRAYS:
-        model.arrays_.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
-    check_arrays(model.arrays_, model.ARRAYS, letters)
+        fitted_arrays.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
+    check_arrays(fitted_arrays, model.ARRAYS, letters)
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
-    model.class_table_ = table
-    model.classes_ = label_array(list(table)[:n_seen])
-    model.class_means_ = arrays["class_means"]
-    model.feature_normalisation_ = _normalisation(content, arrays, "feature")
-    columns = _columns(arrays, sizes["d"])
-    model.class_normalisation_ = replace(_normalisation(content, arrays, "class"), kernel=kernel, columns=columns)
-    model.timings_ = {str(name): float(value) for name, value in content["timings"].items()}
-    model.calibration_ = {
+    features, columns = _normalisation(content, arrays, "feature"), _columns(arrays, sizes["d"])
+    names, column_names = content["feature_names"], content.get("column_names")
+    constants, adaptation, held_out = (content.get(name) for name in ("adaptation_constants", "adaptation", "held_out"))
+    calibration = {
         (one_of(space, "space", model.SPACES), _metric(model, metric)): as_number(bias, "seen_penalty")
         for space, metric, bias in content["calibration"]
     }
-    model.rejection_ = {
+    rejection = {
         (one_of(space, "space", model.SPACES), _metric(model, metric), one_of(group, "group", GROUPS)): _threshold(
             about
         )
         for space, metric, group, about in content.get("rejection", [])
     }
-    constants = content.get("adaptation_constants")
-    if constants is not None:
-        model.adaptation_constants_ = _constants(constants)
-    if content.get("adaptation") is not None:
-        model.adapted_ = _adaptation(content["adaptation"], arrays, sizes, content["attributes"])
-    model.training_digest_ = _digest(content, arrays)
-    if content.get("held_out") is not None:
-        model.held_out_ = _held_out(content["held_out"])
-    model._competition = OneWarning()
-    model._remembered = Remembered()
-    model.n_features_in_ = sizes["m"]
     if IMPUTED in arrays:
         check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, sizes)
-        model.imputed_values_ = arrays[IMPUTED]
-    if content["feature_names"] is not None:
-        model.feature_names_in_ = np.array(checked_names(content["feature_names"], sizes["m"]), dtype=object)
-    if content.get("column_names") is not None:
-        model.column_names_ = tuple(checked_names(content["column_names"], sizes["m"]))
-    model._table = None if content["one_hot"] else table
     sampled = [decoded(item) for item in content["sampled_labels"]]
-    model._collected = _statistics(arrays, sampled, sizes["m"], model.feature_normalisation_.scaling)
     if sampled and not content["one_hot"]:
         table.positions(sampled, "the statistics")
-    model._samples = _samples(arrays, sampled, sizes["m"]) if sampled else _means_as_samples(model)
-    model._sample_length = _sample_length(content, model)
-    model._trained_vectors = table.vectors[:n_seen]
-    model._alignment = _alignment(model)
+    collected = _statistics(arrays, sampled, sizes["m"], features.scaling)
+    means, trained = arrays["class_means"], table.vectors[:n_seen]
+    classes = label_array(list(table)[:n_seen])
+    # older files know the mean of each training class alone, which counts as a single sample
+    as_samples = LabelledSums(classes.tolist(), means, np.ones(len(means)))
+    model._fitted = FittedModel(
+        arrays=fitted_arrays,
+        classes=classes,
+        class_table=table,
+        class_means=means,
+        trained_vectors=trained,
+        feature_normalisation=features,
+        class_normalisation=replace(_normalisation(content, arrays, "class"), kernel=kernel, columns=columns),
+        sample_length=_sample_length(content, features, means, collected),
+        # it follows from other arrays of the file
+        alignment=None if content["one_hot"] or features.scaling.power else Alignment.of(means, trained),
+        timings={str(name): float(value) for name, value in content["timings"].items()},
+        given_table=None if content["one_hot"] else table,
+        collected=collected,
+        samples=_samples(arrays, sampled, sizes["m"]) if sampled else as_samples,
+        digest=_digest(content, arrays),
+        columns=Columns(
+            sizes["m"], None if names is None else np.array(checked_names(names, sizes["m"]), dtype=object)
+        ),
+        calibration=calibration,
+        rejection=rejection,
+        adaptation_constants=None if constants is None else _constants(constants),
+        adaptation=None if adaptation is None else _adaptation(adaptation, arrays, sizes, content["attributes"]),
+        imputed_values=arrays.get(IMPUTED),
+        column_names=None if column_names is None else tuple(checked_names(column_names, sizes["m"])),
+        held_out=None if held_out is None else _held_out(held_out),
+    )
     return model
 
 
@@ -156,13 +160,6 @@ def _refuse_incomplete(archive: Archive) -> None:
     missing = sorted(written.intersection(wanted_arrays(archive.version, archive.content)) - set(archive.arrays))
     if missing:
         raise ModelFileError(f"the array {missing[0].removeprefix(FITTED)!r} is missing")
-
-
-def _alignment(model: ZeroShotClassifier) -> Alignment | None:
-    """Return the alignment that the fit found: it follows from arrays of the file."""
-    if model._table is None or model.feature_normalisation_.scaling.power:
-        return None
-    return Alignment.of(model.class_means_, model._trained_vectors)
 
 
 def _with_prefix(arrays: NamedArrays, prefix: str) -> NamedArrays:
@@ -335,25 +332,20 @@ def _samples(arrays: NamedArrays, labels: list[Label], m: int) -> LabelledSums:
     return LabelledSums(labels, arrays["class_sums"], counts.astype(np.float64))
 
 
-def _means_as_samples(model: ZeroShotClassifier) -> LabelledSums:
-    """Return what older files know of samples: the mean of each training class, as if it were a single one."""
-    means = model.class_means_
-    return LabelledSums(model.classes_.tolist(), means, np.ones(len(means)))
-
-
-def _sample_length(content: dict[str, Any], model: ZeroShotClassifier) -> float:
+def _sample_length(
+    content: dict[str, Any], features: Normalisation, means: Float64Array, collected: LabelledStatistics | None
+) -> float:
     """Return the usual length of a normalised sample, as far as the file tells."""
     if "sample_length" in content:
         length = as_number(content["sample_length"], "the length of samples")
         if length <= 0:
             raise ModelFileError("the length of samples is not above 0")
         return length
-    features, means = model.feature_normalisation_, model.class_means_
     if features.whitening is not None or features.name.endswith("_unit"):
         return 1.0
     with np.errstate(all="ignore"):  # of a file that is damaged
-        if model._collected is not None:
-            raw = model._collected.statistics
+        if collected is not None:
+            raw = collected.statistics
             squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
         else:
             squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -21,11 +21,11 @@ from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import as_label_list, some, sorted_labels
-from jcmspl.data.reading import samples_of
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import require_known_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.learning import collector_for, fit_chosen, require_parameters
 from jcmspl.model_selection.delegation import (
     handed_on,
     handed_on_if_there,
@@ -37,12 +37,12 @@ from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.support.arguments import IntArray, as_count, one_of
+from jcmspl.support.calls import changes
 from jcmspl.support.cards import FactsInNotebooks
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.log import told
 from jcmspl.support.renamed import RenamedKeys, accepts_old_keywords, attributes_of, current_names
 from jcmspl.support.shown import shown
-from jcmspl.support.state import changes
 from jcmspl.support.tables import percent_with_error
 from jcmspl.support.warn import warn_user
 
@@ -56,8 +56,6 @@ FEW_CLASSES = 20
 _REPEATS = ((FEW_CLASSES, 5), (50, 3), (math.inf, 1))
 # Parameters that every fitted model can change without another fit, besides those of the comparison.
 _AFTER_THE_FIT = ("seen_penalty", "temperature", "adaptation_pull", "adaptation_temperature", "progress")
-# What a search knows of the samples itself.
-_OF_THE_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -91,6 +89,10 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     calibrate_rejection = handed_on_to_change(ZeroShotClassifier.calibrate_rejection)
     add_classes = handed_on_to_change(ZeroShotClassifier.add_classes)
     remove_classes = handed_on_to_change(ZeroShotClassifier.remove_classes)
+    describe_table = handed_on_to_change(ZeroShotClassifier.describe_table)
+
+    best_estimator_: ClassVar[ZeroShotClassifier]  # of an instance that is fitted; no parameter of the dataclass
+    best_params_: ClassVar[dict[str, Any]]
 
     @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:
@@ -118,34 +120,37 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         -------
         self
         """
+        self._fit(X, y, class_vectors, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, class_vectors: Any, sample_weight: Any) -> None:
+        """Set the results of a search, in one step at its end."""
         self._check_parameters()
         started = time.perf_counter()
         table = None if class_vectors is None else ClassTable.of(class_vectors)
         template, name = self._template(), type(self).__name__
         require_known_classes(template.class_weight, table)
-        samples = samples_of(self, X, y, sample_weight, template.class_weight, reset=True, weigh=template._weights_of)
+        samples, features = replace(template.reader, name=name).samples(X, y, sample_weight)
         samples.require_rereadable(name, "; choose the parameters on a part that fits in memory")
         if self._may_read_samples(template):
             samples.array(name)  # refused where samples stay on workers
         with told(f"{name}.fit", X) as line:
-            best, collected = self._choose(samples, table)
-            rows = samples.coded(collected.labels).labelled_rows() if best._needs == "samples" else None
+            best, collected, found = self._choose(samples, table)
+            chosen = found["best_params_"]
+            rows = samples.coded(collected.labels).labelled_rows() if best.needs == "samples" else None
             if collected.digest is None:  # folds have statistics alone
                 collected = replace(collected, digest=samples.digest())
             with warnings.catch_warnings():
                 # it was chosen for what it recognises after so many iterations; converged_ tells the rest
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                if "cosine_share" in self.best_params_:
+                if "cosine_share" in chosen:
                     warnings.simplefilter("ignore", AlignmentWarning)
-                best._learn(collected, table, {"search": time.perf_counter() - started}, rows)
-            line.text = f"{type(best).__name__} with {self.best_params_}, {self.best_score_:.4f} on held-out classes"
-        best.n_features_in_ = self.n_features_in_
-        if "feature_names_in_" in vars(self):
-            best.feature_names_in_ = self.feature_names_in_
+                timings = {"search": time.perf_counter() - started}
+                fit_chosen(best, collected, table, features.columns, timings, rows)
+            line.text = f"{type(best).__name__} with {chosen}, {found['best_score_']:.4f} on held-out classes"
         if hasattr(self, "_sklearn_output_config"):
             best.set_output(**self._sklearn_output_config)
-        self.best_estimator_: ZeroShotClassifier = best
-        return self
+        self.__dict__.update(found, best_estimator_=best)
 
     @changes
     @accepts_old_keywords
@@ -172,7 +177,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         -------
         self
         """
-        self._template()._require_weights_known("partial_fit")
+        self._template().reader.require_weights_known("partial_fit")
         if hasattr(self, "best_estimator_"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -185,7 +190,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             strangers = [label for label in dict.fromkeys(as_label_list(y)) if label not in declared]
             if strangers:
                 raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
-        self.fit(X, y, class_vectors=class_vectors, sample_weight=sample_weight)
+        self._fit(X, y, class_vectors, sample_weight)
         return self
 
     @if_it_transforms
@@ -224,6 +229,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         once; anything else holds for the next fit.
         """
         params = current_names(params, self.get_params())
+        BaseEstimator.set_params(clone(self), **params)  # all is refused before anything is changed
         if "best_estimator_" not in vars(self):
             super().set_params(**params)
             return self
@@ -233,8 +239,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         names = {} if "estimator" in params else {prefix + name: name for name in known}
         tried = {names[name]: as_values(value, name) for name, value in params.items() if name in names}
         now = {name: values[0] for name, values in tried.items() if len(values) == 1 and _is_of_model(name, values[0])}
-        clone(model).set_params(**now)._check_parameters()  # all is refused before anything is changed
-        super(BaseClassSearch, clone(self)).set_params(**params)
+        require_parameters(clone(model).set_params(**now))
         super().set_params(**params)
         model.set_params(**now)
         return self
@@ -253,7 +258,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
     def __getattr__(self, name: str) -> Any:
         """Return fitted attributes of the model: classes_, class_table_, visual_projection_, ..."""
-        if name.endswith("_") and not name.startswith("_") and name not in _OF_THE_SAMPLES:
+        if name.endswith("_") and not name.startswith("_"):
             model = vars(self).get("best_estimator_")
             if model is None:
                 raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
@@ -269,7 +274,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         twin: Self = object.__new__(type(self))
         vars(twin).update(vars(self))  # type: ignore[attr-defined]
         if "best_estimator_" in vars(self):
-            twin.best_estimator_ = copy(self.best_estimator_)
+            twin.__dict__["best_estimator_"] = copy(self.best_estimator_)
         return twin
 
     def _facts(self) -> dict[str, object]:
@@ -318,7 +323,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
     def _may_read_samples(self, template: ZeroShotClassifier) -> bool:
         """Whether the model reads samples, with its own parameters or with one of those that are tried."""
         tried = ({name: value} for name, values in self._axes().items() for value in as_values(values, name))
-        return any(clone(template).set_params(**one)._needs == "samples" for one in ({}, *tried))
+        return any(clone(template).set_params(**one).needs == "samples" for one in ({}, *tried))
 
     def _check_parameters(self) -> None:
         template = self._template()
@@ -326,8 +331,8 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
             raise ValueError("class_weight cannot be tuned, for all settings share sums of weighted samples: fix it")
         for name, values in self._axes().items():
             for value in as_values(values, name):
-                clone(template).set_params(**{name: value})._check_parameters()
-        template._check_parameters()
+                require_parameters(clone(template).set_params(**{name: value}))
+        require_parameters(template)
         if self.cv is not None and not isinstance(self.cv, ClassKFold):
             as_count(self.cv, "cv", minimum=2)
         if getattr(self.cv, "test_seen", 0):
@@ -337,8 +342,10 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         if self.n_jobs is not None:
             as_count(self.n_jobs, "n_jobs")
 
-    def _choose(self, samples: Samples, table: ClassTable | None) -> tuple[ZeroShotClassifier, LabelledStatistics]:
-        """Set the results of the search; return the chosen model, and the statistics to fit it to."""
+    def _choose(
+        self, samples: Samples, table: ClassTable | None
+    ) -> tuple[ZeroShotClassifier, LabelledStatistics, dict[str, Any]]:
+        """Return the chosen model, the statistics to fit it to, and the results of the search as attributes."""
         template, axes = self._template(), self._axes()
         classes = sorted_labels(label for label, weight in samples.label_counts().items() if weight)
         if table is None or len(classes) < 4:
@@ -352,22 +359,25 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         prudently = self.choose == "prudent" or (self.choose == "auto" and self._is_prudent(len(classes)))
         best = search.prudent() if prudently else search.best()
         scores = search.scores_of(best)
-        self.best_params_: dict[str, Any] = RenamedKeys(search.parameters(best))
+        parameters: dict[str, Any] = RenamedKeys(search.parameters(best))
         interrupted = search.interrupted
         if not interrupted:
             try:
-                self.best_params_ |= self._further_choices(search, best, data)
+                parameters |= self._further_choices(search, best, data)
             except KeyboardInterrupt:
                 interrupted = True
                 warn_user("interrupted: the setting is chosen, and the rest has its defaults", RuntimeWarning)
-        self.best_index_: int = search.choices().index(best)
-        self.cv_results_: dict[str, Any] = RenamedKeys(search.results())
-        self.best_score_: float = float(scores.mean())
-        self.best_score_stderr_: float = float(scores.std(ddof=1) / np.sqrt(len(scores)))
-        self.n_splits_: int = len(folds)
-        self.interrupted_: bool = interrupted
-        chosen = template.set_params(**self.best_params_)
-        return chosen, data.total(chosen.feature_normalisation)
+        found = {
+            "best_params_": parameters,
+            "best_index_": search.choices().index(best),
+            "cv_results_": RenamedKeys(search.results()),
+            "best_score_": float(scores.mean()),
+            "best_score_stderr_": float(scores.std(ddof=1) / np.sqrt(len(scores))),
+            "n_splits_": len(folds),
+            "interrupted_": interrupted,
+        }
+        chosen = template.set_params(**parameters)
+        return chosen, data.total(chosen.feature_normalisation), found
 
     def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
         return Search(template, axes, data, self)
@@ -382,7 +392,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
 
     def _choose_blindly(
         self, samples: Samples, table: ClassTable | None
-    ) -> tuple[ZeroShotClassifier, LabelledStatistics]:
+    ) -> tuple[ZeroShotClassifier, LabelledStatistics, dict[str, Any]]:
         why = "without class_vectors" if table is None else "with less than four classes in y"
         warn_user(
             f"{why} no classes can be held out, so nothing is tuned: the values nearest to the defaults are fitted",
@@ -390,14 +400,18 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         )
         template = self._template()
         own = template.get_params(deep=False)
-        self.best_params_ = {
-            name: _nearest(as_values(values, name), own[name]) for name, values in self._blind_axes().items()
+        parameters = {name: _nearest(as_values(values, name), own[name]) for name, values in self._blind_axes().items()}
+        found = {
+            "best_params_": parameters,
+            "best_index_": 0,
+            "cv_results_": {"params": [dict(parameters)]},
+            "best_score_": float("nan"),
+            "best_score_stderr_": float("nan"),
+            "n_splits_": 0,
+            "interrupted_": False,
         }
-        self.best_score_ = self.best_score_stderr_ = float("nan")
-        self.best_index_, self.n_splits_, self.interrupted_ = 0, 0, False
-        self.cv_results_ = {"params": [dict(self.best_params_)]}
-        chosen = template.set_params(**self.best_params_)
-        return chosen, samples.collected(chosen._collector(table), progress=bool(self.progress))
+        chosen = template.set_params(**parameters)
+        return chosen, samples.collected(collector_for(chosen, table), progress=bool(self.progress)), found
 
     def _blind_axes(self) -> dict[str, Any]:
         """Return the values to choose from where nothing can be held out."""

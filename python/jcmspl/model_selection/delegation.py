@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from sklearn.utils.metaestimators import available_if
 
-from jcmspl.support.state import lock_of
+from jcmspl.support.calls import lock_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -22,7 +22,9 @@ from jcmspl.data.parts import ROWS, Part, each_added, row_blocks
 from jcmspl.data.samples import Samples
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.learning import fit_prepared, normalisations_of, normalised_training, prepared, warm_start
 from jcmspl.model.monitor import Monitor
+from jcmspl.model.prediction import recogniser_of
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.scaling import Scaling, unit_length
@@ -126,7 +128,7 @@ class FoldedData:
         training = self._training(fold, model)
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
-        return PreparedFold(training, model._prepare(training), candidates)
+        return PreparedFold(training, prepared(model, training), candidates)
 
     def takes_roots(self, normalisation: str) -> bool:
         """Whether a normalisation takes roots of these samples."""
@@ -139,8 +141,8 @@ class FoldedData:
 
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
-        features, classes, shrinkage, kernel, width, columns = model._normalisations(self._sources)
-        of_samples = (features, shrinkage, model._per_axis)
+        features, classes, shrinkage, kernel, width, columns = normalisations_of(model, self._sources)
+        of_samples = (features, shrinkage, model.treats_axes_separately)
         known, training = self._last.get(fold, (None, None))
         if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
             training = training.with_classes(classes, kernel, width, columns)
@@ -151,11 +153,7 @@ class FoldedData:
             parts = self._statistics[self._scalings[features]]
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
             rows = self._samples.labelled_rows(kept)  # a parameter of the grid may decide whether they are read
-            normalisations = (features, classes, shrinkage, kernel, width, columns)
-            training = TrainingData.of(
-                raw, self.vectors[kept], *normalisations, rows, symmetric_whitening=model._per_axis
-            )
-            training = replace(training, sources=self._sources)
+            training = normalised_training(model, raw, self.vectors[kept], self._sources, rows)
         self._last[fold] = of_samples, training
         return training
 
@@ -226,12 +224,11 @@ class PreparedFold:
 
     def warm_start(self, model: ZeroShotClassifier) -> dict[str, Any]:
         """Return parameters that start fits near the result of this one, if the method has any."""
-        return model._warm_start(self.prepared, self.training.class_means)
+        return warm_start(model, self.prepared, self.training)
 
     def fitted(self, model: ZeroShotClassifier, monitor: Monitor) -> ZeroShotClassifier:
         """Fit a model to the training classes and return it."""
-        model._become(model._fitted(self.prepared, monitor), monitor.timings, self.training)
-        return model
+        return fit_prepared(model, self.prepared, self.training, monitor)
 
     def recognisers(
         self, model: ZeroShotClassifier, variants: Sequence[dict[str, Any]], monitor: Monitor
@@ -240,7 +237,7 @@ class PreparedFold:
         self.fitted(model, monitor)
         bias = np.zeros(self.candidates.n_classes)
         variants_of = (model.set_params(**variant) for variant in variants)
-        return [one._recogniser_of(self.candidates, bias, one.own_space) for one in variants_of]
+        return [recogniser_of(one, self.candidates, bias, one.own_space) for one in variants_of]
 
 
 def _choices(part: Part, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:

@@ -279,7 +279,7 @@ class Search:
     def _normalisation_of(self, key: Key) -> tuple[Any, ...]:
         """Return all that decides how samples and class vectors are normalised."""
         setting = self.grid.setting(key)
-        per_axis = clone(self._model).set_params(**setting)._per_axis  # another whitening
+        per_axis = clone(self._model).set_params(**setting).treats_axes_separately  # another whitening
         return (*(setting.get(name) for name in NORMALISATION), per_axis)
 
     def _scores(

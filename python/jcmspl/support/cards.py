@@ -26,6 +26,11 @@ class Card:
     tables: Iterable[Table] = ()
     notes: Iterable[str] = ()
 
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, object]) -> str:
+        """Draw a card of facts; an empty text if there are none."""
+        return cls(facts=facts).html() if facts else ""
+
     def html(self) -> str:
         """Draw the card."""
         text: str = import_module(hooks.notebook).html(self)
@@ -63,15 +68,11 @@ class FactsInNotebooks(_Estimator):
         """Return the facts of a fitted estimator; an empty dict before fit."""
         raise NotImplementedError
 
-    def _facts_html(self) -> str:
-        facts = self._facts()
-        return Card(facts=facts).html() if facts else ""
-
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._facts_html()
+        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
         if "text/html" in bundle:
-            bundle["text/html"] += self._facts_html()
+            bundle["text/html"] += Card.of_facts(self._facts())
         return bundle

@@ -1,0 +1,362 @@
+"""How a model learns: one pass over the data, what all settings share, then the equations of the method.
+
+Each function takes a model, whose parameters and hooks it uses, and returns the new state; it never changes the model.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.collect import Collector, LabelledStatistics
+from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.labels import Label, as_label_list, label_array
+from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.sample_digest import sum_if_known
+from jcmspl.data.sources import Sources, column_scale
+from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.data.weights import require_known_classes
+from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
+from jcmspl.model.fitted import HOW_LOST, Columns, FittedModel
+from jcmspl.model.monitor import Monitor
+from jcmspl.model.named_arrays import NamedArrays, check_arrays
+from jcmspl.support.arguments import Float64Array
+from jcmspl.support.exceptions import DivergenceError, SingularEquationError
+from jcmspl.support.log import logger, told
+from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted
+
+if TYPE_CHECKING:
+    from jcmspl.model.classifier import ZeroShotClassifier
+
+# From this number of features on a decomposition, which cannot report its progress, takes a second or more.
+_LONG_DECOMPOSITION = 1500
+# Fields of the state that further samples leave as they are: a calibration is still the best there is.
+_CALIBRATED = ("calibration", "rejection", "warned", "adaptation_constants")
+_OF_THE_TABLE = ("imputed_values", "column_names", "held_out")
+
+
+def fitted_to(
+    model: ZeroShotClassifier, X: Any, y: Any, class_vectors: Any = None, sample_weight: Any = None
+) -> FittedModel:
+    """Return the state after a fit to labelled samples; parameters are those of ``fit``."""
+    model._check_parameters()
+    table = None if class_vectors is None else ClassTable.of(class_vectors)
+    require_known_classes(model.class_weight, table)
+    with told(f"{type(model).__name__}.fit", X) as line:
+        started, reader = time.perf_counter(), model.reader
+        samples, features = reader.samples(X, y, sample_weight)
+        if reader.needs == "samples":
+            samples.require_rereadable(reader.name)
+            samples.array(reader.name)  # refused where samples stay on workers
+        collected = samples.collected(collector_for(model, table), progress=reader.progress)
+        rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
+        timings = {"read": time.perf_counter() - started}
+        fitted = learnt(model, collected, table, features.columns, timings, rows)
+        line.text = fitted.size
+    return fitted
+
+
+def fitted_to_more(
+    model: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    classes: Any = None,
+    class_vectors: Any = None,
+    sample_weight: Any = None,
+    *,
+    refit: bool = True,
+) -> FittedModel:
+    """Return the state after further samples; parameters are those of ``partial_fit``."""
+    before, reader = model._fitted, model.reader
+    reader.require_statistics_enough("partial_fit")
+    model._check_parameters()
+    reader.require_weights_known("partial_fit")
+    so_far = before.collected
+    if so_far is None and before.is_solved:
+        raise ValueError(f"this model is without its statistics and cannot learn on: {HOW_LOST}; use statistics=True")
+    steps = parse_feature_normalisation(model.feature_normalisation)
+    if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
+        raise ValueError(
+            f"feature_normalisation={model.feature_normalisation!r} differs from that of the samples so far in whether "
+            "samples are scaled: start anew with fit"
+        )
+    table = _table_so_far(before, class_vectors)
+    require_known_classes(model.class_weight, table)
+    declared = before.declared if classes is None else set(as_label_list(classes, "classes"))
+    with told(f"{type(model).__name__}.partial_fit", X) as line:
+        started = time.perf_counter()
+        collector = collector_for(model, table, so_far, declared)
+        new, columns = reader.read(X, y, sample_weight, collector, None if so_far is None else before.columns)
+        known = _known_with(before, table)
+        digest = new.digest if so_far is None else sum_if_known(before.digest, new.digest)
+        # A sum and never an addition in place: readers and copies of the model may hold the statistics so far. For
+        # 2048 features that adds a few milliseconds to a call, a small part of what a chunk of samples takes.
+        total = replace(new if so_far is None else so_far + new, digest=digest)
+        if refit and len(total.labels) > 1:
+            fitted = learnt(model, total, table, columns, {"read": time.perf_counter() - started})
+            kept = _CALIBRATED + _OF_THE_TABLE if before.is_solved else _OF_THE_TABLE
+            fitted = replace(fitted, declared=declared, **{name: getattr(before, name) for name in kept})
+        else:
+            fitted = replace(
+                before,
+                collected=total,
+                samples=LabelledSums.of(total),
+                given_table=table,
+                declared=declared,
+                digest=digest,
+                columns=columns,
+                class_table=before.class_table if known is None else known,
+                adaptation=None,
+            )
+        line.text = fitted.size
+    return fitted
+
+
+def fitted_to_statistics(
+    model: ZeroShotClassifier, statistics: Statistics, classes: Any = None, class_vectors: Any = None
+) -> FittedModel:
+    """Return the state after a fit to statistics; parameters are those of ``fit_from_statistics``."""
+    model.reader.require_statistics_enough("fit_from_statistics")
+    if not isinstance(statistics, Statistics):
+        raise TypeError(f"statistics must be jcmspl.core.Statistics, but is {type(statistics).__name__}")
+    labels = as_label_list(range(statistics.n_classes) if classes is None else classes, "classes")
+    if len(labels) != statistics.n_classes or len(set(labels)) != len(labels):
+        raise ValueError(
+            f"classes must be {statistics.n_classes} different labels, one for each class of the statistics"
+        )
+    model._check_parameters()
+    if model.class_weight is not None:
+        raise ValueError(
+            "class_weight does not apply to statistics, in which all classes are summed up already: give weights to "
+            "Statistics.update(..., sample_weight=...), and leave class_weight out"
+        )
+    table = None if class_vectors is None else ClassTable.of(class_vectors)
+    collected = LabelledStatistics.with_samples(statistics, labels)
+    if table is not None:
+        table.positions(collected.labels, "the statistics")
+    with told(f"{type(model).__name__}.fit_from_statistics") as line:
+        fitted = learnt(model, collected, table, Columns(statistics.n_features), {})
+        line.text = fitted.size
+    return fitted
+
+
+def learnt(
+    model: ZeroShotClassifier,
+    collected: LabelledStatistics,
+    table: ClassTable | None,
+    columns: Columns,
+    timings: dict[str, float],
+    rows: LabelledRows | None = None,
+) -> FittedModel:
+    """Return the state of a model that was trained on all samples so far.
+
+    Parameters
+    ----------
+    model : ZeroShotClassifier
+    collected : LabelledStatistics
+    table : ClassTable or None
+        The class vectors that the user gave.
+    columns : Columns
+    timings : dict of str to float
+        Seconds that were spent before.
+    rows : LabelledRows or None
+        The samples themselves, for methods that read them.
+    """
+    raw = collected.statistics
+    # an equal label of another type, as 1.0 is to 1, may stand in y: the type in the table counts
+    labels = collected.labels if table is None else table.own_labels(collected.labels)
+    if len(labels) < 2:
+        raise ValueError(
+            f"y holds only one class, {quoted(labels[0])}: learning to recognise needs samples of at least two classes"
+        )
+    if table is None:
+        known = ClassTable(labels, model._vectors_of_none(raw))
+    else:
+        known = table.select([*labels, *table.others(labels)], "y")
+    training = normalised_training(model, raw, known.vectors[: len(labels)], known.sources, rows)
+    warn_of_lost_digits(raw, training)
+    warn_of_zero_vectors(known)
+    if table is not None:
+        warn_of_transposed(table, labels)
+    warn_of_equal_vectors(known, training.classes)
+    model._check_training(training)
+    arrays, of_solution = _solved(model, training)
+    total = LabelledStatistics(labels, raw)
+    fitted = replace(
+        state_of(model, arrays, timings | of_solution, training),
+        alignment=None if table is None else training.alignment,
+        classes=label_array(labels),
+        class_table=known,
+        sample_length=training.sample_length,
+        calibration={},
+        rejection={},
+        given_table=table,
+        collected=total,
+        samples=LabelledSums.of(total),
+        declared=model._fitted.declared,
+        digest=collected.digest,
+        columns=columns,
+    )
+    logger.debug("%s: seconds per stage %s", type(model).__name__, fitted.timings)
+    twin = model._settled(fitted)
+    twin._warn_of_training(raw)
+    twin._warn_of_result()
+    return fitted
+
+
+def normalisations_of(
+    model: ZeroShotClassifier, sources: Sources | None
+) -> tuple[str, str, float, str, float, Float64Array | None]:
+    """Return how samples, and class vectors of these sources, are to be normalised."""
+    of_classes = model.class_kernel, model.kernel_width, column_scale(sources, model.source_shares)
+    return model.feature_normalisation, model.class_normalisation, model.whitening_shrinkage, *of_classes
+
+
+def normalised_training(
+    model: ZeroShotClassifier,
+    raw: Statistics,
+    vectors: Float64Array,
+    sources: Sources | None,
+    rows: LabelledRows | None = None,
+) -> TrainingData:
+    """Return training data, normalised as the parameters of a model say."""
+    normalisations = normalisations_of(model, sources)
+    training = TrainingData.of(raw, vectors, *normalisations, rows, symmetric_whitening=model.treats_axes_separately)
+    return replace(training, sources=sources)
+
+
+def prepared(model: ZeroShotClassifier, training: TrainingData) -> Any:
+    """Return what all fits of a method to the same training data share."""
+    return model._prepare(training)
+
+
+def fit_prepared(
+    model: ZeroShotClassifier, shared: Any, training: TrainingData, monitor: Monitor
+) -> ZeroShotClassifier:
+    """Fit a model of a fold to prepared training data and return it; it scores candidates, and knows no labels."""
+    model._fitted = state_of(model, solution(model, shared, monitor), monitor.timings, training)
+    return model
+
+
+def fit_chosen(
+    model: ZeroShotClassifier,
+    collected: LabelledStatistics,
+    table: ClassTable | None,
+    columns: Columns,
+    timings: dict[str, float],
+    rows: LabelledRows | None = None,
+) -> ZeroShotClassifier:
+    """Fit a model that a search has chosen and return it; parameters are those of :func:`learnt`."""
+    model._fitted = learnt(model, collected, table, columns, timings, rows)
+    return model
+
+
+def require_parameters(model: ZeroShotClassifier) -> None:
+    """Refuse bad parameters of a model."""
+    model._check_parameters()
+
+
+def warm_start(model: ZeroShotClassifier, shared: Any, training: TrainingData) -> dict[str, Any]:
+    """Return parameters that start other fits near the result of this one, if the method has any."""
+    return model._warm_start(shared, training.class_means)
+
+
+def solution(model: ZeroShotClassifier, shared: Any, monitor: Monitor) -> NamedArrays:
+    """Return the arrays of a fit to prepared training data, all of them finite."""
+    reason = "parameters, or the values of the data, are too far apart in scale"
+    try:
+        arrays = model._fit(shared, monitor)
+    except (DivergenceError, SingularEquationError):
+        raise
+    except np.linalg.LinAlgError as error:
+        raise DivergenceError(f"the fit of {type(model).__name__} failed, {error}: {reason}") from error
+    bad = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+    if bad:
+        raise DivergenceError(f"the fit of {type(model).__name__} overflowed, in its {bad[0]}: {reason}")
+    return arrays
+
+
+def state_of(
+    model: ZeroShotClassifier, arrays: NamedArrays, timings: dict[str, float], training: TrainingData
+) -> FittedModel:
+    """Return the part of the state that follows from normalised training data and a solution."""
+    c, d = training.class_vectors.shape
+    check_arrays(arrays, model.ARRAYS, {"m": training.statistics.n_features, "d": d, "c": c})
+    return FittedModel(
+        arrays=arrays,
+        timings=timings,
+        feature_normalisation=training.features,
+        class_normalisation=training.classes,
+        class_means=training.given_means,
+        trained_vectors=training.given_vectors,
+        alignment=training.alignment,
+    )
+
+
+def collector_for(
+    model: ZeroShotClassifier,
+    table: ClassTable | None,
+    so_far: LabelledStatistics | None = None,
+    declared: set[Label] | None = None,
+) -> Collector:
+    """Return the collector of the statistics that a model with its parameters needs."""
+    power, unit_rows, *_ = parse_feature_normalisation(model.feature_normalisation)
+    collector = Collector(
+        table,
+        unit_rows,
+        power,
+        progress=bool(model.progress),
+        declared=declared,
+        spares_aligned=isinstance(getattr(model, "cosine_share", 0), str),
+    )
+    return collector if so_far is None else collector.going_on_from(so_far)
+
+
+def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
+    """Return the arrays of a fit and the seconds per stage; progress is shown."""
+    started = time.perf_counter()
+    n_features = training.statistics.n_features
+    with Progress("decomposing", n_features, "features", enabled=bool(model.progress)) as line:
+        if n_features >= _LONG_DECOMPOSITION:
+            line.announce()
+        shared = prepared(model, training)
+    timings = {"prepare": time.perf_counter() - started}
+    with (
+        Progress("fitting", getattr(model, "max_iter", None), "iterations", enabled=bool(model.progress)) as line,
+        Progress("coding", None, "samples", enabled=bool(model.progress)) as coding,
+    ):
+        monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"), coding.update_of)
+        arrays = solution(model, shared, monitor)
+    timings["solve"] = time.perf_counter() - started - timings["prepare"]
+    return arrays, monitor.timings or timings
+
+
+def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
+    """Return the class vectors that were given so far and in this call."""
+    so_far, known = before.collected, before.given_table
+    if class_vectors is None:
+        return known if so_far is not None else None
+    table = ClassTable.of(class_vectors)
+    if so_far is None:
+        return table
+    if known is None:
+        raise ValueError("the samples so far came without class_vectors: start anew with fit")
+    trained = known.select(so_far.labels)
+    merged = known.updated(table)
+    if not np.array_equal(merged.select(so_far.labels).vectors, trained.vectors):
+        raise ValueError("class_vectors changes the vector of a class that has samples already: start anew with fit")
+    return merged
+
+
+def _known_with(before: FittedModel, table: ClassTable | None) -> ClassTable | None:
+    """Return all classes of a table in the order of a fitted model, which has its training classes first."""
+    if table is None or not before.is_solved:
+        return None
+    trained = before.classes.tolist()
+    return table.select([*trained, *table.others(trained)])

@@ -1,0 +1,170 @@
+"""Samples as users pass them to a model: validated against its features, weighed, and summed up in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.labels import Label
+from jcmspl.data.partitions import Parts
+from jcmspl.data.reading import checked_samples, samples_of, unlabelled_samples
+from jcmspl.data.samples import Samples
+from jcmspl.data.weights import BALANCED, weights_of
+from jcmspl.model.fitted import Columns
+from jcmspl.support.arguments import Float64Array
+
+
+class Features:
+    """The features that samples must have, for scikit-learn: it reads and sets them as attributes of an estimator.
+
+    A stand-in for the model, whose own state must not change while samples are read, and which it is named after.
+
+    Parameters
+    ----------
+    name : str
+        The class of the model, for messages.
+    columns : Columns, optional
+        By default the first samples decide.
+    """
+
+    def __init__(self, name: str, columns: Columns | None = None) -> None:
+        self.is_open, self.estimator = columns is None, _class_named(name)()
+        if columns is not None:
+            self.estimator.n_features_in_ = columns.n_features
+            if columns.names is not None:
+                self.estimator.feature_names_in_ = columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """The features, once samples have been read."""
+        return Columns(self.estimator.n_features_in_, getattr(self.estimator, "feature_names_in_", None))
+
+
+@lru_cache
+def _class_named(name: str) -> type[Any]:
+    return type(name, (BaseEstimator,), {})
+
+
+def is_plain(X: Any, columns: Columns) -> bool:
+    """Whether X needs no validation, which takes longer than the recognition of a single sample."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.kind in "fiub"
+        and columns.names is None
+        and X.shape[1] == columns.n_features
+        and len(X) > 0
+    )
+
+
+def require_same_length(X: Any, labels: list[Label]) -> None:
+    """Refuse samples and labels that differ in number."""
+    if len(labels) != len(X):
+        raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
+
+
+@dataclass(frozen=True)
+class SampleReader:
+    """Reads samples for a model.
+
+    Attributes
+    ----------
+    name : str
+        The class of the model, for messages.
+    needs : {"statistics", "samples"}
+        Whether the method learns from sums over samples, or from the samples themselves.
+    reads_weights : bool
+        Whether a method that learns from samples accepts weights.
+    class_weight : None, "balanced" or dict of label -> number
+    progress : bool
+    """
+
+    name: str
+    needs: str = "statistics"
+    reads_weights: bool = True
+    class_weight: Any = None
+    progress: bool = False
+
+    def without_balance(self) -> SampleReader:
+        """Return a reader without class_weight="balanced", which depends on all labels of a call."""
+        return replace(self, class_weight=None) if isinstance(self.class_weight, str) else self
+
+    def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
+        """Return samples that have the features of the model; those of dask as an array of dask."""
+        return np.asarray(X) if is_plain(X, columns) else checked_samples(Features(self.name, columns).estimator, X)
+
+    def samples(
+        self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
+    ) -> tuple[Samples, Features]:
+        """Return samples with their labels and weights, and their features.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``.
+        columns : Columns, optional
+            The features that X must have; any by default.
+        """
+        if y is None and gives_chunks(X):
+            self.require_weights_known("chunks of samples")
+        features = Features(self.name, columns)
+        found = samples_of(
+            features.estimator,
+            X,
+            y,
+            sample_weight,
+            self.class_weight,
+            reset=features.is_open,
+            weigh=self.weights_of,
+        )
+        return found, features
+
+    def parts_of(
+        self, X: Any, y: Any = None, sample_weight: Any = None, columns: Columns | None = None
+    ) -> tuple[Parts, Columns]:
+        """Return samples of dask with their labels, and the features, of which the header alone is validated."""
+        parts, features = Parts.of(X, y, sample_weight), Features(self.name, columns)
+        checked_samples(features.estimator, parts.header, reset=features.is_open, least=0)
+        return parts, features.columns
+
+    def unlabelled(self, X: Any, columns: Columns) -> Samples:
+        """Return samples without labels, an array or chunks of it."""
+        return unlabelled_samples(Features(self.name, columns).estimator, X)
+
+    def read(
+        self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
+    ) -> tuple[LabelledStatistics, Columns]:
+        """Return the statistics of samples, read in one pass, and their features; parameters as of :meth:`samples`."""
+        samples, features = self.samples(X, y, sample_weight, columns)
+        return samples.collected(collector, progress=self.progress), features.columns
+
+    def weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
+        """Return the weight of each sample, class_weight included; None if each counts once."""
+        weights = weights_of(labels, sample_weight, self.class_weight)
+        if weights is not None and self.needs == "samples" and not self.reads_weights:
+            raise ValueError(
+                f"{self.name} cannot weigh samples: leave sample_weight and class_weight out, and repeat samples that "
+                "are to count more than once"
+            )
+        return weights
+
+    def require_statistics_enough(self, method: str) -> None:
+        """Refuse a call that has statistics alone, where the method learns from samples."""
+        if self.needs == "samples":
+            raise TypeError(
+                f"{self.name} needs all samples at once and does not support {method}: use fit with all samples"
+            )
+
+    def require_weights_known(self, what: str) -> None:
+        """Refuse weights that depend on all labels where only some are at hand."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={BALANCED!r} takes all labels at once, so it is not supported with {what}: pass a dict "
+                "of label -> weight, such as n_samples / (n_classes * count)"
+            )

@@ -53,11 +53,11 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         "One call for a report, one for a comparison of methods; metrics, and scorers for scikit-learn.",
         (
             "jcmspl.evaluate",
-            "jcmspl.evaluation.report.Report",
+            "jcmspl.evaluation.zero_shot_report.Report",
             "jcmspl.evaluation.base_to_new_report.BaseToNew",
             "jcmspl.compare",
             "jcmspl.explore",
-            "jcmspl.evaluation.comparison.Comparison",
+            "jcmspl.evaluation.comparison_report.Comparison",
             "{jcmspl.metrics}",
         ),
     ),

@@ -40,7 +40,7 @@ class TestTheCheck:
         ("module", "reason"),
         [
             ("from jcmspl.cli import main", "jcmspl.cli: model comes before cli"),
-            ("import jcmspl.evaluation.metrics", "jcmspl.evaluation.metrics: model comes before evaluation"),
+            ("import jcmspl.evaluation.accuracy", "jcmspl.evaluation.accuracy: model comes before evaluation"),
             ("from jcmspl import evaluation", "jcmspl.evaluation: model comes before evaluation"),
             ("from ..model_selection import grid", "jcmspl.model_selection: model comes before model_selection"),
             ("from .. import cli", "jcmspl.cli: model comes before cli"),

@@ -68,7 +68,7 @@ def test_convergence(model):
 
 
 def test_only_a_descent_has_an_objective():
-    with pytest.raises(ValueError, match="a RidgeVS is not found by a descent"):
+    with pytest.raises(ValueError, match="a RidgeVS is not fitted by a descent"):
         ConvergenceDisplay.from_estimator(RidgeVS().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table))
 
 
@@ -156,7 +156,7 @@ def test_sensitivity_of_a_search(search):
         expected = scipy.stats.sem(folds[:, row])
         assert display.errors["held-out classes"][at] == pytest.approx(expected)
     assert display.chosen == search.best_params_["class_match"]
-    with pytest.raises(ValueError, match=r"did not try several values of 'metric': it did of class_match"):
+    with pytest.raises(ValueError, match=r"did not try several values of 'metric', only of class_match"):
         SensitivityDisplay.from_estimator(search, "metric")
 
 
@@ -178,7 +178,7 @@ def test_of_fitted_models(chart, model, search):
         expected.append(np.mean([right[np.array(ZOO.y_new) == label].mean() for label in ZOO.unseen]))
     np.testing.assert_allclose(display.accuracies, expected)
     assert list(display.methods) == list(models)
-    with pytest.raises(ValueError, match="give a dict of names"):
+    with pytest.raises(ValueError, match="pass a dict of names"):
         chart.from_estimators({}, ZOO.X_new, ZOO.y_new)
 
 

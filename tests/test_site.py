@@ -66,9 +66,9 @@ class TestReference:
             reference.groups()
 
     def test_a_new_module_is_a_group(self, reference, monkeypatch):
-        monkeypatch.setattr(reference, "MODULES", (*reference.MODULES, "jcmspl.evaluation.scorers"))
-        added = reference.groups()["jcmspl.evaluation.scorers"]
-        assert added == ["jcmspl.evaluation.scorers.HarmonicMeanScorer", "jcmspl.evaluation.scorers.ZeroShotScorer"]
+        monkeypatch.setattr(reference, "MODULES", (*reference.MODULES, "jcmspl.evaluation.accuracy"))
+        added = reference.groups()["jcmspl.evaluation.accuracy"]
+        assert added == ["jcmspl.evaluation.accuracy.HarmonicMeanScorer", "jcmspl.evaluation.accuracy.ZeroShotScorer"]
 
     def test_a_name_that_is_listed_twice_is_told(self, reference, monkeypatch):
         monkeypatch.setitem(reference.GROUPS, "Again", ("", ("jcmspl.load",)))

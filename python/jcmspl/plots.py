@@ -3,8 +3,8 @@
 from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
 from jcmspl.evaluation.few_shot import FewShotDisplay
 from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
-from jcmspl.report.charts import AblationDisplay, ComparisonDisplay, ConvergenceDisplay, SensitivityDisplay
-from jcmspl.report.explanation_chart import ExplanationDisplay
+from jcmspl.report.method_charts import AblationDisplay, ComparisonDisplay
+from jcmspl.report.model_charts import ConvergenceDisplay, ExplanationDisplay, SensitivityDisplay
 
 __all__ = [
     "AblationDisplay",

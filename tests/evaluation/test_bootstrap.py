@@ -9,8 +9,8 @@ from scipy import stats
 
 from jcmspl import JCMSPL, evaluate
 from jcmspl.datasets import make_zsl
-from jcmspl.evaluation.bootstrap import SETTINGS, class_draws, interval, intervals
-from jcmspl.evaluation.metrics import Tally
+from jcmspl.evaluation.accuracy import Tally
+from jcmspl.evaluation.uncertainty import SETTINGS, class_draws, interval, intervals
 
 
 def tally_of(right, total):
@@ -39,7 +39,7 @@ def test_draws_are_drawn_alike_however_many_at_a_time(monkeypatch):
     assert counts.shape == (SETTINGS.draws, 7)
     assert np.all(counts.sum(axis=1) == 7)
     assert not np.array_equal(counts, np.concatenate(list(class_draws(7, 1))))
-    monkeypatch.setattr("jcmspl.evaluation.bootstrap._BLOCK", 7 * 64)
+    monkeypatch.setattr("jcmspl.evaluation.uncertainty._BLOCK", 7 * 64)
     np.testing.assert_array_equal(np.concatenate(list(class_draws(7, 0))), counts)
 
 

@@ -118,7 +118,7 @@ class TestClassAccuracy:
             ClassAccuracyDisplay(["a", "b"], {"accuracy": [0.5, 1]}, samples=[1, 2, 3])
         with pytest.raises(ValueError, match="2 labels in y_true but 1 in y_pred"):
             ClassAccuracyDisplay.from_predictions(["a", "b"], ["a"])
-        with pytest.raises(ValueError, match="there are no samples"):
+        with pytest.raises(ValueError, match="is empty"):
             ClassAccuracyDisplay.from_predictions([], [])
 
 
@@ -192,7 +192,7 @@ class TestConfusion:
         with pytest.raises(ValueError, match=r"2 labels, so counts must be 2 x 2, but its shape is \(3, 3\)"):
             ConfusionDisplay(np.eye(3), ["a", "b"])
         for bad in (-1, np.nan):
-            with pytest.raises(ValueError, match="negative or no numbers"):
+            with pytest.raises(ValueError, match="negative or not finite"):
                 ConfusionDisplay([[bad]], ["a"])
         with pytest.raises(ValueError, match="order must be one of"):
             ConfusionDisplay([[1]], ["a"]).plot(order="size")

@@ -15,7 +15,7 @@ from sklearn.metrics import balanced_accuracy_score, recall_score
 from jcmspl import JCMSPL, JCMSPLCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, load_digits, make_zsl
 from jcmspl.evaluation.findings import Generalized, Standard
-from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.methods import RidgeVS
 
 

@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw
 
 from jcmspl import JCMSPL, evaluate
 from jcmspl.datasets import Dataset, make_zsl
-from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.methods import ConSE
-from jcmspl.report.pictures import picture_named, thumbnail
+from jcmspl.report.pages import picture_named, thumbnail
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +154,7 @@ def test_where_pictures_are_looked_for(folder, tmp_path, monkeypatch):
     assert [picture_named(name, folders) for name in nothing] == [None] * len(nothing)
     (tmp_path / "folder.png").mkdir()
     assert picture_named("folder.png", folders) is None
-    monkeypatch.setattr("jcmspl.report.pictures._MOST_BYTES", 10)
+    monkeypatch.setattr("jcmspl.report.pages._MOST_BYTES", 10)
     assert picture_named("here.png", folders) is None
 
 

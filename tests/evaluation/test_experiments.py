@@ -10,7 +10,7 @@ import pytest
 from jcmspl import JCMSPL
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
 from jcmspl.evaluation import published
-from jcmspl.evaluation.experiment_results import Experiments
+from jcmspl.evaluation.experiment_report import Experiments
 from jcmspl.evaluation.experiments import ABLATIONS, reproduce
 from jcmspl.exceptions import DivergenceError
 from jcmspl.io.json_text import from_data
@@ -132,7 +132,7 @@ def test_a_papers_form_that_diverges_is_left_out(dataset, monkeypatch):
         return original(self, *samples, **options)
 
     monkeypatch.setattr(JCMSPL, "fit", fit)
-    with pytest.warns(RuntimeWarning, match="paper's form diverged, and it is left out: far too large"):
+    with pytest.warns(RuntimeWarning, match="paper's form diverged and is left out: far too large"):
         results = reproduce(dataset, max_iter=2, **SMALL)
     assert {row.setting for row in results.standard} == {"default", "tuned"}
 

@@ -142,7 +142,7 @@ def test_bad_data(model, digits, tmp_path):
         explore(own, replace(dataset, X=X), candidates="unseen")
     with pytest.raises(ValueError, match="n_samples"):
         explore(own, dataset, n_samples=0)
-    with pytest.raises(ValueError, match=r"ends with \.html"):
+    with pytest.raises(ValueError, match=r"is written as \.html"):
         page.save(tmp_path / "page.pdf")
     page.save(tmp_path / "page.html")
     with pytest.raises(FileExistsError):

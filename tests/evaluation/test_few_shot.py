@@ -114,13 +114,13 @@ def test_what_cannot_be_measured(model):
     X, y = ZOO.X_new, ZOO.y_new
     for change, message in (
         ({"y": y[:-1]}, "45 samples in X but 44 labels in y"),
-        ({"X": ZOO.X, "y": ZOO.y}, "was trained on 'animal .*: give samples of new classes alone"),
-        ({"shots": [15]}, "has 15 samples, too few to give 15 and recognise others: leave out shots above 14"),
+        ({"X": ZOO.X, "y": ZOO.y}, "was trained on 'animal .*: pass only samples of new classes"),
+        ({"shots": [15]}, "has 15 samples, too few to draw 15 .*leave out shots above 14"),
         ({"shots": [2, 1]}, "ascending"),
         ({"shots": []}, "ascending"),
         ({"shots": [-1]}, "shots must be from 0"),
         ({"n_draws": 0}, "n_draws must be from 1"),
-        ({"X": X[y == y[0]], "y": y[y == y[0]]}, "two new classes at least"),
+        ({"X": X[y == y[0]], "y": y[y == y[0]]}, "two or more new classes"),
         ({"y": ["yeti"] * len(y)}, "no class vectors for 1 of the 1 classes in y: 'yeti'"),
         ({"estimator": copy.copy(model).set_params(space="semantic")}, "in the semantic space, where samples"),
     ):
@@ -128,7 +128,7 @@ def test_what_cannot_be_measured(model):
         with pytest.raises(ValueError, match=message):
             few_shot_accuracies(**given)
     gda = GDA(progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
-    with pytest.raises(ValueError, match="a GDA does not recognise classes by labelled samples"):
+    with pytest.raises(ValueError, match="a GDA needs another fit to use labelled samples"):
         few_shot_accuracies(gda, X, y)
     with pytest.raises(ValueError, match=r"a row for each draw and a column for each of 2 shots, .* \(2,\)"):
         FewShotDisplay([0, 1], {BOTH: [0.5, 0.6]})

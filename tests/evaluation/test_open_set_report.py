@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from jcmspl import JCMSPL, evaluate
 from jcmspl.datasets import make_zsl
-from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.zero_shot_report import Report
 
 
 @pytest.fixture(scope="module")
@@ -75,5 +75,5 @@ def test_one_unseen_class_cannot_be_left_out(model, dataset):
     labels = np.asarray(dataset.y)[rows]
     one = dataclasses.replace(dataset, parts={**dataset.parts, "test_unseen": rows[labels == first]})
     assert others
-    with pytest.raises(ValueError, match="one unseen class alone"):
+    with pytest.raises(ValueError, match="needs two unseen classes"):
         evaluate(model, one, open_set=True, progress=False)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from jcmspl.evaluation.ranking import corrected_p_value, corrected_standard_error, holm, mean_ranks, standings
+from jcmspl.evaluation.uncertainty import corrected_p_value, corrected_standard_error, holm, mean_ranks, standings
 
 RNG = np.random.default_rng(0)
 

@@ -56,7 +56,7 @@ def test_scores_that_are_none():
         ({"scores": [[1, np.nan], [0, 1]]}, "NaN or infinity"),
         ({"y_true": ["a", "z"]}, "labels lacks 'z'"),
         ({"seen": ["z"]}, "labels lacks 'z'"),
-        ({"seen": ["a", "b"]}, "candidates of both kinds"),
+        ({"seen": ["a", "b"]}, "seen and unseen candidates"),
         ({"y_true": ["a", "a"]}, "needs samples of seen and of unseen classes"),
     ):
         given = {**good, **change}

@@ -12,8 +12,8 @@ from jcmspl import ClassSearchCV, evaluate
 from jcmspl.data import sample_digest
 from jcmspl.datasets import load_arrays, load_digits, make_zsl
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.evaluation.report import Report
 from jcmspl.evaluation.trained_on import trained_on, with_test_parts
+from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.exceptions import TrainedOnWarning
 from jcmspl.methods import RPL
 
@@ -65,7 +65,7 @@ class TestWarning:
         assert "test samples of seen classes were in the training data" in report.to_html()
 
     def test_most_of_a_part_can_be_refused(self):
-        with pytest.raises(ValueError, match=r"this would be no test.*--allow-trained"):
+        with pytest.raises(ValueError, match=r"80 of 80 test samples .*--allow-trained"):
             report_of(ON_ALL_SEEN, DATA, allow_trained=False)
         rows = np.concatenate([DATA.rows("trainval"), DATA.rows("test_seen")[:5]])
         a_few = RPL(progress=False).fit(X[rows], Y[rows], class_vectors=DATA.classes)

@@ -16,7 +16,7 @@ table = ClassTable(["a"], [[1.0]])
 repr(table), repr(JCMSPL())
 assert not any(name.startswith("jcmspl.report") for name in sys.modules)
 assert "ClassTable of 1 classes" in table._repr_html_()
-assert "jcmspl.report.notebook" in sys.modules
+assert "jcmspl.report.pages" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 

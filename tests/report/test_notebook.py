@@ -10,7 +10,7 @@ import sklearn
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
-from jcmspl.evaluation.comparison import Comparison, Row
+from jcmspl.evaluation.comparison_report import Comparison, Row
 from jcmspl.methods import RidgeVS
 from jcmspl.support.cards import ELLIPSIS, Card
 from jcmspl.support.tables import Table

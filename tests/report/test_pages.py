@@ -13,8 +13,8 @@ import pytest
 
 from jcmspl import JCMSPL, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
-from jcmspl.evaluation.comparison import Comparison, GeneralizedFigures, Row
-from jcmspl.evaluation.experiment_results import (
+from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, Row
+from jcmspl.evaluation.experiment_report import (
     AblationRow,
     ConvergenceRun,
     ExperimentData,
@@ -26,7 +26,7 @@ from jcmspl.evaluation.experiment_results import (
 )
 from jcmspl.evaluation.findings import ConfusionMatrix
 from jcmspl.report import pages
-from jcmspl.report.dot_plot import Axis
+from jcmspl.report.pages import Axis
 
 EVIL = [
     "<script>alert(1)</script>",

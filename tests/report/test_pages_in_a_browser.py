@@ -18,7 +18,7 @@ from jcmspl.evaluation.findings import (
     SpaceResult,
     Standard,
 )
-from jcmspl.evaluation.report import Report
+from jcmspl.evaluation.zero_shot_report import Report
 from support.browser import needs_chromium, probed
 
 LONG = ["x" * 300, "two words " * 20, "دب قطبي كبير جدا", "<b>bold</b> & \"quoted\" 'names'", "大熊猫", "okapi"]

@@ -318,7 +318,7 @@ def refuse_full(folder: Path, force: bool) -> None:
 
 def refuse_report(path: str | None, force: bool) -> None:
     """Refuse a report that exists or has an unknown suffix, before any work is done."""
-    from jcmspl.evaluation.report import Report
+    from jcmspl.evaluation.zero_shot_report import Report
 
     refuse_existing(path, force)
     if path is not None:

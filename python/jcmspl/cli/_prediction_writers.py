@@ -8,8 +8,8 @@ import io
 import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from jcmspl.report.text import without_formula
 from jcmspl.support.shown import printable
+from jcmspl.support.tables import without_formula
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.compare import compare
-    from jcmspl.evaluation.comparison import Comparison
+    from jcmspl.evaluation.comparison_report import Comparison
     from jcmspl.io.json_text import dumps
 
     refuse_existing(arguments.output, arguments.force)

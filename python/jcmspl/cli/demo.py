@@ -80,7 +80,7 @@ def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
 
     import numpy as np
 
-    from jcmspl.evaluation.metrics import harmonic_mean
+    from jcmspl.evaluation.accuracy import harmonic_mean
 
     X, y = digits.part("test_unseen")
     found = []
@@ -98,9 +98,8 @@ def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
 
 
 def _text(digits: Any, model: Any, report: Any, few_shot: dict[int, dict[str, float]], beside: Any) -> str:
-    from jcmspl.evaluation.report import percent
     from jcmspl.methods.jcmspl import WEIGHTS
-    from jcmspl.support.tables import aligned
+    from jcmspl.support.tables import aligned, percent
 
     seen, unseen = (", ".join(str(label) for label in labels) for labels in (digits.seen, digits.unseen))
     adapted = next(result for result in report.results if result.transductive)

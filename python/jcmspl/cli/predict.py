@@ -36,10 +36,10 @@ from jcmspl.cli._samples import (
     streamed_chunks,
     unlabelled_chunks,
 )
-from jcmspl.report.text import without_formula
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
+from jcmspl.support.tables import without_formula
 
 EXAMPLES = """\
   # the best class of each row, as CSV on standard output

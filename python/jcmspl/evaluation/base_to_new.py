@@ -1,6 +1,6 @@
-"""Base to new: a few labelled samples of half of the classes, and how well both halves are then recognised.
+"""Base to new: training on a few labelled samples of half of the classes, tests on both halves.
 
-The experiment by which the literature on prompt learning judges what a few samples add to aligned encoders.
+Papers on prompt learning use this protocol to measure what a few samples add to aligned encoders.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from jcmspl.data.reading import read_rows
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import shuffled_rows
 from jcmspl.evaluation.base_to_new_report import ALL, COSINE, NO_TRAINING, BaseToNew, Figures, Row
-from jcmspl.evaluation.findings import Accuracies
-from jcmspl.evaluation.metrics import harmonic_mean
-from jcmspl.evaluation.versions import versions
-from jcmspl.io.json_text import plain
+from jcmspl.evaluation.findings import Accuracies, parameters_of, versions
 from jcmspl.methods.jcmspl import JCMSPL
 from jcmspl.methods.text_prototypes import TextPrototypes
 from jcmspl.model.calibration import generalized_curve
@@ -32,7 +29,7 @@ from jcmspl.support.names import BASES
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 
-# The share of samples of each class to test with, where the data set does not say which.
+# The share of samples of each class to test with, if the data set has no test parts.
 _TESTED = 0.2
 _CHUNK = 8192
 
@@ -47,9 +44,9 @@ def base_to_new(
     random_state: int = 0,
     progress: bool = True,
 ) -> BaseToNew:
-    """Fit a model to a few samples of some classes, and test it on these and on the others.
+    """Fit a model to a few samples of base classes, and test it on base and new classes.
 
-    ``evaluate(..., protocol="base-to-new")`` calls this; the parameters are told there.
+    :func:`jcmspl.evaluate` documents the parameters.
     """
     wanted, draws, seed = _checked_shots(shots), as_count(n_draws, "n_draws"), as_count(random_state, "random_state", 0)
     model = _unfitted(model)
@@ -73,11 +70,11 @@ def base_to_new(
                 add(name, n, len(X), halves.figures(clone(model), X, y))
                 line.update(draw * len(wanted) + number + 1)
     if few := halves.with_fewer_than(max((n for n in wanted if n is not None), default=0)):
-        notes.append(f"All training samples were taken of {len(few)} classes with fewer than the shots: {some(few)}.")
+        notes.append(f"{len(few)} classes have fewer training samples than shots and gave all of them: {some(few)}.")
     return BaseToNew(
         dataset=dataset.name,
         model=name,
-        parameters=_parameters_of(model),
+        parameters={key: value for key, value in parameters_of(model).items() if key != "progress"},
         base=base if isinstance(base, str) else "given",
         n_base=len(halves.base),
         n_new=len(halves.new),
@@ -89,16 +86,11 @@ def base_to_new(
     )
 
 
-def _parameters_of(model: Any) -> dict[str, Any]:
-    found = {name: plain(value) for name, value in model.get_params(deep=False).items() if name != "progress"}
-    return {name: one if isinstance(one, (str, int, float, type(None))) else repr(one) for name, one in found.items()}
-
-
 def _checked_shots(shots: Any) -> list[int | None]:
-    """Return numbers of samples for each class; None: all."""
+    """Return the numbers of samples of each class, ascending; None means all."""
     given = [shots] if shots is None or isinstance(shots, (str, int, np.integer)) else list(shots)
     if strangers := [one for one in given if isinstance(one, str) and one != ALL]:
-        raise ValueError(f"shots are numbers of samples of each class, or {ALL!r}, but one is {strangers[0]!r}")
+        raise ValueError(f"shots must be numbers of samples of each class, or {ALL!r}, but one is {strangers[0]!r}")
     wanted = [None if one is None or one == ALL else as_count(one, "shots") for one in given]
     if not wanted or len(set(wanted)) != len(wanted):
         raise ValueError(f"shots must be different numbers, at least one, but are {given}")
@@ -106,7 +98,7 @@ def _checked_shots(shots: Any) -> list[int | None]:
 
 
 def _unfitted(model: Any) -> Any:
-    """Return a model, or a search, with the same parameters that was not fitted."""
+    """Return an unfitted copy of a model or search; by default a new JCMSPL."""
     if model is None:
         return JCMSPL(progress=False)
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
@@ -116,34 +108,34 @@ def _unfitted(model: Any) -> Any:
 
 
 def _tested(dataset: Dataset, base: Any, seed: int) -> tuple[Dataset, list[str]]:
-    """Return the data set with test samples of classes that may be base ones, and notes of what was done to it.
+    """Return the data set with test samples of base classes, and sentences on the changes.
 
-    The classes of a data set with unseen ones can be halved in another way only if these have training samples too:
-    its samples are then parted anew.
+    To halve the classes of a data set in another way than its own, unseen classes need training samples, too: all
+    samples are split anew.
     """
     unseen, notes = dataset.unseen, []
     if unseen and base is not None and base != BASES[2]:
         rows = np.sort(np.concatenate([dataset.rows(part) for part in ("trainval", "test_seen", "test_unseen")]))
         dataset = replace(dataset, parts={"train": rows})
-        notes.append("The data set's own split of classes and samples was not used.")
+        notes.append("The data set's own split of classes and samples is ignored.")
     elif base == BASES[2] and not unseen:
         raise ValueError(
-            f"the data set {shown(dataset.name)} has no unseen classes that could be the new ones: base={BASES[0]!r} "
-            f"or {BASES[1]!r} halves its classes"
+            f"the data set {shown(dataset.name)} has no unseen classes to use as new ones: choose base={BASES[0]!r} or "
+            f"{BASES[1]!r}, which halve its classes"
         )
     if not len(dataset.rows("test_seen")):
         dataset = dataset.held_out(_TESTED, seed)
-        notes.append(f"{_TESTED:.0%} of the samples of each class were drawn to test with.")
+        notes.append(f"{_TESTED:.0%} of the samples of each class are drawn for testing.")
     return dataset, notes
 
 
 class _Halves:
-    """The classes of a data set, halved, with the rows to train on and to test with."""
+    """Base and new classes of a data set, with the rows to train on and to test on."""
 
     def __init__(self, dataset: Dataset, base: Any, seed: int) -> None:
         self._data, self._seed = dataset, seed
         self._table = dataset.classes
-        # val is for choosing settings: nothing is trained on it but where that is all that a class has
+        # the part val is for choosing settings; it is training data only with the data set's own split
         train = dataset.rows("train" if base != BASES[2] else "trainval")
         test = np.union1d(dataset.rows("test_seen"), dataset.rows("test_unseen"))
         trainable, tested = (self._labels_of(rows) for rows in (train, test))
@@ -164,7 +156,7 @@ class _Halves:
         return rows[np.isin(self._data.class_numbers[rows], wanted)]
 
     def training(self, shots: int | None) -> tuple[Any, Any]:
-        """Return so many samples of each base class; fewer are among more, whatever the other classes."""
+        """Return so many samples of each base class; larger draws include smaller ones, and classes are independent."""
         rows = self._train
         if shots is not None:
             of_classes = shuffled_rows(rows, self._data.class_numbers, list(self._table), self._seed)
@@ -172,36 +164,36 @@ class _Halves:
         return read_rows(self._data.X, rows), self._data.y[rows]
 
     def with_fewer_than(self, shots: int) -> list[Label]:
-        """Return base classes with fewer training samples than that."""
+        """Return the base classes with fewer training samples."""
         counts = np.bincount(self._data.class_numbers[self._train], minlength=self._table.n_classes)
         return [label for label in self.base if counts[self._table.positions([label])[0]] < shots]
 
     def figures(self, model: Any, X: Any, y: Any, *, calibrated: bool = True) -> Figures:
-        """Fit a model and return how well it recognises, with the bias that it can be calibrated with."""
+        """Fit and calibrate a model, and test it."""
         model.fit(X, y, class_vectors=self._table.select([*self.base, *self.new]))
-        if getattr(model, "interrupted_", False):  # Ctrl-C, after which a search goes on with what it has
+        if getattr(model, "interrupted_", False):  # after Ctrl-C a search keeps its best model so far
             raise KeyboardInterrupt
         if calibrated:
             self._calibrate(model, X, y)
         best = getattr(model, "best_estimator_", model)
         among_base, among_new = (best.recogniser(candidates=side) for side in (self.base, self.new))
         curve = generalized_curve(among_base, among_new, self._chunks())
-        # with the bias at an end of its range, samples are recognised among the classes of their own half
-        (acc_base, _), (_, acc_new) = (_accuracies(curve, bias) for bias in (-np.inf, np.inf))
+        # an infinite bias recognises samples among the classes of their own half
+        halves = Accuracies.of(curve.accuracies(-np.inf)[0], curve.accuracies(np.inf)[1])
         return Figures(
-            base=acc_base,
-            new=acc_new,
-            harmonic_mean=harmonic_mean(acc_base, acc_new),
+            base=halves.acc_seen,
+            new=halves.acc_unseen,
+            harmonic_mean=halves.harmonic_mean,
             seen_bias=best.seen_penalty_,
-            generalized=_generalized(curve, best.seen_penalty_),
-            uncalibrated=_generalized(curve, 0.0),
+            generalized=Accuracies.of(*curve.accuracies(best.seen_penalty_)),
+            uncalibrated=Accuracies.of(*curve.accuracies(0.0)),
             ausuc=curve.area(),
         )
 
     def _calibrate(self, model: Any, X: Any, y: Any) -> None:
         with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", RuntimeWarning)  # of folds where one sample of each class is left
+            warnings.simplefilter("ignore", RuntimeWarning)  # from folds with one sample of each class
             model.calibrate(X, y, random_state=self._seed)
 
     def _chunks(self) -> Iterator[tuple[Any, Any]]:
@@ -211,21 +203,11 @@ class _Halves:
                 yield read_rows(self._data.X, block), self._data.y[block]
 
 
-def _accuracies(curve: Any, bias: float) -> tuple[float, float]:
-    seen, unseen = curve.accuracies(bias)
-    return float(seen), float(unseen)
-
-
-def _generalized(curve: Any, bias: float) -> Accuracies:
-    seen, unseen = _accuracies(curve, bias)
-    return Accuracies(seen, unseen, harmonic_mean(seen, unseen))
-
-
 def _halved(labels: list[Label], base: Any, seed: int) -> tuple[list[Label], list[Label]]:
     """Return base and new classes, each in the order of the class vectors."""
     if len(labels) < 4:
         raise ValueError(
-            f"{len(labels)} classes have samples to train on and to test with, but four are needed, two for each half"
+            f"{len(labels)} classes have training and test samples, but base to new needs four, two for each half"
         )
     half = (len(labels) + 1) // 2
     if isinstance(base, str):
@@ -236,9 +218,9 @@ def _halved(labels: list[Label], base: Any, seed: int) -> tuple[list[Label], lis
     else:
         chosen = set(base)
         if missing := [label for label in chosen if label not in labels]:
-            raise ValueError(f"base names {some(missing)}, which have no samples to train on and to test with")
+            raise ValueError(f"base names {some(missing)}, which lack training or test samples")
     own = [label for label in labels if label in chosen]
     new = [label for label in labels if label not in chosen]
     if min(len(own), len(new)) < 2:
-        raise ValueError(f"there are {len(own)} base and {len(new)} new classes, but each half needs two")
+        raise ValueError(f"each half needs two classes, but there are {len(own)} base and {len(new)} new ones")
     return own, new

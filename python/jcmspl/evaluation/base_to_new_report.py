@@ -1,33 +1,26 @@
-"""Results of base to new, as types; as text, Markdown, JSON and a page."""
+"""The report of the protocol "base to new"."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jcmspl.evaluation.few_shot import FewShotDisplay
 from jcmspl.evaluation.findings import Accuracies
-from jcmspl.io.atomic import write_atomically
-from jcmspl.io.json_text import as_data, dumps, from_data
-from jcmspl.report.figures import require_matplotlib
+from jcmspl.report.documents import Document
 from jcmspl.report.pages import rendered
-from jcmspl.report.text import markdown_heading, markdown_table, markdown_text
-from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import BASES
 from jcmspl.support.shown import shown
-from jcmspl.support.tables import Table, aligned, percent_with_error
+from jcmspl.support.tables import Table, percent_with_error
 
-#: Stands for all training samples.
+#: Means all training samples.
 ALL = "all"
-#: The row without training, and its number of shots.
+#: The method without training, and its number of shots.
 COSINE, NO_TRAINING = "plain cosine", 0
-_FORMS = {".txt": "to_text", ".md": "to_markdown", ".json": "to_json", ".html": "to_html", ".htm": "to_html"}
-_ROUNDING = 1e-12  # what draws of the same samples differ by
+_ROUNDING = 1e-12  # differences between draws of the same samples
 _BASES = {
     BASES[0]: "the first half of the classes is base",
     BASES[1]: "a random half of the classes is base",
@@ -43,15 +36,15 @@ class Figures:
     Attributes
     ----------
     base, new : float
-        Of test samples of base classes among the base classes, and of new classes among the new ones.
+        On base classes, recognised among base classes, and on new classes, among new ones.
     harmonic_mean : float
-        Of these two.
+        Of ``base`` and ``new``.
     seen_bias : float
-        The bias on base classes that the model was calibrated with; 0 without training, or where that was not possible.
+        The calibrated bias on base classes; 0 without training or calibration.
     generalized, uncalibrated : Accuracies
-        Among all classes, with this bias and without one; acc_seen is that of base classes.
+        Among all classes, with this bias and without one; ``acc_seen`` is the accuracy on base classes.
     ausuc : float
-        The area under the curve of the two as the bias varies.
+        The area under the curve of these two accuracies as the bias varies.
     """
 
     base: float
@@ -65,9 +58,16 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """A method with a number of shots: labelled samples of each base class, 0 without training, None for all of them.
+    """A method with a number of shots.
 
-    n_samples is the number of training samples in all; draws has the figures of each draw.
+    Attributes
+    ----------
+    method : str
+    shots : int or None
+        Labelled samples of each base class: 0 without training, None for all samples.
+    n_samples : int
+        The number of training samples.
+    draws : list of Figures
     """
 
     method: str
@@ -76,47 +76,47 @@ class Row:
     draws: list[Figures]
 
     def values(self, of: Callable[[Figures], float]) -> list[float]:
-        """Return a figure of all draws."""
+        """Return one figure of each draw."""
         return [of(figures) for figures in self.draws]
 
     @property
     def base(self) -> float:
-        """The mean over draws of the accuracy on base classes."""
+        """Mean accuracy on base classes over draws."""
         return float(np.mean(self.values(lambda one: one.base)))
 
     @property
     def new(self) -> float:
-        """The mean over draws of the accuracy on new classes."""
+        """Mean accuracy on new classes over draws."""
         return float(np.mean(self.values(lambda one: one.new)))
 
     @property
     def harmonic_mean(self) -> float:
-        """The mean over draws of the harmonic mean."""
+        """Mean of the harmonic mean over draws."""
         return float(np.mean(self.values(lambda one: one.harmonic_mean)))
 
 
 @dataclass(frozen=True)
-class BaseToNew(ShownAsCard):
+class BaseToNew(Document):
     """The result of ``evaluate(..., protocol="base-to-new")``.
 
     Attributes
     ----------
     dataset, model : str
-        Their names.
+        Names.
     parameters : dict
-        Of the model, as it was given.
+        Parameters of the given model.
     base : {"first", "random", "own", "given"}
-        Which classes have labelled samples.
+        The choice of the base classes, which have labelled samples.
     n_base, n_new : int
         The numbers of base and of new classes.
     n_tested : list of int
-        The numbers of test samples of base and of new classes; of several random halves, those of the last.
+        The numbers of test samples of base and of new classes; for random halves, in the last draw.
     random_state : int
-        The seed of the first draw; that of each further one is greater by 1.
+        The seed of the first draw; each further draw adds 1.
     rows : list of Row
-        The plain cosine, where samples and class vectors have one length, and the model with each number of shots.
+        The plain cosine, if samples and class vectors have equal lengths, and the model with each number of shots.
     notes : list of str
-        What was done to the data.
+        Sentences on changes to the data.
     versions : dict of str to str
     """
 
@@ -132,35 +132,31 @@ class BaseToNew(ShownAsCard):
     notes: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def from_json(cls, text: str) -> BaseToNew:
-        """Return the result that was written as JSON."""
-        result: BaseToNew = from_data(cls, json.loads(text))
-        return result
+    KIND = "a report"
 
     @property
     def n_draws(self) -> int:
-        """How many times halves or shots were drawn."""
+        """Number of draws of halves or shots."""
         return len(self.rows[0].draws)
 
     @property
     def title(self) -> str:
-        """The model and the data."""
+        """The model and the data set."""
         return f"{self.model} on {shown(self.dataset)}: base to new"
 
     def row(self, shots: int | None = None) -> Row:
-        """Return the row of the model with so many shots: by default all, or the most; 0: the plain cosine."""
+        """Return the row with so many shots: by default all or the most; 0 is the plain cosine."""
         own = {row.shots: row for row in self.rows}
         wanted = max(own, key=lambda n: np.inf if n is None else n) if shots is None else shots
         if wanted not in own:
             there = ", ".join(_shots(one) for one in own)
-            raise ValueError(f"there is no row with {shots} shots: there are {there}")
+            raise ValueError(f"there is no row with {shots} shots: choose from {there}")
         return own[wanted]
 
     def about(self) -> list[str]:
-        """Return sentences on the classes and samples, and on how to read the figures."""
+        """Return sentences on classes, samples and figures."""
         tested = "{:,} and {:,}".format(*self.n_tested)
-        if self.base == BASES[1] and self.n_draws > 1:  # each draw has other numbers of them
+        if self.base == BASES[1] and self.n_draws > 1:  # their numbers differ between draws
             tested = f"{sum(self.n_tested):,}"
         lines = [
             f"{self.n_base} base and {self.n_new} new classes ({_BASES[self.base]}), {tested} test samples.",
@@ -172,7 +168,7 @@ class BaseToNew(ShownAsCard):
         return [*lines, *self.notes]
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables "halves", each half recognised among its own classes, and "all", both among all classes."""
+        """Return the tables "halves" (each half among its own classes) and "all" (both among all classes)."""
         columns: dict[str, Callable[[Figures], float]] = {
             "base": lambda one: one.base,
             "new": lambda one: one.new,
@@ -199,7 +195,7 @@ class BaseToNew(ShownAsCard):
         return Table(title, ["method", "shots", *columns], rows)
 
     def chart(self) -> FewShotDisplay:
-        """Return the chart of base, new and H as the number of shots grows; 0 shots are the plain cosine."""
+        """Return the chart of base, new and H by the number of shots; 0 shots are the plain cosine."""
         rows = sorted(self.rows, key=self._place)
         found = {
             "base": [row.values(lambda one: one.base) for row in rows],
@@ -210,51 +206,12 @@ class BaseToNew(ShownAsCard):
         return FewShotDisplay([self._place(row) for row in rows], accuracies)
 
     def _place(self, row: Row) -> int:
-        """Return where a row stands on the axis of shots: all samples by their number in the mean of classes."""
+        """Return the place of a row on the axis of shots: for all samples, the mean number per class."""
         return round(row.n_samples / self.n_base) if row.shots is None else row.shots
 
-    def to_text(self) -> str:
-        """Return the result as plain text."""
-        parts = [self.title, *self.about()]
-        for title, header, rows in self.tables().values():
-            parts += ["", title, aligned(header, rows)]
-        return "\n".join(parts) + "\n"
-
-    def to_markdown(self) -> str:
-        """Return the result as Markdown."""
-        parts = [markdown_heading(self.title), "", markdown_text(" ".join(self.about()))]
-        for title, header, rows in self.tables().values():
-            parts += ["", f"## {title}", "", *markdown_table(header, rows)]
-        return "\n".join(parts) + "\n"
-
-    def to_json(self) -> str:
-        """Return the result as JSON."""
-        return dumps(as_data(self), indent=1) + "\n"
-
     def to_html(self) -> str:
-        """Return the result as one HTML page that needs nothing else; its chart is drawn with matplotlib."""
+        """Return the report as one HTML page without external files; matplotlib draws its chart."""
         return rendered("base_to_new.html", title=self.title, result=self, tables=self.tables(), chart_=self.chart())
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the result; the ending of the path (.txt, .md, .json, .html) says in which form."""
-        self.check_name(path)
-        text: str = getattr(self, _FORMS[Path(path).suffix.lower()])()
-        write_atomically(Path(path), text.encode(), overwrite=overwrite)
-
-    @staticmethod
-    def check_name(path: str | Path) -> None:
-        """Refuse a path whose ending names none of the forms, or one that needs a missing package."""
-        form = _FORMS.get(Path(path).suffix.lower())
-        if form is None:
-            raise ValueError(f"a report is written as {', '.join(_FORMS)}, but the path is {path}")
-        if form == "to_html":
-            require_matplotlib()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _card(self) -> Card:
-        return Card(self.title, sentences=self.about(), tables=self.tables().values())
 
 
 def _shots(n: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Charts of what becomes of each class: how much of it is recognised, and what the rest is taken for."""
+"""Charts by class: accuracies and confusions."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import sorted_labels
-from jcmspl.evaluation.metrics import confusion_matrix
+from jcmspl.evaluation.accuracy import confusion_matrix
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.arguments import Float64Array, IntArray, one_of
 from jcmspl.support.renamed import accepts_old_keywords
 from jcmspl.support.tables import percent
 
-# More bars than this are a wall: dots are drawn, closer together.
+# With more classes, dots replace bars.
 _MOST_BARS = 60
-# A cell of its own for each pair of classes, which a page tells of, up to so many classes; an image beyond.
+# Up to so many classes each cell is a shape with a hint; with more, the matrix is one image.
 _MOST_CELLS = 120
-_Z = 1.959963984540054  # of a normal distribution lies within so many deviations: 95 %
+_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 
 
 @dataclass(eq=False, repr=False)
 class ClassAccuracyDisplay(Display):
-    """The share of each class that is recognised: bars, or dots for more than sixty classes.
+    """Accuracy of each class: bars, or dots for more than sixty classes.
 
     Parameters
     ----------
     labels : sequence
         The classes, from top to bottom.
     accuracies : mapping of str to sequence of float or None
-        For each kind of recognition the share within each class.
+        For each kind of recognition, the accuracies of all classes.
     samples : sequence of int, optional
-        The number of samples of each class, for intervals of confidence (95 %, Wilson's).
+        The number of samples of each class, for Wilson's 95 % confidence intervals.
     means : mapping of str to float, optional
-        For kinds of recognition, a line to be drawn: the mean over all classes.
+        The mean over classes of each kind of recognition, drawn as a line.
 
     Notes
     -----
-    Option of ``plot``: ``order`` of the classes, "given" (the default), "accuracy" (the best first, of the first kind
-    of recognition) or "name".
+    Option of ``plot``: ``order`` of the classes, "given" (default), "accuracy" (of the first kind of recognition, the
+    best first) or "name".
     """
 
     labels: Sequence[Any]
@@ -49,7 +49,7 @@ class ClassAccuracyDisplay(Display):
     samples: Any = field(default=None, kw_only=True)
     means: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
-    TITLE: ClassVar[str] = "Share of each class that is recognised"
+    TITLE: ClassVar[str] = "Accuracy of each class"
 
     def __post_init__(self) -> None:
         lengths = {name: len(list(values)) for name, values in self.accuracies.items()}
@@ -73,7 +73,7 @@ class ClassAccuracyDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> ClassAccuracyDisplay:
-        """Draw how a fitted model, or the best one of a search, recognises samples; arguments as for predict."""
+        """Draw the accuracies of a fitted model, or of the best model of a search; parameters as for ``predict``."""
         named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, ax=ax, **options)
 
@@ -81,13 +81,13 @@ class ClassAccuracyDisplay(Display):
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, name: str = "accuracy", ax: Any = None, **options: Any
     ) -> ClassAccuracyDisplay:
-        """Draw which share of each class in y_true was named rightly, the best class first.
+        """Draw the accuracy of each class in y_true, the best first.
 
         Parameters
         ----------
         y_true, y_pred : array_like of shape (n_samples,)
         name : str, default "accuracy"
-            Of the kind of recognition.
+            The name of the kind of recognition.
         ax : Axes of matplotlib, optional
         **options
             As for ``plot``.
@@ -96,7 +96,7 @@ class ClassAccuracyDisplay(Display):
         totals, right = counts.sum(axis=1), np.diagonal(counts)
         present = np.flatnonzero(totals)
         if not len(present):
-            raise ValueError("there are no samples to be right or wrong about")
+            raise ValueError("y_true is empty: accuracies need samples")
         shares = right[present] / totals[present]
         order = np.argsort(-shares, kind="stable")
         display = cls(
@@ -108,7 +108,7 @@ class ClassAccuracyDisplay(Display):
         return display.plot(ax=ax, **options)
 
     def intervals(self, name: str) -> tuple[Float64Array, Float64Array] | None:
-        """Return the ends of the interval of confidence of each class, NaN where it is not known."""
+        """Return the ends of the confidence interval of each class; NaN if unknown."""
         return None if self.samples is None else wilson(numbers(self.accuracies[name]), numbers(self.samples))
 
     def _draw(self, ax: Any, *, order: str = "given") -> None:
@@ -127,7 +127,7 @@ class ClassAccuracyDisplay(Display):
             if ends is not None:
                 self._whiskers(ax, at, ends, colour if n > _MOST_BARS else ink_of(ax), label=number == 0)
             if n <= _MOST_BARS:
-                # beside the bar, or in a column at the edge where a whisker is in its way
+                # beside the bar or, with whiskers, in a column at the edge
                 self._write_shares(ax, at, shares, None if ends is None else colour)
             if name in self.means:
                 ax.axvline(100 * self.means[name], color=colour, linestyle=":", linewidth=1.2)
@@ -140,7 +140,7 @@ class ClassAccuracyDisplay(Display):
             self._legend_above(ax, 2 if kinds > 1 else 3)
 
     def _in_order(self, order: str) -> ClassAccuracyDisplay:
-        """Return the same with its classes in another order."""
+        """Return a copy with its classes in another order."""
         if one_of(order, "order", ("given", "accuracy", "name")) == "given" or not len(self.labels):
             return self
         if order == "name":
@@ -193,7 +193,7 @@ class ClassAccuracyDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
-    """Which classes were taken for which: rows are true classes, columns what they were taken for.
+    """Confusion matrix: rows are true classes, columns predicted ones.
 
     Parameters
     ----------
@@ -205,17 +205,17 @@ class ConfusionDisplay(Display):
     -----
     Options of ``plot``:
 
-    - ``order`` of the classes: "given" (the default), "name", "accuracy" (the best first) or "similarity" (classes that
-      are taken for each other stand side by side)
-    - ``include_values``: whether cells hold numbers of samples; by default where there is room
+    - ``order`` of the classes: "given" (default), "name", "accuracy" (the best first) or "similarity" (classes that are
+      confused stand side by side)
+    - ``include_values``: whether cells show numbers of samples (default: if there is room)
     - ``cmap``: a colormap of matplotlib, or its name
-    - ``colorbar``: whether the scale of colours is drawn (default True)
+    - ``colorbar``: whether to draw the colour scale (default True)
     """
 
     counts: npt.ArrayLike
     labels: Sequence[Any]
 
-    TITLE: ClassVar[str] = "Which classes are taken for which"
+    TITLE: ClassVar[str] = "Confusions between classes"
 
     def __post_init__(self) -> None:
         counts = np.asarray(self.counts)
@@ -223,7 +223,7 @@ class ConfusionDisplay(Display):
         if counts.shape != (n, n):
             raise ValueError(f"there are {n} labels, so counts must be {n} x {n}, but its shape is {counts.shape}")
         if not (np.isfinite(counts).all() and (counts >= 0).all()):
-            raise ValueError("counts must be numbers of samples, but some are negative or no numbers")
+            raise ValueError("counts must be numbers of samples, but some are negative or not finite")
 
     @classmethod
     @accepts_old_keywords
@@ -240,7 +240,7 @@ class ConfusionDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> ConfusionDisplay:
-        """Draw the mistakes of a fitted model, or of the best one of a search; arguments as for predict."""
+        """Draw the confusions of a fitted model, or of the best model of a search; parameters as for ``predict``."""
         named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
         return cls.from_predictions(y, named, labels=labels, ax=ax, **options)
 
@@ -248,13 +248,13 @@ class ConfusionDisplay(Display):
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, labels: Any = None, ax: Any = None, **options: Any
     ) -> ConfusionDisplay:
-        """Draw which classes were taken for which.
+        """Draw the confusions between true and predicted classes.
 
         Parameters
         ----------
         y_true, y_pred : array_like of shape (n_samples,)
         labels : sequence, optional
-            The classes and their order; by default all that occur, sorted.
+            The classes and their order (default: all that occur, sorted).
         ax : Axes of matplotlib, optional
         **options
             As for ``plot``.
@@ -304,7 +304,7 @@ class ConfusionDisplay(Display):
             bar.outline.set_visible(False)
 
     def _draw_cells(self, ax: Any, counts: IntArray, labels: Sequence[Any], colours: Any) -> None:
-        """Draw a shape for each cell, of which a page tells when the pointer is on it."""
+        """Draw a shape with a hint for each cell."""
         from matplotlib.patches import Rectangle
 
         totals = counts.sum(axis=1)
@@ -322,7 +322,7 @@ class ConfusionDisplay(Display):
             ax.text(j, i, f"{counts[i, j]:g}", ha="center", va="center_baseline", size=size, color=colour)
 
     def _order(self, order: str) -> IntArray:
-        """Return the rows from top to bottom."""
+        """Return the order of the classes from top to bottom."""
         counts = np.asarray(self.counts, dtype=np.float64)
         one_of(order, "order", ("given", "name", "accuracy", "similarity"))
         if order == "name":
@@ -335,13 +335,13 @@ class ConfusionDisplay(Display):
         return np.arange(len(counts))
 
     def _cell(self) -> float:
-        """Return the side of a cell in inches in a figure of its own."""
+        """Return the side of a cell, in inches, in a new figure."""
         n = max(1, len(self.labels))
         return min(max(0.5, 1.6 / n), 6.2 / n)
 
     @staticmethod
     def _name_size(cell: float) -> float:
-        """Return the size of names in points: as large as their rows let them be, but legible."""
+        """Return the font size of names, in points: legible, and as large as a cell allows."""
         return float(np.clip(72 * cell / 1.21, 6.0, 9.0))
 
     def _size(self, **options: Any) -> tuple[float, float]:
@@ -352,7 +352,7 @@ class ConfusionDisplay(Display):
 
 
 def wilson(shares: Float64Array, samples: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the ends of Wilson's interval (95 %) of shares of so many samples; NaN where there are none."""
+    """Return the ends of Wilson's 95 % confidence intervals of shares; NaN without samples."""
     n = np.where(samples > 0, samples, np.nan)
     middle = (shares + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(shares * (1 - shares) / n + _Z**2 / (4 * n**2))
@@ -360,7 +360,7 @@ def wilson(shares: Float64Array, samples: Float64Array) -> tuple[Float64Array, F
 
 
 def _named(estimator: Any, X: Any, **options: Any) -> Any:
-    """Return what samples are taken for; those of dask are computed."""
+    """Predict labels; those of dask are computed."""
     return np.asarray(model_of(estimator).predict(X, **options))
 
 
@@ -372,7 +372,7 @@ def _rows_by_name(labels: Sequence[Any]) -> IntArray:
 
 
 def _side_by_side(shares: Float64Array) -> IntArray:
-    """Return an order in which classes that are taken for each other are neighbours: the leaves of a tree of them."""
+    """Return an order in which confused classes are neighbours: the leaves of a hierarchical clustering."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -1,4 +1,4 @@
-"""Comparison: every method tuned alike, on the same data, with the noise beside the figures."""
+"""Comparison of methods: all tuned alike, on the same data, with estimates of the noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.datasets import Dataset, make_split
-from jcmspl.evaluation.comparison import Comparison, GeneralizedFigures, Row, Seconds
+from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, Row, Seconds
 from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.io.json_text import plain
 from jcmspl.model import registry
@@ -25,17 +25,17 @@ from jcmspl.support.names import METHOD_GROUPS
 from jcmspl.support.progress import Progress
 from jcmspl.support.warn import warn_user
 
-# What a method may say of data that it cannot be fitted to, while the others are still worth comparing.
+# Errors of a method that cannot be fitted to the data; the comparison goes on without it.
 _REFUSALS = (ValueError, np.linalg.LinAlgError, MemoryError)
 
 
 def tunable_methods() -> dict[str, Callable[..., BaseClassSearch]]:
-    """Return what makes a search for the parameters of each method of the registry, and of its named variants."""
+    """Return a function for each method of the registry and each variant, which makes a search for its parameters."""
     return {name: partial(search_for, *parts) for name, parts in _with_variants().items()}
 
 
 def _with_variants() -> dict[str, tuple[type[Any], dict[str, Any]]]:
-    """Return the class and the fixed parameters of each method and of each variant, by name."""
+    """Return the class and the fixed parameters of each method and variant, by name."""
     return {
         name: (method, fixed)
         for own, method in registry.methods().items()
@@ -45,7 +45,7 @@ def _with_variants() -> dict[str, tuple[type[Any], dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A method that is compared: what makes its search, or the model itself, and about how long a fit of it takes."""
+    """A method to compare: the function that makes its search or model, and the relative cost of a fit."""
 
     make: Callable[..., Any]
     cost: int = 1
@@ -62,30 +62,30 @@ def compare(
     progress: bool = True,
     **search: Any,
 ) -> Comparison:
-    """Tune every method on the training classes of a data set, and test all on the same unseen classes.
+    """Tune methods on the training classes of a data set, and test them on the same unseen classes.
 
-    The cheap methods come first (:func:`jcmspl.model.registry.cost`). Ctrl-C ends the comparison with those that are
-    done; if there are none, KeyboardInterrupt is raised. A method that refuses the data is in the table with its words.
+    Cheap methods run first (:func:`jcmspl.model.registry.cost`). Ctrl-C ends the comparison with the methods that are
+    done; without any, KeyboardInterrupt is raised. The table has the error message of a method that cannot be fitted.
 
     Parameters
     ----------
     dataset : Dataset
-        Without test samples of seen classes, a fifth of the training samples is held out for them.
+        Without test samples of seen classes, a fifth of the training samples is held out.
     methods : str, sequence of str, or mapping of str to functions, optional
-        Names of methods of the registry or of their variants; "linear": those whose scores are one linear layer;
-        "classical": all (default). Or functions of your own that take the search options and return a search.
+        Names of methods or of their variants; "classical" for all (default), "linear" for those whose scores are linear
+        in the sample. Or functions, by name, that take the search options and return a search.
     repeats : int, default 3
-        On how many random splits of all classes to repeat it. 0: none, which saves most of the time, but tells nothing
-        of how much the figures depend on which classes are unseen. It takes ten or more to tell small differences.
+        The number of random splits of all classes on which the comparison is repeated. They show how much the figures
+        depend on the choice of unseen classes; small differences take ten or more. 0 saves most of the time.
     random_state : int, default 0
-        Seed of folds and splits, and of methods that draw something.
+        Seed of folds, splits and random methods.
     tune : bool, default True
-        False: methods keep their default parameters.
+        Whether to tune methods, or to use their default parameters.
     timed : bool, default False
-        Whether to measure how long a fit with the chosen parameters takes, and recognition.
+        Whether to measure the seconds of one fit with the chosen parameters, and of prediction.
     progress : bool, default True
     **search
-        Options of the search: cv, extend, halving, ...
+        Options of the search, such as cv, extend and halving.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def compare(
     ['ESZSL', 'RPL']
     """
     if search and not tune:
-        raise ValueError(f"nothing is searched for with tune=False: leave {', '.join(search)} out")
+        raise ValueError(f"tune=False makes no search: leave {', '.join(search)} out")
     chosen = _chosen(methods, tune)
     if not len(dataset.rows("test_seen")):
         dataset = dataset.held_out(0.2, random_state)
@@ -137,7 +137,7 @@ def compare(
 
 
 def _chosen(methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool) -> dict[str, _Entry]:
-    """Return the methods to compare by name, the cheapest first."""
+    """Return the methods to compare, by name, the cheapest first."""
     if isinstance(methods, Mapping):
         return {name: _Entry(make) for name, make in methods.items()}
     known = _with_variants()
@@ -164,7 +164,7 @@ def _with_defaults(method: type[Any], fixed: dict[str, Any], *, random_state: in
 
 
 def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
-    """Tune a method, if it is a search, and test it."""
+    """Fit or tune a method, and test it."""
     X, y = dataset.part("trainval")
     fit_or_stop(model, X, y, dataset)
     if len(dataset.rows("test_seen")):
@@ -192,7 +192,7 @@ def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
 
 
 def _seconds(model: Any, X: Any, y: Any, dataset: Dataset) -> Seconds:
-    """Measure a fit with the parameters of a model, and how long it takes to name the samples of unseen classes."""
+    """Measure a fit with the parameters of a model, and the prediction of samples of unseen classes."""
     twin = clone(model).set_params(progress=False)
     samples, _ = dataset.part("test_unseen")
     with warnings.catch_warnings():
@@ -205,7 +205,7 @@ def _seconds(model: Any, X: Any, y: Any, dataset: Dataset) -> Seconds:
 
 
 def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
-    """Fit a model; Ctrl-C, after which one that tunes itself would go on with what it has, stops a comparison."""
+    """Fit a model; raise KeyboardInterrupt if Ctrl-C ended a search, which would keep its best model so far."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y, class_vectors=dataset.classes)
@@ -215,7 +215,7 @@ def fit_or_stop(model: Any, X: Any, y: Any, dataset: Dataset) -> Any:
 
 
 def _random_split(dataset: Dataset, seed: int) -> Dataset:
-    """Return the samples of all parts, with as many unseen classes as before but others."""
+    """Split the samples of all parts anew, with the same number of unseen classes."""
     used = np.sort(np.concatenate([dataset.rows(part) for part in ("trainval", "test_seen", "test_unseen")]))
     labels = [*dataset.seen, *dataset.unseen]
     unseen = [labels[i] for i in np.random.default_rng(seed).permutation(len(labels))[: len(dataset.unseen)]]

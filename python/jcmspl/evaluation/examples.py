@@ -1,4 +1,4 @@
-"""Samples of a test to look at: right and wrong ones, with what spoke for the name that they got."""
+"""Test samples for a report: right and wrong predictions, with explanations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from jcmspl.data.labels import Label
 from jcmspl.data.reading import in_memory, read_rows
 from jcmspl.evaluation.findings import Example, Reason
-from jcmspl.report.pictures import picture_named
+from jcmspl.report.pages import picture_named
 from jcmspl.support.arguments import IntArray
 
-#: How many samples a report shows, half of them wrong if there are as many.
+#: The default number of samples in a report; half of them are wrong ones, if there are enough.
 MOST = 24
 _SEED = 0
 _MOST_REASONS = 4
@@ -25,14 +25,14 @@ _MOST_REASONS = 4
 def examples(
     model: Any, dataset: Any, candidates: list[Label], space: str, named: Sequence[Label], most: int
 ) -> list[Example]:
-    """Return some test samples of unseen classes, drawn by chance with a seed, the classes in turn; wrong ones first.
+    """Draw test samples of unseen classes at random, with a fixed seed, the classes in turn; wrong ones come first.
 
     Parameters
     ----------
     model, dataset, candidates, space
-        What was tested, on what, among which classes and where.
+        The tested model, its data, candidate classes and space.
     named : sequence of labels
-        What the samples of the part "test_unseen" were taken for.
+        The predictions for the part "test_unseen".
     most : int
     """
     rows, ids = dataset.rows("test_unseen"), dataset.ids
@@ -60,7 +60,7 @@ def examples(
 
 
 def _in_turn(positions: IntArray, labels: Sequence[Label], most: int) -> list[int]:
-    """Return the first of each class, then the second of each, and so on."""
+    """Order positions: the first of each class, then the second of each, and so on."""
     turns: Counter[Label] = Counter()
     order = []
     for at in positions.tolist():
@@ -70,11 +70,11 @@ def _in_turn(positions: IntArray, labels: Sequence[Label], most: int) -> list[in
 
 
 def _folders(source: str) -> list[Path]:
-    """Return where pictures may be: the folder of the data set, if it is known, and the current one."""
+    """Return the folders where pictures may be: that of the data set, and the current one."""
     try:
         place = Path(source)
         own = [place] if place.is_dir() else [place.parent] if place.is_file() else []
-    except (OSError, ValueError):  # no name of a file at all
+    except (OSError, ValueError):  # not a path
         own = []
     return [*own, Path()]
 
@@ -82,7 +82,7 @@ def _folders(source: str) -> list[Path]:
 def _reasons(
     model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
 ) -> list[dict[str, Any]]:
-    """Return for each row what spoke for its name: beside the truth if that is another one, else the runner-up."""
+    """Explain each prediction, against the true class or, if that was predicted, against the runner-up."""
     nothing: list[dict[str, Any]] = [{} for _ in rows]
     if not hasattr(model, "explain") or not len(rows):
         return nothing
@@ -105,6 +105,6 @@ def _reasons(
                     "spoke_against": [Reason(*pair) for pair in one.bottom(_MOST_REASONS - 1)],
                 }
             )
-    except ValueError:  # scores of this model, as it is set, do not split over attributes
+    except ValueError:  # with these settings the model cannot explain its scores
         return nothing
     return found

@@ -1,7 +1,7 @@
 """The experiments of the paper, on any data set.
 
-Standard and generalized recognition in the paper's form, with our defaults and tuned, the ablations, the sensitivity to
-each weight and the convergence, each beside the published figures where the data set is one of the paper's.
+Standard and generalized recognition with the paper's settings, our defaults and tuned parameters; ablations,
+sensitivity to each weight, convergence. Published figures are shown beside them for the paper's data sets.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.scoring import SPACES
 from jcmspl.datasets import Dataset
-from jcmspl.evaluation import experiment_results as results
+from jcmspl.evaluation import experiment_report as results
 from jcmspl.evaluation import published
+from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
 from jcmspl.evaluation.evaluate import evaluate
-from jcmspl.evaluation.literature import Literature
-from jcmspl.evaluation.metrics import Tally
-from jcmspl.evaluation.report import Report
-from jcmspl.evaluation.versions import versions
+from jcmspl.evaluation.findings import versions
+from jcmspl.evaluation.published import Literature
+from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.io.json_text import plain
 from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
@@ -32,11 +32,11 @@ from jcmspl.support.progress import Progress
 from jcmspl.support.warn import warn_user
 
 ABLATIONS = ("FPL", "IPL", "JCMSPL0", "JCMSPL1", "JCMSPL")
-# The objective has settled when no further iteration lowers it by more than this part of it.
+# The objective has settled when no further iteration lowers it by more than this share.
 _SETTLED = 1e-3
-# Whose weights the paper's form has on a data set that is none of the paper's.
+# The data set whose weights are used if the paper does not have the data set.
 _WEIGHTS_OF = "CUB"
-# What stands for an infinite weight where codes are not pinned: larger ones change little and converge slowly.
+# Replaces an infinite weight if codes are not pinned: larger weights change little and converge slowly.
 _LARGE = 1e3
 
 
@@ -45,16 +45,16 @@ def reproduce(
 ) -> results.Experiments:
     """Run the experiments of the paper on a data set.
 
-    Figures of other papers stand beside the results if the environment variable JCMSPL_DATA names a folder with
-    published/published.csv in it.
+    Figures of other papers are shown beside the results if the folder of the environment variable JCMSPL_DATA has a
+    file published/published.csv.
 
     Parameters
     ----------
     dataset : Dataset
-        Without test samples of seen classes, a fifth of the training samples is held out for the generalized setting,
+        Without test samples of seen classes, a fifth of the training samples is held out for generalized recognition,
         as in the paper.
     random_state : int, default 0
-        Seed of folds, starts and of what is held out.
+        Seed of folds, starts and held-out samples.
     progress : bool, default True
     max_iter : int, default 35
         As in the paper.
@@ -73,7 +73,7 @@ def reproduce(
     X, y = dataset.part("trainval")
     steps = len(ABLATIONS) + len(WEIGHTS) + 3
     with Progress("reproducing", steps, "steps", enabled=progress) as line, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so many iterations are what is asked for
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the paper stops after so many iterations, too
         line.announce()
         tuned = fit_or_stop(JCMSPLCV(**search), X, y, dataset)
         best = tuned.best_estimator_
@@ -119,13 +119,13 @@ def reproduce(
 
 
 def _papers_form(paper: str | None, dataset: Dataset, max_iter: int, seed: int) -> dict[str, JCMSPL]:
-    """Return the model of the paper by its name here; none if its fit, where nothing is normalised, diverges."""
+    """Return the model with the paper's settings by its name here; {} if its fit, without normalisation, diverges."""
     name = "paper's form" if paper else f"paper's form, {_WEIGHTS_OF}'s weights"
     model = JCMSPL.paper(paper or _WEIGHTS_OF, max_iter=max_iter, random_state=seed, progress=False)
     try:
         return {name: model.fit(*dataset.part("trainval"), class_vectors=dataset.classes)}
     except DivergenceError as error:
-        warn_user(f"the fit of the paper's form diverged, and it is left out: {error}", RuntimeWarning)
+        warn_user(f"the fit of the paper's form diverged and is left out: {error}", RuntimeWarning)
         return {}
 
 
@@ -160,8 +160,8 @@ def _ablation(
 
 
 def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> results.Sensitivity:
-    """Vary a weight over the paper's range; all fits share the statistics of the tuned model."""
-    # others may stay infinite only as long as class_match is
+    """Vary a weight over the paper's range; all fits use the statistics of the tuned model."""
+    # other weights may be infinite only while class_match is
     stand_ins = _stand_ins(best, but=weight) if weight == "class_match" else {}
     low, high = published.RANGES[weight]
     values = [10.0**power for power in range(low, high + 1)]
@@ -178,7 +178,7 @@ def _sensitivity(weight: str, best: JCMSPL, dataset: Dataset) -> results.Sensiti
 
 
 def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, seed: int) -> results.ConvergenceRun:
-    """Follow the descent from a random start, as in the paper."""
+    """Run the descent from a random start, as in the paper."""
     stand_ins = _stand_ins(model)  # with pinned codes there is no descent
     descent = {"init": "random", "random_state": seed, "max_iter": max_iter, "tol": 0.0, "ensemble_factors": None}
     run = JCMSPL(**{**model.get_params(), **stand_ins, **descent}).fit_from_statistics(
@@ -192,7 +192,7 @@ def _convergence(setting: str, model: JCMSPL, dataset: Dataset, max_iter: int, s
 
 
 def _stand_ins(model: JCMSPL, but: str = "") -> dict[str, float]:
-    """Return finite values for the weights of a model that are infinite, but for one of them."""
+    """Return finite values for the infinite weights of a model, except one."""
     return {name: _LARGE for name in WEIGHTS if name != but and np.isinf(getattr(model, name))}
 
 

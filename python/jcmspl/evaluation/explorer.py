@@ -1,4 +1,4 @@
-"""Explorer pages: a linear model and some samples in one file, to be tried in a browser."""
+"""Explorer pages: a linear model and some samples in one file, to try in a browser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import zlib
 from copy import copy
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,40 +17,41 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
-from jcmspl.io.atomic import write_atomically
+from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
 from jcmspl.model.class_map import ClassMap
 from jcmspl.model.prediction import class_map_of
 from jcmspl.model.recogniser import LinearRecogniser
-from jcmspl.report.explorer_page import explorer_page
+from jcmspl.report.documents import Saved
+from jcmspl.report.pages import page_script, rendered
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
 from jcmspl.support.shown import shown
 
-# Samples that are drawn where nobody says how many, if so many fit.
+# The default number of samples, if so many fit.
 _SAMPLES = 500
-# Bytes of a page: what it is kept below by drawing fewer samples, what a model alone, and what all of it may take.
+# Bytes: the default limit of a page, the limit of the model in it, and the limit of a page.
 _USUAL, _MOST_OF_MODEL, _MOST = 8_000_000, 32_000_000, 64_000_000
-# Bytes of a number in float32, in base64.
+# Bytes of a float32 in base64.
 _NUMBER = 4 * 4 / 3
-_LONGEST = 80  # names
+_LONGEST = 80  # characters of names
 
 
 @dataclass(frozen=True, eq=False)
-class Explorer:
+class Explorer(Saved):
     """The result of :func:`jcmspl.explore`.
 
     Attributes
     ----------
     title : str
     about : list of str
-        Sentences on what is in the page.
+        Sentences on the content of the page.
     rows : ndarray of int
-        The rows of the data set that were drawn.
+        The rows of the data set in the page.
     labels : list
         The candidate classes, in the order of the scores.
     no_new_classes : str or None
-        Why the page has no made-up classes, if it has none.
+        The reason if the page cannot make up classes.
     """
 
     title: str
@@ -61,20 +61,19 @@ class Explorer:
     no_new_classes: str | None
     _content: dict[str, Any] = field(repr=False)
 
+    KIND = "an explorer"
+    HAS_CHARTS = False
+
     def to_html(self) -> str:
-        """Return the page, which needs nothing else."""
-        return explorer_page(self.title, self.about, self.no_new_classes, self._content)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the page, whole or not at all; its name ends with .html."""
-        self.check_name(path)
-        write_atomically(Path(path), self.to_html().encode(), overwrite=overwrite)
-
-    @staticmethod
-    def check_name(path: str | Path) -> None:
-        """Refuse a path that does not end as the name of a page does."""
-        if Path(path).suffix.lower() not in (".html", ".htm"):
-            raise ValueError(f"an explorer is a page, whose name ends with .html, but the path is {path}")
+        """Return the page, without external files."""
+        return rendered(
+            "explorer.html",
+            title=self.title,
+            about=self.about,
+            no_new_classes=self.no_new_classes,
+            content=self._content,
+            **page_script("explorer.js"),
+        )
 
     def __repr__(self) -> str:
         return f"<Explorer of {self.title}: {len(self.rows):,} samples, {len(self.labels):,} classes>"
@@ -89,30 +88,29 @@ def explore(
     adapt: bool = False,
     random_state: int = 0,
 ) -> Explorer:
-    """Put a fitted linear model and some samples of a data set into one page, to be tried in a browser.
+    """Put a fitted linear model and some samples of a data set into one page, to try in a browser.
 
-    The page shows the scores of every sample in it, as ``decision_function`` gives them to the precision of float32;
-    where scores follow from class vectors by a linear map it has sliders for the attributes of a made-up class, and
-    shows which samples that takes from the others. With :func:`jcmspl.datasets.load_digits` one can draw a digit.
+    The page shows the scores of every sample in it, those of ``decision_function`` in float32. If a linear map leads
+    from class vectors to scores, it has sliders for the attributes of a made-up class, and shows the samples that this
+    class takes from the others. With :func:`jcmspl.datasets.load_digits` one can draw a digit.
 
     Parameters
     ----------
     model : estimator
-        Whose scores are linear in the sample; of a search the best model.
+        A fitted model whose scores are linear in the sample; for a search, its best model.
     dataset : Dataset
-        Its test samples are shown, and of classes that have none the training samples.
+        The page shows its test samples, and training samples of classes without test samples.
     n_samples : int, optional
-        How many samples to draw, the same number from each class as far as they go round. By default 500, or as many as
-        fit into a page of 8 MB.
+        The number of samples, drawn from all classes alike (default: 500, or as many as fit into a page of 8 MB).
     candidates : {"all", "unseen", "seen"}, default "all"
-        The classes in the page, and whose samples. In a page of all of them one can switch.
+        The classes in the page, with their samples. A page of all classes can switch between the three.
     adapt : bool, default False
-        Whether to put the model into the page a second time, adapted to all test samples of the candidates without
-        their labels, in the visual space; the model that was given does not change. One that is adapted already, to all
-        candidates, is there twice as well. Made-up classes compete with the model that is not adapted. The bias on
-        seen classes, which one can move, starts at 0 for the adapted one: it is calibrated for the other.
+        Whether to put the model into the page a second time, adapted to the unlabelled test samples of the candidates,
+        in the visual space. The given model does not change. A model that is already adapted, to all candidates, is in
+        the page twice, too. Made-up classes are scored by the model without adaptation. The bias on seen classes, which
+        a slider sets, starts at 0 for the adapted model, as it was calibrated for the other one.
     random_state : int, default 0
-        The seed of the draw. What is drawn from a class does not depend on the others.
+        The seed of the draw. The samples drawn from a class do not depend on the other classes.
 
     Returns
     -------
@@ -148,7 +146,7 @@ def explore(
         layers.append(_layer_content(adapted, 0.0))
     found, why_not = _map_of(plain)
     if found is not None and found.size * _NUMBER > _MOST_OF_MODEL - size:
-        found, why_not = None, "what it takes to score any class vector is too large for a page"
+        found, why_not = None, "the map from class vectors to scores is too large for a page"
     size += 0 if found is None else found.size * _NUMBER
     rows, of_how_many = _drawn(dataset, labels, n_samples, size, seed)
     X = _read(dataset, rows)
@@ -173,7 +171,7 @@ def explore(
 
 
 def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRecogniser]:
-    """Return a model without any adaptation, and its linear layer of all candidates, without a bias on any."""
+    """Return the model without adaptation, and its linear layer of all candidates without a bias."""
     plain = copy(model).reset_adaptation() if hasattr(model, "adapted_") else model
     layer = plain.recogniser(class_vectors=dataset.classes, candidates=candidates, seen_penalty=0.0)
     if not isinstance(layer, LinearRecogniser):
@@ -191,7 +189,7 @@ def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRec
 def _adapted_layer(
     model: Any, dataset: Any, candidates: str, layer: LinearRecogniser, *, adapt: bool
 ) -> LinearRecogniser | None:
-    """Return the layer of a model that is adapted, to the test samples of the candidates or already, to all of them."""
+    """Return the layer of the model adapted to test samples, or of one already adapted to all candidates; else None."""
     if adapt:
         model = _adapted(model, dataset, candidates)
     adapted = getattr(model, "adapted_", None)
@@ -218,10 +216,7 @@ def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
     parts = [part for part in ("test_seen", "test_unseen") if candidates in ("all", part.removeprefix("test_"))]
     if not any(len(dataset.rows(part)) for part in parts):
         raise ValueError(f"{shown(dataset.name)} has no test samples to adapt to: leave adapt=True (--adapt) out")
-    twin = copy(model).set_params(space="visual")
-    samples = dataset.unlabelled(*parts)
-    twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
-    return twin
+    return adapted_twin(model, dataset, candidates, *parts)
 
 
 def _why_not_linear(model: Any) -> str:
@@ -233,12 +228,12 @@ def _why_not_linear(model: Any) -> str:
 
 
 def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
-    """Return how class vectors become scores; or why there is no such map that a page could hold."""
+    """Return the linear map from class vectors to scores, or None and the reason why a page cannot have it."""
     kernel = model.class_normalisation_.kernel
     if kernel is not None:
-        return None, f"class_kernel={kernel.name!r} maps class vectors in a way that is not linear"
+        return None, f"class_kernel={kernel.name!r} maps class vectors nonlinearly"
     if getattr(model, "cosine_share_", 0) and model.own_space == "visual":
-        return None, "where encoders are aligned class vectors count in two ways, for which no slider is made"
+        return None, "with aligned encoders class vectors enter the scores in two ways, and sliders support only one"
     found = class_map_of(model)
     if found is None:
         return None, f"{type(model).__name__} has no linear map from class vectors to scores"
@@ -248,9 +243,9 @@ def _map_of(model: Any) -> tuple[ClassMap | None, str | None]:
 def _drawn(
     dataset: Any, labels: list[Label], n_samples: int | None, model_size: float, seed: int
 ) -> tuple[IntArray, int]:
-    """Return rows of test samples of each class, or of training samples where a class has no others, and of how many.
+    """Draw rows of test samples, or of training samples of classes without test samples; return them and their total.
 
-    Classes take turns, the last one, which is unseen, first; the samples of each are in a random order.
+    Classes take turns, the last one, which is unseen, first; the samples of each class are in random order.
     """
     place, every = {label: i for i, label in enumerate(labels)}, dataset.classes.labels.tolist()
     members: dict[Label, IntArray] = {}
@@ -277,7 +272,7 @@ def _drawn(
 
 
 def _how_many(n_features: int, wanted: int | None, model_size: float) -> int:
-    """Return how many samples to put into a page beside a model of so many bytes."""
+    """Return the number of samples in a page with a model of so many bytes."""
     each = n_features * _NUMBER
     if wanted is None:
         room = max(_USUAL - model_size, _USUAL / 4)
@@ -298,14 +293,14 @@ def _read(dataset: Any, rows: IntArray) -> FloatArray:
     bad = ~np.isfinite(X).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"the sample in row {rows[bad][0]} of {shown(dataset.name)} holds NaN or infinity: remove or replace such "
-            "values"
+            f"the sample in row {rows[bad][0]} of {shown(dataset.name)} holds NaN or infinity: remove or replace "
+            "such values"
         )
     return X
 
 
 def _packed(array: npt.NDArray[Any], dtype: npt.DTypeLike = np.float32) -> str:
-    """Return the values of an array, little endian, as text."""
+    """Return the values of an array, little endian, in base64."""
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
     if not np.isfinite(values).all():
@@ -337,7 +332,7 @@ def _map_content(found: ClassMap, model: Any, table: ClassTable, *, pictures: bo
 
 
 def _shares(model: Any, table: ClassTable) -> list[float]:
-    """Return how much of the prototype of each class is what its vector predicts: the rest is its samples."""
+    """Return the share of each prototype that its class vector predicts; the rest comes from samples."""
     if model.own_space != "visual":
         return [1.0] * table.n_classes
     shares: list[float] = model._prototypes_of(table).shares.tolist()
@@ -345,7 +340,7 @@ def _shares(model: Any, table: ClassTable) -> list[float]:
 
 
 def _pictures(model: Any) -> Float64Array:
-    """Return what makes the sample that the model expects of a class, from its normalised vector and a last 1."""
+    """Return the matrix that maps a normalised class vector, with a 1 appended, to the sample expected of the class."""
     d = model.class_table_.n_attributes
     ends = model.feature_normalisation_.undone(model._expected(np.vstack([np.eye(d), np.zeros(d)])))
     ends[:-1] -= ends[-1]

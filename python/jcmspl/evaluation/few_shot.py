@@ -1,4 +1,4 @@
-"""How well new classes are recognised with a few labelled samples of each, and its chart."""
+"""Few-shot accuracy: recognition of new classes with a few labelled samples of each, and its chart."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from jcmspl.support.tables import percent
 
 __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 
-#: The curves: by what new classes are recognised, and the parameters that the model has for it.
+#: The curves, and the parameters of the model for each.
 CURVES: dict[str, dict[str, float]] = {
     "prediction and samples": {},
     "samples alone": {"prediction_count": 0.0, "cosine_share": 0.0},
 }
-# Up to so many samples of each class the axis is even; beyond, it is logarithmic.
+# With more samples per class the axis is logarithmic.
 _EVEN = 20
 _MARKERS = "os^D"
 
@@ -39,16 +39,16 @@ class FewShotDisplay(Display):
     Parameters
     ----------
     shots : sequence of int
-        How many samples of each class were given.
+        Numbers of labelled samples of each class.
     accuracies : mapping of str to array_like of shape (n_draws, n_shots)
-        Of each curve, for each draw of these samples; NaN where there is none. Means over draws are drawn, with their
-        standard errors.
+        For each curve, the accuracies of all draws of these samples; NaN if there is none. The chart shows means over
+        draws with standard errors.
     chance : float, optional
-        What guessing gives, to be marked.
+        The accuracy of guessing, to mark.
 
     Notes
     -----
-    Option of ``plot``: ``name``, which is put before the names of the curves in the legend.
+    Option of ``plot``: ``name``, a prefix of the curves' names in the legend.
     """
 
     shots: Sequence[int]
@@ -79,7 +79,7 @@ class FewShotDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> FewShotDisplay:
-        """Draw how a fitted model, or the best one of a search, learns new classes.
+        """Draw how a fitted model, or the best model of a search, learns new classes.
 
         Parameters
         ----------
@@ -97,11 +97,11 @@ class FewShotDisplay(Display):
         return cls(wanted, found, chance=1 / n_classes).plot(ax=ax, **options)
 
     def mean(self, name: str) -> Float64Array:
-        """Return the mean over draws of a curve."""
+        """Return the mean of a curve over draws."""
         return np.asarray(numbers(self.accuracies[name]).mean(axis=0))
 
     def standard_error(self, name: str) -> Float64Array:
-        """Return the standard error of these means; 0 of a single draw, and where nothing was drawn."""
+        """Return the standard error of the mean; 0 for a single draw."""
         values = numbers(self.accuracies[name])
         if len(values) < 2:
             return np.zeros(values.shape[1])
@@ -132,7 +132,7 @@ class FewShotDisplay(Display):
         self._legend_above(ax)
 
     def _draw_chance(self, ax: Any) -> None:
-        """Mark what guessing gives; where that is far below all curves, the legend alone tells of it."""
+        """Mark the accuracy of guessing; only in the legend if it is far below all curves."""
         means = np.concatenate([self.mean(curve) for curve in self.accuracies])
         lowest, highest = np.nanmin(means), np.nanmax(means)
         name = f"chance: {percent(self.chance)}"
@@ -152,32 +152,32 @@ def few_shot_accuracies(
     random_state: int = 0,
     progress: bool = True,
 ) -> dict[str, Float64Array]:
-    """Return how well new classes are recognised with a few labelled samples of each.
+    """Measure the accuracy on new classes with a few labelled samples of each.
 
-    Some samples of each class are drawn and given to ``add_classes`` of a copy of the model; the others are recognised
+    Some samples of each class are drawn and passed to ``add_classes`` of a copy of the model; the others are recognised
     among the classes in y.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted bilinear model with ``space="visual"``, where samples of a class tell; of a search the best model.
+        A fitted bilinear model with ``space="visual"``, where labelled samples matter, or a search for one.
     X, y
-        Samples of classes that the model knows and was not trained on, two at least. Each needs one sample more than
-        the most shots.
+        Samples of two or more classes that the model knows and was not trained on. Each class needs more samples than
+        the largest number of shots.
     shots : iterable of int, default (0, 1, 2, 5, 10)
-        How many samples of each class are given.
+        Numbers of labelled samples of each class.
     n_draws : int, default 5
-        How many times they are drawn.
+        The number of draws.
     random_state : int, default 0
-        The draws are those of this number and of those that follow it, whatever the shots.
+        The seed of the first draw; each further draw adds 1.
     progress : bool, default True
         Whether to show progress, on stderr if it is a terminal.
 
     Returns
     -------
     dict of str to ndarray of shape (n_draws, n_shots)
-        Mean per-class accuracies: "prediction and samples", with the model as it is, and "samples alone", with
-        ``prediction_count=0`` and ``cosine_share=0``, NaN where there are no samples.
+        Per-class accuracies: "prediction and samples", with the given parameters, and "samples alone", with
+        ``prediction_count=0`` and ``cosine_share=0``, NaN for 0 shots.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def few_shot_accuracies(
     check_is_fitted(model)
     _require_few_shot_model(model)
     if hasattr(model, "adapted_"):
-        model = copy(model).reset_adaptation()  # as new samples would
+        model = copy(model).reset_adaptation()  # as adding samples does
     X = in_memory(X)
     checked, labels = model.reader.checked(X, model.state.columns), as_label_list(y)
     samples = X if hasattr(X, "iloc") else checked  # a DataFrame keeps the names of its columns
@@ -207,7 +207,7 @@ def few_shot_accuracies(
     with Progress("few-shot recognition", draws * len(wanted), "draws", enabled=progress) as line:
         for column, n in enumerate(wanted):
             for draw in range(draws):
-                if n == 0 and draw:  # nothing is drawn
+                if n == 0 and draw:  # the same without samples
                     found["prediction and samples"][draw, column] = found["prediction and samples"][0, column]
                     continue
                 given = _drawn(rows_of, n, seed + draw)
@@ -220,16 +220,16 @@ def few_shot_accuracies(
 def _checked_shots(shots: Iterable[int]) -> list[int]:
     wanted = [as_count(one, "shots", minimum=0) for one in shots]
     if not wanted or sorted(set(wanted)) != wanted:
-        raise ValueError(f"shots must be different numbers, ascending, but are {wanted}")
+        raise ValueError(f"shots must be different numbers in ascending order, but are {wanted}")
     return wanted
 
 
 def _require_few_shot_model(model: Any) -> None:
-    """Refuse a model to which samples of new classes make no difference."""
+    """Raise ValueError for a model that does not use samples of new classes."""
     if "prediction_count" not in model.get_params(deep=False):
         raise ValueError(
-            f"a {type(model).__name__} does not recognise classes by labelled samples of them without another fit: use "
-            "a bilinear model with space='visual', such as JCMSPL()"
+            f"a {type(model).__name__} needs another fit to use labelled samples of new classes: choose a bilinear "
+            "model with space='visual', such as JCMSPL()"
         )
     if model.own_space != "visual":
         raise ValueError(
@@ -239,21 +239,21 @@ def _require_few_shot_model(model: Any) -> None:
 
 
 def _rows_of_classes(model: Any, labels: list[Any], most: int) -> list[IntArray]:
-    """Return the rows of each class; refuse classes that are not new, or have too few samples."""
+    """Return the rows of each class; raise ValueError for trained classes and for too few samples."""
     classes = sorted_labels(dict.fromkeys(labels))
     trained = set(model.classes_.tolist())
     if known := [label for label in classes if label in trained]:
-        raise ValueError(f"the model was trained on {some(known)}: give samples of new classes alone")
+        raise ValueError(f"the model was trained on {some(known)}: pass only samples of new classes")
     model.class_table_.positions(classes, "y")
     if len(classes) < 2:
-        raise ValueError("there must be two new classes at least in y, or there is nothing to choose from")
+        raise ValueError("y must have two or more new classes")
     codes = numbered(labels, classes)
     rows_of = [np.flatnonzero(codes == number) for number in range(len(classes))]
     fewest = int(np.argmin([len(rows) for rows in rows_of]))
     if len(rows_of[fewest]) <= most:
         raise ValueError(
-            f"the class {quoted(classes[fewest])} has {len(rows_of[fewest])} samples, too few to give {most} and "
-            f"recognise others: leave out shots above {len(rows_of[fewest]) - 1}"
+            f"the class {quoted(classes[fewest])} has {len(rows_of[fewest])} samples, too few to draw {most} and "
+            f"test on others: leave out shots above {len(rows_of[fewest]) - 1}"
         )
     return rows_of
 
@@ -264,7 +264,7 @@ def _drawn(rows_of: list[IntArray], n: int, seed: int) -> IntArray:
 
 
 def _accuracies(model: Any, X: Any, labels: list[Any], given: IntArray) -> dict[str, float]:
-    """Return the accuracy of each curve on the other samples; without samples there is one curve alone."""
+    """Return the accuracy of each curve on the other samples; only of the first curve without given samples."""
     if not len(given):
         return {"prediction and samples": model.score(X, labels)}
     grown = copy(model).set_params(progress=False)

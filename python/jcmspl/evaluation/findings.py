@@ -1,23 +1,32 @@
-"""What an evaluation finds, as types. Accuracies are shares from 0 to 1."""
+"""Types of results. Accuracies are shares from 0 to 1."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The paper's two directions of recognition, as they are called in print.
+import numpy as np
+import scipy
+import sklearn
+
+from jcmspl.evaluation.accuracy import harmonic_mean
+from jcmspl.io.json_text import plain
+from jcmspl.support.version import __version__
+
+#: The names of spaces in print: the paper's two directions of recognition.
 SPACE_NAMES = {"semantic": "semantic (V→S)", "visual": "visual (S→V)"}
 
 
 def space_name(space: str) -> str:
-    """Return how a space is called in print."""
+    """Return the name of a space in print."""
     return SPACE_NAMES.get(space, space)
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals were found: the share of all draws that lies in them, how many draws, and of what."""
+    """Settings of the bootstrap: level of the intervals, number of draws, seed, and the units drawn."""
 
     level: float
     draws: int
@@ -27,7 +36,7 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a figure lies in most draws of the bootstrap."""
+    """An interval of the bootstrap."""
 
     low: float
     high: float
@@ -35,7 +44,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class HitRate:
-    """How often the right class was among the k that were named: the mean over classes, and over samples."""
+    """hit@k: the share of samples whose class is among the k best; the mean over classes, and over samples."""
 
     per_class: float
     per_sample: float
@@ -43,35 +52,40 @@ class HitRate:
 
 @dataclass(frozen=True)
 class Standard(HitRate):
-    """Recognition of unseen samples among unseen classes; hits: hit@k by k."""
+    """Accuracy on unseen samples among unseen classes, and hit@k by k."""
 
     hits: dict[int, HitRate]
 
 
 @dataclass(frozen=True)
 class Accuracies:
-    """Generalized recognition, per class."""
+    """Per-class accuracies of generalized recognition."""
 
     acc_seen: float
     acc_unseen: float
     harmonic_mean: float
 
+    @classmethod
+    def of(cls, acc_seen: Any, acc_unseen: Any) -> Accuracies:
+        """Return two accuracies with their harmonic mean."""
+        return Accuracies(float(acc_seen), float(acc_unseen), harmonic_mean(float(acc_seen), float(acc_unseen)))
+
 
 @dataclass(frozen=True)
 class BestOnTestData(Accuracies):
-    """Generalized recognition with the bias that suits the test data best, which no model may use."""
+    """Generalized recognition with the best bias for the test data, which no model may use."""
 
     seen_bias: float
 
 
 @dataclass(frozen=True)
 class Generalized(Accuracies):
-    """Recognition of seen and unseen samples among all classes, per class; accuracies with the bias of the model.
+    """Per-class accuracies on seen and unseen samples among all classes, with the bias of the model.
 
     Attributes
     ----------
     seen_bias : float
-        That bias.
+        The bias of the model.
     uncalibrated : Accuracies
         Without a bias.
     best_on_test_data : BestOnTestData
@@ -89,7 +103,7 @@ class Generalized(Accuracies):
 
     @property
     def places(self) -> list[tuple[str, str, Accuracies]]:
-        """What is told of the curve: each with its name in a table, its name in a plot, and its accuracies."""
+        """The points of the curve in tables and plots: name in a table, name in a plot, accuracies."""
         best = self.best_on_test_data
         return [
             ("none", "no bias", self.uncalibrated),
@@ -100,16 +114,16 @@ class Generalized(Accuracies):
 
 @dataclass(frozen=True)
 class OpenSet:
-    """How well samples of unseen classes are told from strangers: the same samples, with their class left out.
+    """Detection of strangers: samples of unseen classes against the same samples with their class left out.
 
     Attributes
     ----------
     auroc : float
-        The area under the ROC curve of the best score, of known samples against strangers.
+        The area under the ROC curve of the best score, known samples against strangers.
     threshold : float or None
-        The least score of a name that the model has chosen for this space, on training classes; None: none.
+        The rejection threshold of the model in this space; None without one.
     lost, rejected : float or None
-        The shares of known samples and of strangers that score less.
+        The shares of known samples and of strangers below the threshold.
     """
 
     auroc: float
@@ -120,12 +134,21 @@ class OpenSet:
 
 @dataclass(frozen=True)
 class SpaceResult:
-    """What was found in one space; generalized is None without test samples of seen classes, open_set if not asked for.
+    """The results in one space.
 
-    Transductive: after the model was adapted to the test samples, without their labels, among the candidates of each.
-    Intervals: of per_class and per_sample of standard recognition, of acc_seen, acc_unseen and harmonic_mean of
-    generalized recognition with the bias of the model, and, but for the first space, of per_class_difference, by which
-    its per_class is above that of the first; those that there are.
+    Attributes
+    ----------
+    space : str
+    standard : Standard
+    generalized : Generalized or None
+        None without test samples of seen classes.
+    transductive : bool
+        Whether the model was adapted to the test samples, without their labels.
+    open_set : OpenSet or None
+        None if not requested.
+    intervals : dict of str to Interval
+        Of per_class and per_sample (standard), of acc_seen, acc_unseen and harmonic_mean (generalized, with the bias of
+        the model) and, except in the first space, of per_class_difference, the gain in per_class over the first space.
     """
 
     space: str
@@ -137,7 +160,7 @@ class SpaceResult:
 
     @property
     def space_name(self) -> str:
-        """How the space is called in print."""
+        """The name of the space in print."""
         return space_name(self.space) + ", transductive" * self.transductive
 
 
@@ -154,7 +177,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Confusion:
-    """A mistake: how many samples of a class, and which share of it, were taken for another one."""
+    """A mistake: the number and the share of samples of a class that were predicted as another one."""
 
     true: str
     predicted: str
@@ -164,7 +187,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Reason:
-    """The part of an attribute in the lead of a class over another one."""
+    """The part of an attribute in the lead of a class over another class."""
 
     attribute: str
     value: float
@@ -172,21 +195,21 @@ class Reason:
 
 @dataclass(frozen=True)
 class Example:
-    """A test sample of an unseen class, and what it was taken for among the unseen classes.
+    """A test sample of an unseen class, and its prediction among the unseen classes.
 
     Attributes
     ----------
     row : int
-        Of the data set.
+        In the data set.
     id : str
-        What the data set calls it.
+        In the data set.
     true, predicted : str
     picture : str or None
-        The file that the id names, if it is that of a picture.
+        The picture file that the id names.
     against : str or None
-        The class that the predicted one is compared with: the true one or, if that was predicted, the second best.
+        The class compared with the predicted one: the true class or, if the prediction is right, the second best.
     spoke_for, spoke_against : list of Reason
-        Attributes that spoke most for the predicted class, and against it; none if the model cannot tell.
+        The attributes that contributed most for and against the predicted class; empty if the model cannot explain.
     """
 
     row: int
@@ -200,27 +223,27 @@ class Example:
 
     @property
     def right(self) -> bool:
-        """Whether it was recognised."""
+        """Whether the prediction is right."""
         return self.true == self.predicted
 
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """How often each class was taken for each other: rows are true classes."""
+    """Counts of predictions: rows are true classes, columns predicted ones."""
 
     labels: list[str]
     counts: list[list[int]]
 
     def sorted(self) -> ConfusionMatrix:
-        """Return the matrix with classes in the order of their names."""
+        """Return the matrix with classes ordered by name."""
         return self.of(self.most_confused(len(self.labels)))
 
     def of(self, order: Sequence[int]) -> ConfusionMatrix:
-        """Return the matrix of some classes, given by their places."""
+        """Return the matrix of the classes with these numbers."""
         return ConfusionMatrix([self.labels[i] for i in order], [[self.counts[i][j] for j in order] for i in order])
 
     def most_confused(self, most: int) -> list[int]:
-        """Return the places of so many classes at most, in the order of names: all, or those most often confused."""
+        """Return the numbers of all classes, or of the ``most`` most often confused ones, ordered by name."""
         chosen = set(range(len(self.labels)))
         if len(chosen) > most:
             chosen = set()
@@ -230,13 +253,13 @@ class ConfusionMatrix:
         return sorted(chosen, key=lambda i: (self.labels[i], i))
 
     def mistakes(self) -> Iterator[tuple[int, int, int]]:
-        """Give the places of a true class and of what it was taken for, and how often."""
+        """Yield (number of the true class, number of the predicted class, count) of each mistake."""
         return ((i, j, count) for i, row in enumerate(self.counts) for j, count in enumerate(row) if count and i != j)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The objective after each iteration; none for a model that is not found by a descent."""
+    """The objective after each iteration; empty for a model without a descent."""
 
     values: list[float]
     converged: bool
@@ -244,7 +267,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """What the model was trained and tested on; samples: their number in each part."""
+    """The training and test data; samples: the number of samples in each part."""
 
     name: str
     source: str
@@ -258,9 +281,9 @@ class DatasetSummary:
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """How many test samples of seen and of unseen classes are among the labelled samples that the model was given.
+    """Numbers of test samples of seen and of unseen classes among the training samples of the model.
 
-    Not exact: about so many, for the model knows a part of its training samples alone.
+    They are estimates (``is_exact`` is False) if the model remembers only a part of its training samples.
     """
 
     test_seen: int
@@ -268,7 +291,7 @@ class TrainedOn:
     is_exact: bool = True
 
     def sentences(self, n_samples: Mapping[str, int]) -> list[str]:
-        """Return a clause for each test part, of so many samples, that has training samples in it."""
+        """Return a clause for each test part with training samples in it; n_samples are the sizes of the parts."""
         about = "" if self.is_exact else "about "
         of_kinds = (("test_seen", "seen", self.test_seen), ("test_unseen", "unseen", self.test_unseen))
         return [
@@ -280,11 +303,31 @@ class TrainedOn:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """The model and its parameters; numbers that its kind of model does not have are None."""
+    """The model and its parameters; numbers that this kind of model does not have are None."""
 
     name: str
     parameters: dict[str, Any]
     n_concepts: int | None
     n_iter: int | None
-    alignment: str | None = None  # what was found of encoders that can be compared
+    alignment: str | None = None  # the detected alignment of the encoders
     cosine_share: float | None = None  # of the score of new classes
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return the parameters of a model in types of JSON."""
+    values = {name: plain(value) for name, value in model.get_params(deep=False).items()}
+    return {
+        name: value if value is None or isinstance(value, (str, int, float)) else repr(value)
+        for name, value in values.items()
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this package, of Python and of the libraries that results depend on."""
+    return {
+        "jcmspl": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

@@ -18,20 +18,20 @@ _MARKERS = "oD*^s"
 
 @dataclass(eq=False, repr=False)
 class SeenUnseenDisplay(Display):
-    """Accuracy on seen against accuracy on unseen classes, as the bias on the former varies.
+    """Accuracy on seen against accuracy on unseen classes, as the bias on seen classes varies.
 
     Parameters
     ----------
     curve : SeenUnseenCurve, or mapping of str to array_like of shape (n_points, 2)
-        One curve; or several by name, as points (accuracy on unseen classes, accuracy on seen classes).
+        One curve; or several, by name, as points (accuracy on unseen, accuracy on seen classes).
     bias : float, optional
-        The bias of the model, to be marked.
+        The bias of the model, to mark.
     marks : mapping of str to (accuracy on unseen classes, accuracy on seen classes), optional
-        Further points to be marked.
+        Further points to mark.
 
     Notes
     -----
-    Option of ``plot``: ``name``, what the curve is called in the legend, where there is one.
+    Option of ``plot``: ``name`` of a single curve in the legend.
     """
 
     curve: Any
@@ -52,7 +52,7 @@ class SeenUnseenDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> SeenUnseenDisplay:
-        """Draw the curve of a fitted model, or of the best one of a search, on samples of seen and unseen classes."""
+        """Draw the curve of a fitted model, or of the best model of a search, on samples of seen and unseen classes."""
         model = model_of(estimator)
         curve = model.generalized_curve(X, y, class_vectors=class_vectors)
         return cls(curve, model.seen_penalty_).plot(ax=ax, name=name, **options)
@@ -69,20 +69,20 @@ class SeenUnseenDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> SeenUnseenDisplay:
-        """Draw the curve of scores, such as those of decision_function, of any model.
+        """Draw the curve of the scores of any model, as from decision_function.
 
         Parameters
         ----------
         y_true : array_like of shape (n_samples,)
         scores : array_like of shape (n_samples, n_classes)
-            Of all candidates, seen and unseen, without a bias.
+            Scores of all candidates, seen and unseen, without a bias.
         labels : sequence of n_classes labels
             The classes of the columns.
         seen : sequence of labels
-            Which of them are seen.
+            The seen classes among them.
         ax : Axes of matplotlib, optional
         name : str, optional
-            Of the model, for the legend.
+            The name of the model in the legend.
         **options
             As for ``plot``.
         """
@@ -129,10 +129,10 @@ def curve_of_scores(y_true: Any, scores: npt.ArrayLike, labels: Any, seen: Any) 
         raise ValueError("scores holds NaN or infinity: give the scores of all candidates, without a bias")
     known, trained = set(candidates), set(as_label_list(seen, "seen"))
     if strangers := [label for label in dict.fromkeys([*truth, *trained]) if label not in known]:
-        raise ValueError(f"labels lacks {some(strangers)}: name the class of every column of scores")
+        raise ValueError(f"labels lacks {some(strangers)}: it must name the class of every column of scores")
     kinds = np.array([label in trained for label in candidates])
     if kinds.all() or not kinds.any():
-        raise ValueError("the curve needs candidates of both kinds: seen must name some of labels, and not all")
+        raise ValueError("the curve needs seen and unseen candidates: seen must name some of labels, but not all")
     codes = numbered(truth, candidates)
     best_seen, best_unseen = (np.where(kind, values, -np.inf) for kind in (kinds, ~kinds))
     is_seen = kinds[codes]

@@ -1,4 +1,4 @@
-"""Test samples and training samples: the former must not be among the latter."""
+"""Test samples that the model was trained on: found, reported, or replaced by others."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ _TESTED = ("test_seen", "test_unseen")
 
 
 def with_test_parts(model: Any, dataset: Any) -> Any:
-    """Return the data set with what the model was not trained on to test with, if it does not say that itself.
+    """Return the data set with test parts of samples that the model was not trained on, unless it has its own.
 
-    Without a part "test_unseen" that is all samples of other classes than those of the training data; without a part
-    "test_seen", the samples that were held out of the same data when the model was fitted, if it remembers that. Where
-    there is no part to test with at all, it is otherwise all samples that the model was not trained on, if it knows
-    those that it was.
+    "test_unseen" is all samples of classes that the model was not trained on. "test_seen" is the samples that were held
+    out of the same data by the fit; if the model has no record of them and the data set has no test parts at all, it is
+    all samples whose hashes are not among those of the training samples.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
 
 
 def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
-    """Return how many test samples the model was trained on; None if it does not know its training samples."""
+    """Count the test samples that the model was trained on; None if it does not remember its training samples."""
     digest: SampleDigest | None = getattr(model, "training_digest_", None)
     if digest is None:
         return None
@@ -63,30 +62,30 @@ def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
 
 
 def warn_or_refuse(found: TrainedOn | None, n_samples: dict[str, int], *, allow: bool) -> None:
-    """Warn of test samples that the model was trained on; refuse most of a part, unless that is allowed."""
+    """Warn of test samples in the training data; raise ValueError if most of a part is, unless ``allow`` is set."""
     if found is None:
         return
     texts = found.sentences(n_samples)
     mostly = any(2 * getattr(found, part) > n_samples[part] for part in _TESTED)
     if mostly and not allow:
         raise ValueError(
-            f"{'; '.join(texts)}: this would be no test of the model. Test with samples that it was not trained on (by "
-            "default those that it has never seen: leave --hold-out, --unseen and --split out), or fit it anew with "
-            "the same --hold-out and --seed; or let it be (allow_trained=True, --allow-trained)"
+            f"{'; '.join(texts)}: accuracy on them is not that on new samples. Test on samples that the model was not "
+            "trained on (the default: leave --hold-out, --unseen and --split out), fit it again with the same "
+            "--hold-out and --seed, or allow such samples (allow_trained=True, --allow-trained)"
         )
     for text in texts:
-        warn_user(f"{text}: accuracy on them says nothing of new samples", TrainedOnWarning)
+        warn_user(f"{text}: accuracy on them is not that on new samples", TrainedOnWarning)
 
 
 def _with_unseen_classes(dataset: Any, trained: list[Label]) -> Any:
-    """Return the data set with all samples of classes that a model was not trained on as "test_unseen"."""
+    """Move all samples of classes that the model was not trained on to the part "test_unseen"."""
     known = np.isin(dataset.class_numbers, dataset.classes.positions(one for one in trained if one in dataset.classes))
     rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
     return _with_parts(dataset, {"test_unseen": rows[~known[rows]]})
 
 
 def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
-    """Return the data set with some rows moved to other parts."""
+    """Return the data set with the given rows moved to other parts."""
     taken = np.concatenate(list(new.values()))
     parts = {**{part: np.setdiff1d(rows, taken) for part, rows in dataset.parts.items()}, **new}
     fields = {one.name: getattr(dataset, one.name) for one in dataclasses.fields(dataset) if one.init}
@@ -94,7 +93,7 @@ def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
 
 
 def _looked_up(digest: SampleDigest, X: Any, rows: IntArray) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which rows are in a digest, and of which the digest can tell."""
+    """Tell which rows are in a digest, and for which rows the digest can tell."""
     if not len(rows):
         return np.empty(0, dtype=bool), np.empty(0, dtype=bool)
     found = [plain_samples(chunk).looked_up(digest) for _, chunk in in_chunks(X, rows, ROWS)]

@@ -1,4 +1,4 @@
-"""What all charts share: colours, axes of their own, and what becomes of them: part of a page, a file, a notebook."""
+"""Base class of charts: colours, axes, legends, and drawing into a page, a file or a notebook."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from jcmspl.support.shown import shortened
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Told apart also in grey and by most who see colours differently.
+# They differ in grey, too, and for most colour-blind readers.
 COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#0f766e", "#be185d")
 INK, FAINT = "#18181b", "#d4d4d8"
 _MOST_IN_HINT = 600
-# What lines and whiskers beside the data are called; matplotlib would put some of them first.
+# Labels of lines and whiskers beside the data, last in legends; matplotlib would put some of them first.
 _MARKS = ("chance", "tuned: ", "settles at", "95 % interval")
 _FONTS = ["DejaVu Sans", "sans-serif"]
 
 
 def require_matplotlib() -> None:
-    """Say what to install if matplotlib is missing: to be called before the work whose results are to be drawn."""
+    """Raise ImportError if matplotlib is missing; called before long work whose result will be drawn."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -39,21 +39,21 @@ def require_matplotlib() -> None:
 
 
 def drawable(name: object, most: int = 32) -> str:
-    """Return a name as it can be drawn: on one line, of printable characters, not empty and not too long."""
+    """Return a name on one line, printable, not empty and not too long."""
     text = "".join(character if character.isprintable() else " " for character in str(name))
     return shortened(text.strip() or "(empty)", most)
 
 
 class Display:
-    """A chart: it holds its data, and draws it on any axes of matplotlib.
+    """Base class of charts: holds the data and draws it on any axes of matplotlib.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on, after ``plot``.
+        The axes and the figure of the last ``plot``.
     """
 
-    #: What stands above the chart where it is drawn by itself.
+    #: The default title.
     TITLE: ClassVar[str] = ""
 
     ax_: Any
@@ -68,11 +68,11 @@ class Display:
         Parameters
         ----------
         ax : Axes of matplotlib, optional
-            They keep their look, and their title if they have one.
+            They keep their look and their title.
         title : str, optional
-            In place of the chart's own; an empty one for none.
+            Replaces the default title; "" for none.
         **options
-            What the chart lets you choose; its own documentation names them.
+            Options of this chart, listed in its docstring.
 
         Returns
         -------
@@ -88,7 +88,7 @@ class Display:
         try:
             return self._plot_on(_dressed(figure), title, options, own=True)
         except BaseException:
-            pyplot.close(figure)  # or a notebook would show it, empty
+            pyplot.close(figure)  # a notebook would show it, empty
             raise
 
     def _plot_on(self, ax: Any, title: str | None, options: dict[str, Any], *, own: bool = False) -> Self:
@@ -112,11 +112,11 @@ class Display:
         raise NotImplementedError
 
     def _title(self) -> str:
-        """Return what stands above the chart where nothing else is asked for."""
+        """Return the default title."""
         return self.TITLE
 
     def to_svg(self, title: str) -> str:
-        """Return the chart as an SVG element of an HTML page; the title is what a screen reader tells of it."""
+        """Return the chart as an SVG element of an HTML page, with a title for screen readers."""
         with _same_everywhere(title), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts of its own
             display = self._drawn_alone(title="")
@@ -125,25 +125,25 @@ class Display:
         return _inlined(text, title, display._hints)
 
     def to_file(self, form: str, title: str | None = None) -> bytes:
-        """Return the chart as the content of a file, "png" or "svg", with a title above it: its own, or this one."""
+        """Return the chart as the content of a "png" or "svg" file, with this title or the default one."""
         with _same_everywhere(""):
             display = self._drawn_alone(title)
             # no date: the same results give the same file
             return _saved(display.figure_, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
 
     def _size(self, **options: Any) -> tuple[float, float]:
-        """Return width and height in inches of the figure that is made where no axes are given."""
+        """Return width and height, in inches, of a new figure."""
         return 6.4, 4.0
 
     def _hint(self, artist: Any, text: str) -> None:
-        """Let a page tell this text when the pointer is on that part of the chart."""
+        """Add a text that a page shows when the pointer is on this part of the chart."""
         name = f"hint-{len(self._hints)}"
         artist.set_gid(name)
         self._hints[name] = drawable(text, _MOST_IN_HINT)
 
     def _drawn_alone(self, title: str | None) -> Any:
-        # Not pyplot: its figures stay in memory until they are closed, and it may want a screen. A copy: what the user
-        # has drawn stays in ax_ and figure_.
+        # Without pyplot, whose figures stay in memory until closed and may need a screen; on a copy, so that ax_ and
+        # figure_ stay those of the user's last plot.
         from matplotlib.figure import Figure
 
         return copy.copy(self)._plot_on(
@@ -151,7 +151,7 @@ class Display:
         )
 
     def _legend(self, ax: Any, **place: Any) -> Any:
-        """Add a legend, names of marks last; a dollar sign in a name is a dollar sign."""
+        """Add a legend with names of marks last; names are not parsed as formulas."""
         handles, names = ax.get_legend_handles_labels()
         order = sorted(range(len(names)), key=lambda i: names[i].startswith(_MARKS))
         made = ax.legend([handles[i] for i in order], [names[i] for i in order], frameon=False, **place)
@@ -160,7 +160,7 @@ class Display:
         return made
 
     def _legend_above(self, ax: Any, columns: int = 3) -> None:
-        """Add a legend above the axes, where it is off the data."""
+        """Add a legend above the axes, where it hides no data."""
         made = self._legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, fontsize=9)
         self._rows_above = math.ceil(len(made.get_texts()) / columns)
 
@@ -174,9 +174,9 @@ class Display:
         room: float = math.inf,
         **style: Any,
     ) -> None:
-        """Name the places 0, 1, ... of an axis, as many as so many inches have room for.
+        """Label the places 0, 1, ... of an axis, as many as fit into ``room`` inches.
 
-        Where a name is shortened, a page tells all of it; where some are left out, a tick tells which are there.
+        A page shows the full text of shortened names; ticks mark the labelled places if some are left out.
         """
         step = max(1, math.ceil(len(names) * 1.2 * fontsize / 72 / room))
         places = range(0, len(names), step)
@@ -188,34 +188,34 @@ class Display:
                 self._hint(tick, str(names[place]))
 
     def _inches(self, ax: Any) -> tuple[float, float]:
-        """Return width and height of axes that were given."""
+        """Return width and height of given axes."""
         box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
         return box.width, box.height
 
 
 def numbers(values: Any) -> Float64Array:
-    """Return an array in which NaN stands for None."""
+    """Convert to float64, None to NaN."""
     return np.array(values, dtype=np.float64)
 
 
 def model_of(estimator: Any) -> Any:
-    """Return the model of a search; a model as it is."""
+    """Return the best model of a search, or the model itself."""
     return getattr(estimator, "best_estimator_", estimator)
 
 
 def in_legend(name: object) -> str:
-    """Return a name for a legend, which leaves out those that start with an underscore."""
+    """Return a name for a legend; matplotlib leaves out names that start with an underscore."""
     text = drawable(name, 48)
     return f" {text}" if text.startswith("_") else text
 
 
 def ink_of(ax: Any) -> Any:
-    """Return the colour of text on these axes, which may be dark."""
+    """Return the text colour of these axes, which may have a dark background."""
     return ax.xaxis.label.get_color()
 
 
 def _dressed(figure: Any) -> Any:
-    """Return new axes with the look of this package; those that are given keep their own."""
+    """Return new axes with the look of this package."""
     ax = figure.subplots()
     ax.set_prop_cycle(color=COLOURS)
     ax.set_axisbelow(True)
@@ -228,7 +228,7 @@ def _dressed(figure: Any) -> Any:
 
 @contextmanager
 def _same_everywhere(salt: str) -> Iterator[None]:
-    """Draw alike whatever matplotlib is set to, and give equal charts equal ids, which must differ within a page."""
+    """Ignore matplotlib's settings, and give equal charts equal ids; the salt makes ids differ within a page."""
     require_matplotlib()
     import matplotlib
     from matplotlib import style
@@ -246,11 +246,11 @@ def _saved(figure: Any, **options: Any) -> bytes:
 
 
 def _inlined(svg: str, title: str, hints: dict[str, str]) -> str:
-    """Return matplotlib's file as an element that fits into a page: no prologue, no style, no size, no idle ids."""
+    """Return matplotlib's SVG file as an element of a page, without prologue, style, size and unused ids."""
     found = re.search(r'<svg [^>]*width="([\d.]+)pt"[^>]*viewBox="([^"]*)"[^>]*>', svg)
     if found is None:
-        raise RuntimeError("matplotlib has written an SVG file of a form that is not known here")
-    # points to the pixels of CSS; on a narrow screen it is scrolled before its text becomes too small to be read
+        raise RuntimeError("matplotlib wrote an SVG file of an unknown form")
+    # from points to CSS pixels; a narrow screen scrolls before the text becomes too small to read
     width = round(float(found[1]) * 4 / 3)
 
     def group(match: re.Match[str]) -> str:

@@ -1,20 +1,29 @@
-"""HTML pages from templates: one file each, nothing fetched; every value is escaped, and no script runs but ours."""
+"""HTML pages and cards for notebooks, from templates, and their parts besides charts: pictures, marks on an axis.
+
+A page is one file and fetches nothing. Every value is escaped, and no script runs but ours.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
+import math
 import re
-from functools import cache
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from jcmspl.report.figures import COLOURS, FAINT, INK
+from jcmspl.support.cards import ELLIPSIS, Card
 from jcmspl.support.shown import printable, shown
-from jcmspl.support.tables import numeric_columns, percent, percent_range
+from jcmspl.support.tables import Table, numeric_columns, percent, percent_range
 
 _TEMPLATES = Path(__file__).parent / "templates"
-# Colours of charts by the names that pages have for them: others in the dark.
+# The CSS variables that replace the colours of charts, so that these follow the page in the dark.
 _VARIABLES = {
     "#ffffff": "paper",
     "#000000": "ink",
@@ -23,45 +32,38 @@ _VARIABLES = {
     "#808080": "soft",
     **{colour: f"c{number}" for number, colour in enumerate(COLOURS, start=1)},
 }
-#: Steps of the one scale of colours that pages have for shares.
+#: The number of steps on the colour scale of shares.
 STEPS = 10
+_LONGEST_CELL, _LONGEST_TEXT = 60, 400  # characters in cards
+
+_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
+_PICTURE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
+_SIDE, _SMALL = 192, 64  # pixels; smaller pictures than the second are enlarged, to be visible
+_MOST_BYTES = 50_000_000
+
+_TICK_STEPS = (1, 2, 5)
+_MOST_TICKS = 7
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a template of the folder templates/ with the given values."""
+    """Render a template of the folder templates/ with the given values."""
     text: str = _environment().get_template(template).render(values)
     return text
 
 
-def step(share: float) -> int:
-    """Return the step of the scale of colours that a share from 0 to 1 is on."""
-    return min(STEPS - 1, int(STEPS * share + 1e-9))
-
-
-def _visible(value: Any) -> Any:
-    """Return text without control characters, or marks that turn the direction of writing, but in whole lines."""
-    return "\n".join(map(printable, value.split("\n"))) if type(value) is str else value
-
-
-def _themed(svg: str) -> str:
-    """Return a chart with colours that follow the page."""
-
-    def colour(match: re.Match[str]) -> str:
-        return f"var(--{_VARIABLES[match[0]]})" if match[0] in _VARIABLES else match[0]
-
-    return re.sub(r'style="[^"<>]*"', lambda style: re.sub(r"#[0-9a-f]{6}\b", colour, style[0]), svg)
-
-
 @cache
-def _script() -> tuple[str, str]:
-    """Return the script of pages, and its hash: a browser runs it, and no other."""
-    text = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    return text, base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def page_script(name: str) -> dict[str, Any]:
+    """Return a script of the folder templates/ and its hash, by which a browser allows it to run."""
+    from markupsafe import Markup
+
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return {"script": Markup(text), "script_hash": digest}
 
 
 @cache
 def _environment() -> Any:
-    # Not with the package: most who import it show no page, and Jinja takes its time to be loaded.
+    # Imported here: most users of the package show no page, and Jinja is slow to load.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -80,12 +82,170 @@ def _environment() -> Any:
         "shown": shown,
         "drawn": lambda display, title: Markup(_themed(display.to_svg(title))),
     }
-    script, digest = _script()
     environment.globals |= {
         "numeric_columns": numeric_columns,
         "steps": STEPS,
-        "script": Markup(script),
-        "script_hash": digest,
         "style": Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        # No colours but those of bars: the card takes those of the notebook, which may be dark.
+        "card_style": Markup((_TEMPLATES / "notebook.css").read_text(encoding="utf-8")),
+        **page_script("page.js"),
     }
     return environment
+
+
+def html(card: Card) -> str:
+    """Draw a card for a notebook."""
+    return rendered(
+        "notebook.html",
+        title=shown(card.title, _LONGEST_TEXT),
+        sentences=[shown(text, _LONGEST_TEXT) for text in card.sentences],
+        notes=[shown(text, _LONGEST_TEXT) for text in card.notes],
+        facts={name: shown(value, _LONGEST_TEXT) for name, value in card.facts.items()},
+        tables=[_card_table(content) for content in card.tables],
+    )
+
+
+def _card_table(content: Table) -> dict[str, Any]:
+    """Shorten the cells of a table, and tell which columns hold numbers; bars are floats."""
+    header = [shown(cell, _LONGEST_CELL) for cell in content.header]
+    rows = [[cell if isinstance(cell, float) else shown(cell, _LONGEST_CELL) for cell in row] for row in content.rows]
+    texts = [["" if isinstance(cell, float) else cell for cell in row] for row in rows if row[0] != ELLIPSIS]
+    numeric = numeric_columns(header, texts)
+    return {"title": shown(content.title, _LONGEST_TEXT), "header": header, "rows": rows, "numeric": numeric}
+
+
+def step(share: float) -> int:
+    """Return the step of a share from 0 to 1 on the colour scale."""
+    return min(STEPS - 1, int(STEPS * share + 1e-9))
+
+
+def _visible(value: Any) -> Any:
+    """Escape control characters and marks of writing direction in a text; line breaks stay."""
+    return "\n".join(map(printable, value.split("\n"))) if type(value) is str else value
+
+
+def _themed(svg: str) -> str:
+    """Replace the colours of a chart by the page's variables."""
+
+    def colour(match: re.Match[str]) -> str:
+        return f"var(--{_VARIABLES[match[0]]})" if match[0] in _VARIABLES else match[0]
+
+    return re.sub(r'style="[^"<>]*"', lambda style: re.sub(r"#[0-9a-f]{6}\b", colour, style[0]), svg)
+
+
+def picture_named(name: str, folders: Iterable[Path]) -> str | None:
+    """Return the path of the picture file with this name in the first folder that has it; None if there is none."""
+    if not name.lower().endswith(_ENDINGS):
+        return None
+    for folder in folders:
+        path = folder / name
+        try:
+            if path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                return str(path.resolve())
+        except (OSError, ValueError):  # a name that is too long or has forbidden characters
+            continue
+    return None
+
+
+def thumbnail(path: str) -> str | None:
+    """Return a small copy of a picture as a data URI; None if it cannot be read or Pillow is missing."""
+    try:
+        from PIL import Image, ImageOps
+    except ImportError:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # Pillow warns of pictures that unpack to huge sizes
+            with Image.open(path, formats=_PICTURE_FORMATS) as opened:
+                opened.draft("RGB", (2 * _SIDE, 2 * _SIDE))
+                image = _opaque(ImageOps.exif_transpose(opened))
+        factor = -(-_SMALL // max(image.size))
+        if factor > 1:
+            image = image.resize((factor * image.width, factor * image.height), Image.Resampling.NEAREST)
+        image.thumbnail((_SIDE, _SIDE), Image.Resampling.LANCZOS)
+        form = "png" if factor > 1 else "jpeg"
+        content = io.BytesIO()
+        image.save(content, form, quality=82)
+    except Exception:  # whatever is wrong with the file, the page does without it
+        return None
+    return f"data:image/{form};base64,{base64.b64encode(content.getvalue()).decode()}"
+
+
+def _opaque(image: Any) -> Any:
+    """Convert a picture to grey or RGB, on white where it is transparent."""
+    from PIL import Image
+
+    if "A" in image.getbands() or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(paper, image).convert("RGB")
+    return image if image.mode == "L" else image.convert("RGB")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A share drawn as a "dot", "tick" or "ring", perhaps with an interval; the hint shows under the pointer."""
+
+    kind: str
+    at: float
+    hint: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Rows of marks on a common axis. The page sets the names as text, so that none is cut.
+
+    Attributes
+    ----------
+    rows : sequence of (name, whether it is bold, marks)
+    legend : mapping of a kind of mark to its meaning
+    reference : float, optional
+        A share, drawn as a line through all rows.
+    reference_name : str
+    """
+
+    rows: Sequence[tuple[str, bool, Sequence[Mark]]]
+    legend: Mapping[str, str]
+    reference: float | None = None
+    reference_name: str = ""
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The axis of all marks and of the reference."""
+        marks = [mark for _, _, marks in self.rows for mark in marks]
+        ends = [end for mark in marks for end in (mark.at, mark.low, mark.high) if end is not None]
+        return Axis.around([*ends, *([self.reference] if self.reference is not None else [])])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of shares with the places of its labels."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    @classmethod
+    def around(cls, shares: Iterable[float]) -> Axis:
+        """Return the shortest axis that holds all shares and starts and ends at a round percentage."""
+        found = [100 * share for share in shares if math.isfinite(share)] or [0.0, 100.0]
+        low, high = min(found), max(found)
+        for size in (factor * 10.0**power for power in range(-3, 3) for factor in _TICK_STEPS):
+            # a share that is a round number up to rounding counts as one
+            first, last = math.floor(low / size + 1e-9), math.ceil(high / size - 1e-9)
+            if first == last:
+                first, last = (first - 1, last) if first > 0 else (first, last + 1)
+            if last - first < _MOST_TICKS:
+                break
+        ticks = tuple(round(number * size, 6) / 100 for number in range(first, last + 1))
+        return cls(ticks[0], ticks[-1], ticks)
+
+    def place(self, share: float) -> str:
+        """Return the place of a share, in percent of the axis from its start."""
+        return f"{100 * (share - self.low) / (self.high - self.low):.2f}%"
+
+    def label(self, share: float) -> str:
+        """Format a share as an axis label."""
+        return f"{100 * share:.6g}"

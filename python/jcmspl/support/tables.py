@@ -1,14 +1,18 @@
-"""Tables of texts: in columns for a terminal; percentages."""
+"""Tables of texts: in columns for a terminal, as Markdown, as CSV; percentages."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jcmspl.support.shown import printable
 
 _NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( to [\d.]+)?( %)?( ± [\d.]+)?[ *≈]*")
+_PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Table(NamedTuple):
@@ -59,3 +63,37 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ("  " + "  ".join(cells)).rstrip()
 
     return "\n".join([line(header), "  " + "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def markdown_text(text: str) -> str:
+    """Escape a text, so that Markdown shows it unchanged: no HTML, links or table cells."""
+    text = printable(text)
+    for character, name in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(character, name)
+    text = text.replace("://", "&#58;//")  # some renderers make a link of it
+    return re.sub(r"([|\[\]*])", r"\\\1", text)
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(markdown_text(cell.strip()) for cell in cells) + " |"
+
+    return [line(header), "|" + "---|" * len(header), *map(line, rows)]
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV, with the columns of the first row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows({name: without_formula(cell) for name, cell in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def without_formula(cell: object) -> object:
+    """Put a ' before the text of a CSV cell that a spreadsheet would take for a formula."""
+    if not isinstance(cell, str) or not cell.startswith(_STARTS_OF_FORMULAS):
+        return cell
+    return cell if _PLAIN_NUMBER.fullmatch(cell) else f"'{cell}"

@@ -1,9 +1,7 @@
-"""What the paper's experiments find, as types; as a page, tables and charts."""
+"""The report of the paper's experiments."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +10,15 @@ from typing import Any
 
 from jcmspl.evaluation import published
 from jcmspl.evaluation.findings import space_name
-from jcmspl.evaluation.literature import CHECKS, Literature
+from jcmspl.evaluation.published import CHECKS, Literature
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.json_text import dumps
-from jcmspl.report.charts import AblationDisplay, ConvergenceDisplay, SensitivityDisplay
-from jcmspl.report.dot_plot import DotPlot, Mark
 from jcmspl.report.figures import Display
-from jcmspl.report.pages import rendered
+from jcmspl.report.method_charts import AblationDisplay
+from jcmspl.report.model_charts import ConvergenceDisplay, SensitivityDisplay
+from jcmspl.report.pages import DotPlot, Mark, rendered
 from jcmspl.support.cards import Card, ShownAsCard
-from jcmspl.support.tables import Table, percent
+from jcmspl.support.tables import Table, csv_text, percent
 
 #: The setting whose parameters were chosen by cross-validation.
 TUNED = "tuned"
@@ -29,7 +27,7 @@ _CALIBRATED = ", calibrated"
 
 @dataclass(frozen=True)
 class ExperimentData:
-    """The data; paper is the data set of the paper that it is, or None."""
+    """The data set; ``paper`` is its name in the paper, or None."""
 
     name: str
     source: str
@@ -43,7 +41,7 @@ class ExperimentData:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The parameters that were chosen, and their accuracy on held-out training classes with its standard error."""
+    """The chosen parameters, and their accuracy on held-out training classes with its standard error."""
 
     parameters: dict[str, Any]
     cv_score: float
@@ -52,7 +50,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class StandardRow:
-    """Accuracy on unseen classes; hit5 is None with less than five of them."""
+    """Accuracy on unseen classes; ``hit5`` is None with fewer than five classes."""
 
     setting: str
     space: str
@@ -73,7 +71,7 @@ class StandardRow:
 
 @dataclass(frozen=True)
 class GeneralizedRow:
-    """Accuracy on seen and unseen classes among all."""
+    """Accuracies on seen and unseen classes, recognised among all."""
 
     setting: str
     space: str
@@ -97,9 +95,9 @@ class AblationRow:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracies by space as one weight takes the values; None where a fit diverged. chosen: the tuned value.
+    """Accuracies by space for each value of one weight, None if the fit diverged; ``chosen`` is the tuned value.
 
-    stand_ins: finite values that other weights, infinite as tuned, had instead.
+    ``stand_ins`` are finite values in place of other weights, whose tuned values are infinite.
     """
 
     values: list[float]
@@ -109,7 +107,7 @@ class Sensitivity:
 
     @property
     def n_diverged(self) -> int:
-        """How many of the fits diverged."""
+        """The number of fits that diverged."""
         return sum(share is None for share in next(iter(self.accuracies.values())))
 
 
@@ -117,8 +115,8 @@ class Sensitivity:
 class ConvergenceRun:
     """A descent: the objective and its terms after each iteration.
 
-    settled is the last iteration that lowers the objective by more than 0.1 %; None if that is the last one of all.
-    stand_ins: finite values that weights which are infinite had instead.
+    ``settled`` is the last iteration that lowers the objective by more than 0.1 %; None if it is the last of all.
+    ``stand_ins`` are finite values in place of infinite weights.
     """
 
     setting: str
@@ -129,24 +127,24 @@ class ConvergenceRun:
 
     @property
     def outcome(self) -> str:
-        """Whether it has settled, and when."""
+        """The iteration at which the objective settles, as words."""
         return "has not settled yet" if self.settled is None else f"settles at iteration {self.settled}"
 
     @property
     def chart(self) -> ConvergenceDisplay:
-        """The chart of it."""
+        """The chart of the objective."""
         return ConvergenceDisplay(self.objective, settled=self.settled)
 
     @property
     def file_name(self) -> str:
-        """The name of its chart."""
+        """The name of the chart's file."""
         words = re.findall(r"\w+", self.setting.replace("'s", ""))
         return "-".join(["convergence", *words])
 
 
 @dataclass(frozen=True)
 class Experiments(ShownAsCard):
-    """The results of :func:`reproduce`; sensitivity: by weight; literature: figures of other papers."""
+    """The results of :func:`reproduce`; ``sensitivity`` is by weight, ``literature`` has figures of other papers."""
 
     dataset: ExperimentData
     tuned: Tuned
@@ -163,7 +161,7 @@ class Experiments(ShownAsCard):
         return dumps(self, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Return one HTML page with all results; its charts are drawn with matplotlib."""
+        """Return one HTML page with all results; matplotlib draws its charts."""
         return rendered(
             "experiments.html",
             title=f"JCMSPL on {self.dataset.name}",
@@ -185,7 +183,7 @@ class Experiments(ShownAsCard):
         return Card(f"JCMSPL on {self.dataset.name}", tables=tables)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the tables that are written as CSV, by name."""
+        """Return the tables of the CSV files, by name."""
         sensitivity = [
             {"weight": name, "value": value, **{space: shares[i] for space, shares in curve.accuracies.items()}}
             for name, curve in self.sensitivity.items()
@@ -206,7 +204,7 @@ class Experiments(ShownAsCard):
         }
 
     def charts(self) -> dict[str, Display]:
-        """Return the charts by the names of their files."""
+        """Return the charts, by the names of their files."""
         charts: dict[str, Display] = {}
         for name, curve in self.sensitivity.items():
             shares = {space_name(space): found for space, found in curve.accuracies.items()}
@@ -220,21 +218,20 @@ class Experiments(ShownAsCard):
         return charts
 
     def save(self, folder: str | Path, *, plots: bool = True, overwrite: bool = False) -> list[Path]:
-        """Write report.html, results.json, a CSV of each table and, if wanted, the plots as PNG and SVG as well.
+        """Write report.html, results.json, each table as CSV and, by default, the plots as PNG and SVG.
 
         Returns
         -------
-        list of the paths that were written
+        list of Path
+            The files.
         """
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(f"{folder} is a file: give the name of a folder")
         if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-            raise FileExistsError(
-                f"{folder} exists already and is not empty: choose another name, or add overwrite=True"
-            )
+            raise FileExistsError(f"{folder} exists and is not empty: choose another name, or add overwrite=True")
         files = {"report.html": self.to_html().encode(), "results.json": self.to_json().encode()}
-        files |= {f"{name}.csv": _csv(rows) for name, rows in self.tables().items() if rows}
+        files |= {f"{name}.csv": csv_text(_flat(rows)).encode() for name, rows in self.tables().items() if rows}
         if plots:
             titles = {run.file_name: f"{self.dataset.name}, {run.setting}: {run.outcome}" for run in self.convergence}
             for name, chart in self.charts().items():
@@ -245,7 +242,7 @@ class Experiments(ShownAsCard):
         return [folder / name for name in files]
 
     def _ablation_plot(self) -> DotPlot:
-        """Return the chart of ablations as a page draws it."""
+        """Return the chart of ablations for the page."""
         known = published.ABLATIONS.get(self.dataset.paper or "", {})
         rows = []
         for row in self.ablations:
@@ -256,7 +253,7 @@ class Experiments(ShownAsCard):
         return DotPlot(rows, {"dot": "here"} | ({"ring": "published (other features)"} if known else {}))
 
     def _different_runs(self) -> list[ConvergenceRun]:
-        """Return the descents, those that are the same, as where the default is what tuning chose, once."""
+        """Return the descents; equal ones, as when tuning chose the defaults, are one."""
         found: list[ConvergenceRun] = []
         for run in self.convergence:
             for i, other in enumerate(found):
@@ -273,7 +270,7 @@ class Experiments(ShownAsCard):
             [row.setting, space_name(row.space), row.weights, *map(percent, (row.per_class, row.per_sample, row.hit5))]
             for row in self.standard
         ]
-        if not any(row[-1] for row in recognised):  # less than five unseen classes
+        if not any(row[-1] for row in recognised):  # fewer than five unseen classes
             standard, recognised = standard[:-1], [row[:-1] for row in recognised]
         generalized = ["setting", "space", "bias on seen", "seen", "unseen", "harmonic mean", "AUSUC"]
         among_all = [
@@ -295,7 +292,7 @@ class Experiments(ShownAsCard):
 
 
 def _without_duplicates(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return rows that differ in more than the setting, their first cell, each once, with the names of all settings."""
+    """Merge rows that differ only in the setting, their first cell."""
     settings: dict[tuple[str, ...], list[str]] = {}
     for setting, *cells in rows:
         settings.setdefault(tuple(cells), []).append(setting)
@@ -303,14 +300,14 @@ def _without_duplicates(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _together(settings: Iterable[str]) -> str:
-    """Return one name for settings that are the same; calibration that changes nothing is not told of."""
+    """Join the names of equal settings; calibration without effect is not mentioned."""
     names = list(settings)
     plain = dict.fromkeys(name.removesuffix(_CALIBRATED) for name in names)
     return " = ".join(plain) + (_CALIBRATED if all(name.endswith(_CALIBRATED) for name in names) else "")
 
 
 def _published_tables(paper: str) -> dict[str, Table]:
-    """Return the paper's figures for one of its data sets."""
+    """Return tables of the paper's figures for one of its data sets."""
     known = sorted((row for row in published.STANDARD if paper in row), key=lambda row: -row[paper])
     what = "hit@5" if paper == "ImNet" else "accuracy"
     title = f"Published (Table 2 of the paper): {what} on {paper}"
@@ -326,10 +323,6 @@ def _published_tables(paper: str) -> dict[str, Table]:
     return tables
 
 
-def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    flat = [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(flat[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue().encode()
+def _flat(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out columns that hold dicts."""
+    return [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]

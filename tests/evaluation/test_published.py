@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from jcmspl.evaluation import published
-from jcmspl.evaluation.experiment_results import ExperimentData, Experiments, Tuned
-from jcmspl.evaluation.literature import Literature
+from jcmspl.evaluation.experiment_report import ExperimentData, Experiments, Tuned
+from jcmspl.evaluation.published import Literature
 from jcmspl.io.json_text import from_data
 
 LINES = """\
@@ -57,7 +57,7 @@ def test_names_of_data_sets(folder, name, paper, found):
 def test_where_there_are_none(folder, monkeypatch):
     assert Literature.of("digits", None).none == "published/published.csv has no figures for digits."
     monkeypatch.setenv("JCMSPL_DATA", str(folder / "published"))
-    assert "there is no published/published.csv in the folder" in Literature.of("CUB", "CUB").none
+    assert "has no published/published.csv" in Literature.of("CUB", "CUB").none
     monkeypatch.delenv("JCMSPL_DATA")
     assert "JCMSPL_DATA names, which is not set." in Literature.of("CUB", "CUB").none
 
@@ -91,7 +91,7 @@ def test_the_page_shows_them_with_their_marks(folder):
         assert part in page
     assert "69.9 and 1.8 give 3.5" in page
     assert "the same as SJE; its authors report 82.8 on AwA and 59.5 on CUB" in page
-    assert "Rows of this table mix splits of the classes and features" in page
+    assert "Only rows with the same split and features can be ranked" in page
     assert results.tables()["published"][0]["check"] == "cross-checked"
     assert from_data(Experiments, json.loads(results.to_json())) == results
     without = replace(results, literature=Literature(none="There are none."))

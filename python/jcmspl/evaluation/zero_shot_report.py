@@ -1,41 +1,34 @@
-"""Reports: the result of an evaluation, as text, Markdown, JSON or an HTML page."""
+"""The report of an evaluation."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from jcmspl.evaluation import findings
 from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
 from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
-from jcmspl.io.atomic import write_atomically
-from jcmspl.io.json_text import as_data, dumps, from_data
-from jcmspl.report.charts import ConvergenceDisplay
-from jcmspl.report.figures import Display, require_matplotlib
-from jcmspl.report.pages import rendered
-from jcmspl.report.pictures import thumbnail
-from jcmspl.report.text import markdown_heading, markdown_table
-from jcmspl.support.cards import Card, ShownAsCard
+from jcmspl.io.json_text import as_data, dumps
+from jcmspl.report.documents import Document
+from jcmspl.report.figures import Display
+from jcmspl.report.model_charts import ConvergenceDisplay
+from jcmspl.report.pages import rendered, thumbnail
+from jcmspl.support.cards import Card
 from jcmspl.support.shown import shown
 from jcmspl.support.tables import Table, aligned, percent, percent_range
 
-__all__ = ["Report", "percent"]
-
-# Classes that the plain text lists; the other forms have all.
+# The plain text lists so many classes; the other forms list all.
 _MOST_IN_TEXT = 10
-_LONGEST = 100  # names in tables
-# More bars than this are a wall: the best and the worst are drawn, the table has all.
+_LONGEST = 100  # characters of names in tables
+# With more classes the bar chart shows the best and the worst ones; the table has all.
 _MOST_BARS = 60
 _MOST_IN_MATRIX = 120
-# Of more classes than this a page shows those that are most often confused: names can still be read.
+# With more classes the page shows those most often confused, so that names can be read.
 _MOST_ON_PAGE = 50
-_FORMS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html", ".htm": "to_html", ".txt": "to_text"}
 
 
 @dataclass(frozen=True)
-class Report(ShownAsCard):
+class Report(Document):
     """The result of :func:`jcmspl.evaluate`.
 
     Attributes
@@ -43,12 +36,12 @@ class Report(ShownAsCard):
     dataset : DatasetSummary
     model : ModelSummary
     results : list of SpaceResult
-        For each space standard and generalized recognition; the model's own space first, and last, if it was asked
-        for, the model that was adapted to the test samples.
+        Standard and generalized recognition in each space. The model's own space comes first; the model adapted to the
+        test samples, if requested, comes last.
     classes : list of ClassRow
-        In the model's own space; the best of the unseen ones first.
+        In the model's own space; unseen classes first, the best at the top.
     confusions : list of Confusion
-        The commonest, among unseen classes.
+        The most frequent ones among unseen classes.
     confusion_matrix : ConfusionMatrix
         Of unseen classes.
     objective : Objective
@@ -56,11 +49,11 @@ class Report(ShownAsCard):
         Seconds per stage.
     versions : dict of str to str
     bootstrap : Bootstrap or None
-        How the intervals of the results were found.
+        The settings behind the intervals.
     examples : list of Example
-        Test samples of unseen classes, wrong and right ones, if the data set says what they are called.
+        Test samples of unseen classes, wrong and right ones, if the data set has ids.
     trained_on : TrainedOn or None
-        How many test samples were in the training data; None if the model does not know.
+        The number of test samples in the training data; None if the model does not know its training samples.
     """
 
     dataset: findings.DatasetSummary
@@ -76,23 +69,16 @@ class Report(ShownAsCard):
     examples: list[findings.Example] = field(default_factory=list)
     trained_on: findings.TrainedOn | None = None
 
-    @classmethod
-    def from_json(cls, text: str) -> Report:
-        """Return the report that was written as JSON."""
-        report: Report = from_data(cls, json.loads(text))
-        return report
+    KIND = "a report"
 
     @property
     def data(self) -> dict[str, Any]:
-        """All of the report, in types that JSON has."""
+        """The whole report in types of JSON."""
         data: dict[str, Any] = as_data(self)
         for result in data["results"]:
-            if not result["generalized"]:
-                del result["generalized"]
-            if not result["transductive"]:
-                del result["transductive"]
-            if not result["open_set"]:
-                del result["open_set"]
+            for name in ("generalized", "transductive", "open_set"):
+                if not result[name]:
+                    del result[name]
         return data
 
     @property
@@ -102,7 +88,7 @@ class Report(ShownAsCard):
 
     @property
     def harmonic_mean(self) -> float | None:
-        """The harmonic mean of generalized recognition in the model's own space, if there was a test of it."""
+        """Harmonic mean of generalized recognition in the model's own space; None if it was not tested."""
         generalized = self.results[0].generalized
         return generalized.harmonic_mean if generalized else None
 
@@ -112,51 +98,18 @@ class Report(ShownAsCard):
 
     @property
     def title(self) -> str:
-        """Which model it is, and on which data."""
+        """The model and the data set."""
         return f"{self.model.name} on {shown(self.dataset.name)}"
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the report; the ending of the path (.json, .md, .html, .txt) says in which form."""
-        path = Path(path)
-        self.check_name(path)
-        text: str = getattr(self, _FORMS[path.suffix.lower()])()
-        write_atomically(path, text.encode(), overwrite=overwrite)
-
-    @staticmethod
-    def check_name(path: str | Path) -> None:
-        """Refuse a path whose ending names none of the forms of a report, or one that needs a missing package."""
-        form = _FORMS.get(Path(path).suffix.lower())
-        if form is None:
-            raise ValueError(f"a report is written as {', '.join(_FORMS)}, but the path is {path}")
-        if form == "to_html":
-            require_matplotlib()
-
     def to_json(self) -> str:
-        """Return all of the report as JSON."""
+        """Return the report as JSON."""
         return dumps(self.data, indent=1) + "\n"
 
-    def to_text(self) -> str:
-        """Return the report as plain text."""
-        parts = [self.title, *self.about()]
-        for title, header, rows in self.tables().values():
-            if title.startswith("Classes") and len(rows) > _MOST_IN_TEXT:
-                rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
-                title = f"The {len(rows)} hardest unseen c{title[1:]}; Markdown, JSON and HTML list all classes"
-            parts += ["", title, aligned(header, [[shown(cell, 48) for cell in row] for row in rows])]
-        return "\n".join([*parts, "", self._made()]) + "\n"
-
-    def to_markdown(self) -> str:
-        """Return the report as Markdown."""
-        parts = [markdown_heading(self.title), "", " ".join(self.about())]
-        for title, header, rows in self.tables().values():
-            parts += ["", f"## {title}", "", *markdown_table(header, rows)]
-        return "\n".join([*parts, "", self._made()]) + "\n"
-
     def to_html(self) -> str:
-        """Return the report as one HTML page that needs nothing else; its charts are drawn with matplotlib."""
+        """Return the report as one HTML page without external files; matplotlib draws its charts."""
         results = self.data["results"]
         for result in results:
-            result.get("generalized", {}).pop("curve", None)  # too many points to be read
+            result.get("generalized", {}).pop("curve", None)  # too many points to read
         return rendered(
             "evaluation.html",
             title=self.title,
@@ -170,19 +123,16 @@ class Report(ShownAsCard):
         )
 
     def _matrix(self) -> dict[str, Any]:
-        """Return the confusion matrix of a page, with the number of samples of each class."""
+        """Return the confusion matrix for the page, with the number of samples of each class."""
         order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
 
     def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
-        """Return what each unseen class is most often taken for, if it ever is, and which share of it."""
+        """Return the class most often predicted instead of each unseen class, and its share."""
         labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
         worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
         return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
-
-    def __str__(self) -> str:
-        return self.to_text()
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
@@ -191,8 +141,15 @@ class Report(ShownAsCard):
     def _card(self) -> Card:
         return Card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
 
+    def _table_as_text(self, name: str, table: Table) -> list[str]:
+        title, header, rows = table
+        if name == "classes" and len(rows) > _MOST_IN_TEXT:
+            rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
+            title = f"The {len(rows)} hardest unseen c{title[1:]}; Markdown, JSON and HTML list all classes"
+        return [title, aligned(header, [[shown(cell, 48) for cell in row] for row in rows])]
+
     def about(self) -> list[str]:
-        """Return in a few sentences what the model was trained and tested on, and what became of it."""
+        """Return sentences on the training and test data and on the model."""
         data, model, counts = self.dataset, self.model, self.dataset.samples
         of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
         lines = [
@@ -212,7 +169,7 @@ class Report(ShownAsCard):
         return [*lines, ", ".join(found) + "."] if found else lines
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables of the report: standard, generalized, open_set, classes, confusions, if any."""
+        """Return the tables standard, generalized, open_set, classes and confusions, without empty ones."""
         tables = {"standard": self._standard_table()}
         if self._generalized:
             tables["generalized"] = self._generalized_table()
@@ -229,11 +186,11 @@ class Report(ShownAsCard):
         return tables
 
     def charts(self) -> dict[str, Display]:
-        """Return the charts of the report: generalized, classes, confusions, convergence, those that there are.
+        """Return the charts generalized, classes, confusions and convergence, without empty ones.
 
         Examples
         --------
-        ``report.charts()["classes"].plot()`` draws one in a notebook.
+        ``report.charts()["classes"].plot()`` draws a chart in a notebook.
         """
         charts: dict[str, Display] = {}
         if self._generalized:
@@ -293,7 +250,7 @@ class Report(ShownAsCard):
         return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
 
     def _interval_column(self, name: str, n_other_rows: int) -> dict[str, list[str]]:
-        """Return a column with the intervals of a figure, if there are any."""
+        """Return a column with the intervals of a figure; no column without intervals."""
         cells = [percent_range(result.intervals.get(name)) for result in self.results]
         return {self._interval_title: [*cells, *[""] * n_other_rows]} if any(cells) else {}
 
@@ -308,13 +265,13 @@ class Report(ShownAsCard):
         return Table(f"Classes ({self.results[0].space_name})", header, rows)
 
     def _curves(self) -> SeenUnseenDisplay:
-        """Return the curves of all spaces, with the marks of the model's own."""
+        """Return the curves of all spaces, with marks for the model's own space."""
         curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
         own = next(iter(self._generalized.values()))
         return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places})
 
     def _bars(self) -> ClassAccuracyDisplay:
-        """Return the accuracy of each unseen class; of the best and the worst if they are many."""
+        """Return the chart of unseen classes; of many classes the best and the worst ones."""
         rows = [row for row in self.classes if row.kind == "unseen"]
         if len(rows) > _MOST_BARS:
             rows = [*rows[: _MOST_BARS // 2], *rows[-_MOST_BARS // 2 :]]
@@ -323,7 +280,7 @@ class Report(ShownAsCard):
             shares["among all classes"] = [row.generalized for row in rows]
         return ClassAccuracyDisplay([row.label for row in rows], shares, samples=[row.samples for row in rows])
 
-    def _made(self) -> str:
+    def _footer(self) -> list[str]:
         fit = sum(seconds for name, seconds in self.timings.items() if name != "evaluation")
         named = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        return f"Fitted in {fit:.2f} s, evaluated in {self.timings['evaluation']:.2f} s. {named}."
+        return [f"Fitted in {fit:.2f} s, evaluated in {self.timings['evaluation']:.2f} s. {named}."]

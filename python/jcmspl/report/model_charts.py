@@ -1,31 +1,24 @@
-"""Charts of results, in the manner of scikit-learn: an object holds the data and draws it with matplotlib.
-
-Each is defined once: pages, files and notebooks have the same. matplotlib is an extra:
-``pip install 'jcmspl[plots]'``. Charts of what a model makes of labelled samples are in :mod:`jcmspl.evaluation`.
-"""
+"""Charts of a model: the descent of its fit, its sensitivity to a parameter, the explanation of a prediction."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.report.figures import COLOURS, Display, drawable, in_legend, ink_of, model_of, numbers
-from jcmspl.support.shown import listed, quoted
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from jcmspl.support.arguments import as_count
+from jcmspl.support.renamed import accepts_old_keywords
+from jcmspl.support.shown import listed, quoted, shown
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS
 _SYMBOLS = {"semantic_match": "λ₁", "class_match": "λ₂", "visual_reconstruction": "λ₃", "semantic_reconstruction": "λ₄"}
 _MARKERS = "os^D"
-_PALE = "#93b4f5"
-_MOST_METHODS_UPRIGHT = 60  # characters of all names together, for which there is room side by side
 
 
 @dataclass(eq=False, repr=False)
@@ -38,11 +31,11 @@ class ConvergenceDisplay(Display):
     terms : array_like of shape (n_iter, 5), optional
         Its terms, in the order of :data:`jcmspl.core.solver.TERMS`.
     settled : int, optional
-        The iteration that is marked as the last that mattered.
+        An iteration to mark, after which the objective hardly changes.
 
     Notes
     -----
-    Option of ``plot``: ``name``, what the curve is called in the legend.
+    Option of ``plot``: ``name`` of the curve in the legend.
     """
 
     objective: npt.ArrayLike
@@ -55,11 +48,11 @@ class ConvergenceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, terms: bool = False, ax: Any = None, **options: Any
     ) -> ConvergenceDisplay:
-        """Draw the descent of a fitted model, or of the best one of a search."""
+        """Draw the descent of a fitted model, or of the best model of a search."""
         model = model_of(estimator)
         check_is_fitted(model)
         if not hasattr(model, "objective_"):
-            raise ValueError(f"a {type(model).__name__} is not found by a descent, so there is no objective to draw")
+            raise ValueError(f"a {type(model).__name__} is not fitted by a descent, so there is no objective to draw")
         return cls(model.objective_, model.objective_terms_ if terms else None).plot(ax=ax, **options)
 
     def _draw(self, ax: Any, *, name: str = "objective") -> None:
@@ -84,22 +77,22 @@ class ConvergenceDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class SensitivityDisplay(Display):
-    """Accuracy on unseen classes as one parameter varies and the others stay.
+    """Accuracy on unseen classes as one parameter varies and the others are fixed.
 
     Parameters
     ----------
     name : str
         The parameter, a weight of :class:`jcmspl.JCMSPL` for example.
     values : sequence of n_values values
-        Where all are positive numbers the axis is logarithmic; values that are no numbers stand side by side.
+        The axis is logarithmic if all are positive numbers; values that are not numbers are evenly spaced.
     accuracies : mapping of str to array_like of shape (n_values,)
-        By space, or whatever else tells curves apart.
+        For each curve, by name (the space, for example).
     chosen : optional
-        The value that is marked; on a logarithmic axis an infinite one beyond all others, as ∞.
+        A value to mark; infinity stands at the end of a logarithmic axis.
     at_chosen : mapping of str to float, optional
-        The accuracy there, by the same names.
+        The accuracy of each curve at the chosen value.
     errors : mapping of str to array_like of shape (n_values,), optional
-        Standard errors of the accuracies, by the same names.
+        Standard errors of the accuracies of each curve.
     """
 
     name: str
@@ -113,14 +106,14 @@ class SensitivityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, search: Any, name: str, *, ax: Any = None, **options: Any) -> SensitivityDisplay:
-        """Draw what a search has found on held-out classes with each value of a parameter, the others as chosen.
+        """Draw the accuracies of a search on held-out classes for each value of a parameter, the others as chosen.
 
         Parameters
         ----------
         search : JCMSPLCV or ClassSearchCV
             Fitted.
         name : str
-            A parameter of which it tried more than one value.
+            A parameter with several values in the search.
         ax : Axes of matplotlib, optional
         **options
             As for ``plot``.
@@ -130,7 +123,7 @@ class SensitivityDisplay(Display):
         tried = [{key: _comparable(value) for key, value in one.items()} for one in tried]
         varied = [key for key in tried[0] if any(one[key] != tried[0][key] for one in tried)]
         if name not in varied:
-            raise ValueError(f"the search did not try several values of {quoted(name)}: it did of {listed(varied)}")
+            raise ValueError(f"the search did not try several values of {quoted(name)}, only of {listed(varied)}")
         chosen = tried[search.best_index_]
         groups = "space" if "space" in varied and name != "space" else None
         fixed = [key for key in varied if key not in (name, groups)]
@@ -180,7 +173,7 @@ class SensitivityDisplay(Display):
         return isinstance(self.chosen, (float, np.floating)) and bool(np.isinf(self.chosen))
 
     def _place_of_chosen(self, values: list[Any], places: Any, are_numbers: bool, is_log: bool) -> float | None:
-        """Return where the chosen value is on the axis, if it has a place there."""
+        """Return the place of the chosen value on the axis; None if it has none."""
         if not are_numbers:
             return float(values.index(self.chosen)) if self.chosen in values else None
         if self._is_infinite:
@@ -191,142 +184,134 @@ class SensitivityDisplay(Display):
         return 5.2, 3.8
 
 
-class _OfMethods(Display):
-    """A chart of what several methods reach: ``methods`` and ``accuracies`` come first."""
+@dataclass(eq=False, repr=False)
+class ExplanationDisplay(Display):
+    """Contributions of attributes for and against a class, as signed bars.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+    contributions : array_like of shape (n_attributes,)
+        The part of each attribute in the score of the class or, with ``against``, in the difference of two scores.
+    label, against : optional
+        The class, and the one it is compared with.
+
+    Notes
+    -----
+    Option of ``plot``: ``most``, the number of attributes drawn (default 10), the largest ones; one more bar is the
+    sum of the others.
+    """
+
+    attributes: Sequence[str]
+    contributions: npt.ArrayLike
+    label: Any = None
+    against: Any = None
 
     @classmethod
-    def from_estimators(
+    def from_explanation(cls, explanation: Any, *, ax: Any = None, **options: Any) -> ExplanationDisplay:
+        """Draw an explanation, ``model.explain(X)[0]``."""
+        display = cls(explanation.attributes, explanation.contributions, explanation.label, explanation.against)
+        return display.plot(ax=ax, **options)
+
+    @classmethod
+    @accepts_old_keywords
+    def from_estimator(
         cls,
-        estimators: Mapping[str, Any],
+        estimator: Any,
         X: Any,
-        y: Any,
         *,
+        label: Any = None,
+        against: Any = "runner-up",
         class_vectors: Any = None,
         candidates: Any = None,
+        seen_penalty: float | None = None,
         ax: Any = None,
         **options: Any,
-    ) -> Self:
-        """Draw the mean per-class accuracies of fitted models, or of the best ones of searches, on the same samples.
+    ) -> ExplanationDisplay:
+        """Draw the explanation of one sample by a fitted model, or by the best model of a search.
 
         Parameters
         ----------
-        estimators : mapping of str to estimator
-            By the names that are drawn.
-        X, y, class_vectors, candidates
-            As for ``score``.
+        estimator : estimator
+            A fitted model, or a search.
+        X : array_like of shape (n_features,) or (1, n_features)
+            One sample.
+        label, against, class_vectors, candidates, seen_penalty
+            As for ``explain``.
         ax : Axes of matplotlib, optional
         **options
             As for ``plot``.
         """
-        if not estimators:
-            raise ValueError("there are no estimators to be drawn: give a dict of names and fitted models")
-        how = {"class_vectors": class_vectors, "candidates": candidates}
-        shares = [model_of(one).score(X, y, **how) for one in estimators.values()]
-        return cls(list(estimators), shares).plot(ax=ax, **options)  # type: ignore[call-arg]
+        model = model_of(estimator)
+        if not hasattr(model, "explain"):
+            raise ValueError(f"a {type(model).__name__} cannot explain its scores: they are not sums over attributes")
+        X = X.to_frame().T if hasattr(X, "to_frame") else X  # a row of a DataFrame, with the names of its features
+        sample = X if hasattr(X, "iloc") else np.atleast_2d(np.asarray(X))
+        if len(sample) != 1:
+            raise ValueError(f"X has {len(sample)} samples, but a chart explains one: pass X[i]")
+        chosen = {"class_vectors": class_vectors, "candidates": candidates, "seen_penalty": seen_penalty}
+        return cls.from_explanation(model.explain(sample, label=label, against=against, **chosen)[0], ax=ax, **options)
 
+    def bars(self, most: int = 10) -> tuple[list[str], list[float]]:
+        """Return the names and lengths of the bars from top to bottom, with the sum of the others last."""
+        parts = numbers(self.contributions)
+        if len(parts) != len(self.attributes):
+            raise ValueError(f"there are {len(self.attributes)} attributes but {len(parts)} contributions")
+        # a single attribute is never replaced by a sum
+        left_out = len(parts) - as_count(most, "most")
+        drawn = np.argsort(-np.abs(parts), kind="stable")[: most if left_out > 1 else len(parts)]
+        drawn = drawn[np.argsort(-parts[drawn], kind="stable")]
+        names, lengths = [str(self.attributes[i]) for i in drawn], parts[drawn].tolist()
+        if left_out > 1:
+            names.append(f"({left_out} others)")
+            lengths.append(float(parts.sum() - parts[drawn].sum()))
+        return names, lengths
 
-@dataclass(eq=False, repr=False)
-class AblationDisplay(_OfMethods):
-    """Accuracy of reduced forms of the model, beside published figures where there are any.
+    def _draw(self, ax: Any, *, most: int = 10) -> None:
+        names, lengths = self.bars(most)
+        are_others = len(lengths) < len(self.attributes)
+        colours = [COLOURS[0] if length >= 0 else COLOURS[1] for length in lengths]
+        drawn = ax.barh(range(len(names)), lengths, 0.72, color=colours)
+        if are_others:
+            drawn[-1].set_alpha(0.45)
+        longest = max(map(abs, lengths), default=0.0)
+        for bar, name, length in zip(drawn, names, lengths, strict=True):
+            self._hint(bar, f"{name}: {length:+.3g}")
+            if len(names) <= 40:
+                side = 1 if length >= 0 else -1
+                ax.annotate(
+                    f"{length:+.2g}".replace("-", "\N{MINUS SIGN}"),  # as on the axis
+                    (length, bar.get_y() + bar.get_height() / 2),
+                    (3 * side, 0),
+                    textcoords="offset points",
+                    ha="left" if side > 0 else "right",
+                    va="center",
+                    fontsize=8,
+                )
+        ax.axvline(0, color=ink_of(ax), linewidth=0.8)
+        room = self._size(most=most)[1] - 1 if self._has_own_axes else self._inches(ax)[1]
+        self._name_ticks(ax.yaxis, names, room=room)
+        # room for the numbers beside the bars
+        left, right = (max((side * length for length in lengths), default=0.0) for side in (-1, 1))
+        margin = 0.14 * max(max(left, 0) + max(right, 0), 1e-300) if longest else 1.0
+        sides = [max(side, 0) + margin * (1 if side > 0 else 0.05) for side in (left, right)]
+        ax.set_xlim(-sides[0], sides[1])
+        of_what = "score" if self.against is None else "difference of the scores"
+        ax.set(xlabel=f"part in the {of_what}", ylim=(len(names) - 0.4, -0.6))
+        ax.grid(False, axis="y")
 
-    Parameters
-    ----------
-    methods : sequence of str
-    accuracies : array_like of shape (n_methods,)
-    published : sequence of float or None, optional
-        Shares as well.
-    """
+    def _title(self) -> str:
+        if self.label is None:
+            return "Why this class"
+        rival = "" if self.against is None else f" rather than {shown(self.against, 32)}"
+        return f"Why {shown(self.label, 32)}{rival}"
 
-    methods: Sequence[str]
-    accuracies: npt.ArrayLike
-    published: Sequence[float | None] | None = None
-
-    TITLE: ClassVar[str] = "Accuracy of reduced forms of the model"
-
-    def _draw(self, ax: Any) -> None:
-        bars = {"here": numbers(self.accuracies)}
-        if self.published is not None:
-            bars["published (other features)"] = numbers(self.published)
-        places, width = np.arange(len(self.methods)), 0.78 / len(bars)
-        for number, (label, values) in enumerate(bars.items()):
-            at = places + (number - (len(bars) - 1) / 2) * width
-            drawn = ax.bar(at, 100 * np.nan_to_num(values), width, label=label)
-            if len(self.methods) <= 20:
-                ax.bar_label(drawn, ["" if np.isnan(v) else f"{100 * v:.1f}" for v in values], fontsize=8, padding=1)
-        upright = sum(len(drawable(method, 20)) for method in self.methods) > _MOST_METHODS_UPRIGHT
-        width = self._size()[0] - 0.9 if self._has_own_axes else self._inches(ax)[0]
-        self._name_ticks(
-            ax.xaxis,
-            self.methods,
-            most=20,
-            fontsize=8 if upright else 9,
-            room=width if upright else np.inf,
-            rotation=90 if upright else 0,
-        )
-        ax.set(ylabel="per-class accuracy, %")
-        ax.margins(y=0.12)
-        middle, half = (len(self.methods) - 1) / 2, max(len(self.methods), 3) / 2  # one bar does not fill it
-        ax.set_xlim(middle - half - 0.1, middle + half + 0.1)
-        ax.grid(False, axis="x")
-        if self.published is not None:
-            self._legend_above(ax)
-
-    def _size(self, **options: Any) -> tuple[float, float]:
-        return float(np.clip(0.25 * len(self.methods), 6.4, 12)), 4.0
-
-
-@dataclass(eq=False, repr=False)
-class ComparisonDisplay(_OfMethods):
-    """What methods reach on unseen classes: on one split, and the mean over random splits with its standard error.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        From top to bottom.
-    accuracies : array_like of shape (n_methods,)
-        On the data's own split.
-    means, errors : sequence of float or None, optional
-        Over random splits; None for a method that was not run on all of them.
-    marked : collection of str
-        Methods whose means are drawn dark.
-    chance : float, optional
-        What guessing gives, to be marked.
-    """
-
-    methods: Sequence[str]
-    accuracies: npt.ArrayLike
-    means: Sequence[float | None] | None = None
-    errors: Sequence[float | None] | None = None
-    marked: Collection[str] = field(default=(), kw_only=True)
-    chance: float | None = field(default=None, kw_only=True)
-
-    TITLE: ClassVar[str] = "What methods reach on unseen classes"
-
-    def _draw(self, ax: Any) -> None:
-        places = np.arange(len(self.methods))
-        if self.means is not None:
-            means = 100 * numbers(self.means)
-            errors = np.zeros(len(means)) if self.errors is None else 100 * np.nan_to_num(numbers(self.errors))
-            known = np.flatnonzero(~np.isnan(means))
-            colours = [COLOURS[0] if self.methods[i] in self.marked else _PALE for i in known.tolist()]
-            ax.hlines(known, (means - errors)[known], (means + errors)[known], colors=colours, linewidth=2)
-            ax.scatter(means[known], known, s=30, color=colours, zorder=3)
-            ax.plot([], [], "o", color=COLOURS[0] if self.marked else _PALE, label="random splits")
-        own = 100 * numbers(self.accuracies)
-        ax.plot(own, places, "|", markersize=9, color=ink_of(ax), label="the data's own split")
-        if self.chance is not None:
-            ax.axvline(100 * self.chance, color="0.5", linestyle=":", label="chance")
-        room = self._size()[1] - 1 if self._has_own_axes else self._inches(ax)[1]
-        self._name_ticks(ax.yaxis, self.methods, room=room)
-        ax.set(xlabel="accuracy on unseen classes, %", ylim=(len(self.methods) - 0.4, -0.6))
-        self._legend_above(ax)
-
-    def _size(self, **options: Any) -> tuple[float, float]:
-        return 7.0, min(1.2 + 0.24 * len(self.methods), 14)
+    def _size(self, *, most: int = 10, **options: Any) -> tuple[float, float]:
+        return 6.4, min(1.1 + 0.24 * len(self.bars(most)[0]), 14)
 
 
 def _tick_powers(ax: Any, places: Any, infinity: float) -> None:
-    """Name powers of ten, and infinity beyond them."""
+    """Label powers of ten, and infinity beyond them."""
     powers = np.log10([places.min(), places.max()])
     apart = max(1, np.ceil(np.ptp(powers) / 6))
     ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
@@ -334,12 +319,12 @@ def _tick_powers(ax: Any, places: Any, infinity: float) -> None:
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that equals itself and can be a key: numbers and text as they are, others as they are shown."""
+    """Return numbers and texts unchanged, other values as text: hashable, and equal to themselves."""
     return value if isinstance(value, (str, int, float)) else str(value)
 
 
 def _in_order(values: Collection[Any]) -> list[Any]:
-    """Return values in their order if they have one, else as they came."""
+    """Sort values if they can be compared."""
     try:
         return sorted(values)
     except TypeError:

@@ -1,54 +1,38 @@
-"""What a comparison finds, as types; as text, Markdown, JSON, CSV and a page."""
+"""The report of a comparison of methods."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.evaluation.bootstrap import SETTINGS
-from jcmspl.evaluation.findings import Accuracies, Interval
-from jcmspl.evaluation.ranking import LEVEL, TEST, Standing, standings
-from jcmspl.evaluation.versions import versions
-from jcmspl.io.atomic import write_atomically
+from jcmspl.evaluation.findings import Accuracies, Interval, versions
+from jcmspl.evaluation.uncertainty import LEVEL, SETTINGS, TEST, Standing, standings
 from jcmspl.io.json_text import as_data, dumps
-from jcmspl.report.charts import ComparisonDisplay
-from jcmspl.report.dot_plot import DotPlot, Mark
-from jcmspl.report.figures import require_matplotlib
-from jcmspl.report.pages import rendered
-from jcmspl.report.text import markdown_heading, markdown_table, markdown_text, without_formula
-from jcmspl.support.cards import Card, ShownAsCard
+from jcmspl.report.documents import Document
+from jcmspl.report.method_charts import ComparisonDisplay
+from jcmspl.report.pages import DotPlot, Mark, rendered
+from jcmspl.support.cards import Card
 from jcmspl.support.shown import printable, shown
-from jcmspl.support.tables import Table, aligned, percent, percent_with_error
+from jcmspl.support.tables import Table, csv_text, markdown_table, percent, percent_with_error
 
-_FORMS = {
-    ".txt": "to_text",
-    ".md": "to_markdown",
-    ".json": "to_json",
-    ".csv": "to_csv",
-    ".html": "to_html",
-    ".htm": "to_html",
-}
-# With fewer random splits than this the test finds large differences alone.
+# With fewer random splits the test finds only large differences.
 _FEW_SPLITS = 10
 
 
 @dataclass(frozen=True)
 class GeneralizedFigures(Accuracies):
-    """Recognition among all classes: accuracies with the bias of the model, and the area under the curve."""
+    """Generalized accuracies with the model's bias, and the area under the curve."""
 
     ausuc: float
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """How long one fit with the chosen parameters takes, and naming the test samples of unseen classes."""
+    """Seconds for one fit with the chosen parameters, and for predicting the test samples of unseen classes."""
 
     fit: float
     prediction: float
@@ -56,15 +40,15 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Row:
-    """What one method reached.
+    """The results of one method.
 
     Attributes
     ----------
     method : str
     parameters : dict
-        As chosen on the training classes; none for a method that was not tuned.
+        Chosen on the training classes; empty for a method that was not tuned.
     cv_score, cv_error : float
-        The accuracy on held-out training classes with these, and its standard error over folds; NaN without tuning.
+        Their accuracy on held-out training classes, and its standard error over folds; NaN without tuning.
     unseen : float
         Per-class accuracy on unseen classes.
     unseen_per_sample : float
@@ -73,9 +57,9 @@ class Row:
     repeats : list of float
         Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
     seconds : Seconds or None
-        If they were asked for.
+        If measured.
     interval : Interval or None
-        Of unseen, by the bootstrap over classes; None if there is a single one.
+        Of ``unseen``, by the bootstrap over classes; None for a single class.
     """
 
     method: str
@@ -91,24 +75,24 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison(ShownAsCard):
+class Comparison(Document):
     """The result of :func:`compare`.
 
     Attributes
     ----------
     dataset : str
     n_unseen, n_seen : int
-        How many classes are unseen, and how many are trained on.
+        The numbers of unseen classes and of training classes.
     n_repeats : int
-        How many random splits of the classes there are beside the data's own.
+        The number of random splits of the classes, besides the data set's own.
     tuned : bool
-        Whether parameters were chosen, or are the defaults.
+        Whether parameters were tuned, or are the defaults.
     rows : list of Row
-        The best on unseen classes first.
+        The best method on unseen classes first.
     failures : dict
-        Why methods could not be fitted, on the data's own split or on one of the others.
+        The error of each method that could not be fitted to all splits.
     not_run : list of str
-        Methods that had no turn, or not on all splits, before Ctrl-C.
+        Methods that did not run on all splits before Ctrl-C.
     """
 
     dataset: str
@@ -120,24 +104,27 @@ class Comparison(ShownAsCard):
     failures: dict[str, str] = field(default_factory=dict)
     not_run: list[str] = field(default_factory=list)
 
+    KIND = "a comparison"
+    FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv"}
+
     @cached_property
     def standings(self) -> dict[str, Standing]:
-        """What methods that were run on all random splits reached on these, the best first."""
+        """Standings of the methods that ran on all random splits, the best first."""
         scores = {row.method: row.repeats for row in self.rows if self.n_repeats and len(row.repeats) == self.n_repeats}
         return standings(scores, self.n_unseen, self.n_seen)
 
     @property
     def as_good_as_the_best(self) -> list[str]:
-        """The best method on random splits, and those that do not differ from it by more than noise."""
+        """The best method on random splits, and those whose difference to it may be noise."""
         return [name for name, one in self.standings.items() if not one.differs] if self.n_repeats > 1 else []
 
     @property
     def title(self) -> str:
-        """Which data it is, and what guessing would give."""
+        """The data set, and the accuracy of guessing."""
         return f"{shown(self.dataset)}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables: unseen classes, and, where it was tested, all classes."""
+        """Return the tables "unseen" and, if tested, "all" (generalized)."""
         columns = self._unseen_columns()
         tables = {"unseen": Table("Unseen classes", list(columns), _across(columns))}
         if found := [(row.method, row.generalized) for row in self.rows if row.generalized]:
@@ -184,7 +171,7 @@ class Comparison(ShownAsCard):
 
     @property
     def refusals(self) -> dict[str, str]:
-        """What became of methods that could not be fitted, in a sentence each."""
+        """A sentence for each method that could not be fitted."""
         known = {row.method for row in self.rows}
         return {
             name: f"could not be fitted{' to all splits' * (name in known)}: {reason}"
@@ -192,7 +179,7 @@ class Comparison(ShownAsCard):
         }
 
     def notes(self) -> list[str]:
-        """Return what must be known to read the tables."""
+        """Return sentences that explain the tables."""
         notes = [
             "Every method chose its parameters by cross-validation over the training classes (held-out classes: its "
             "accuracy there, ± standard error over folds). * marks the best of every column."
@@ -227,24 +214,20 @@ class Comparison(ShownAsCard):
             notes.append(f"Interrupted: {', '.join(self.not_run)} had no turn, or not on all splits.")
         return notes
 
-    def to_text(self) -> str:
-        """Return the comparison as plain text."""
-        parts = [self.title]
-        for name, (title, header, rows) in self.tables().items():
-            parts += ["", title, aligned(header, rows)]
-            if name == "unseen":  # sentences are too long for a column: they take the place of the figures
-                width = max(len(row.method) for row in self.rows)
-                parts += [f"  {method.ljust(width)}  {printable(why)}" for method, why in self.refusals.items()]
-        return "\n".join([*parts, "", *self.notes()]) + "\n"
+    def _table_as_text(self, name: str, table: Table) -> list[str]:
+        lines = super()._table_as_text(name, table)
+        if name == "unseen":  # refusals are sentences, too long for a column
+            width = max(len(row.method) for row in self.rows)
+            lines += [f"  {method.ljust(width)}  {printable(why)}" for method, why in self.refusals.items()]
+        return lines
 
-    def to_markdown(self) -> str:
-        """Return the comparison as Markdown."""
-        parts = [markdown_heading(self.title)]
-        for name, (title, header, rows) in self.tables().items():
-            sentences = [[*refusal, *[""] * (len(header) - 2)] for refusal in self.refusals.items()]
-            parts += ["", f"## {title}", "", *markdown_table(header, [*rows, *sentences] if name == "unseen" else rows)]
-        parts += [line for note in self.notes() for line in ("", markdown_text(note))]
-        return "\n".join(parts) + "\n"
+    def _table_as_markdown(self, name: str, table: Table) -> list[str]:
+        _, header, rows = table
+        sentences = [[*refusal, *[""] * (len(header) - 2)] for refusal in self.refusals.items()]
+        return markdown_table(header, [*rows, *sentences] if name == "unseen" else rows)
+
+    def _footer(self) -> list[str]:
+        return self.notes()
 
     def _card(self) -> Card:
         refused = [f"{method} {why}" for method, why in self.refusals.items()]
@@ -259,18 +242,14 @@ class Comparison(ShownAsCard):
         return dumps({**data, "test": TEST, "versions": versions()}, indent=1) + "\n"
 
     def to_csv(self) -> str:
-        """Return the comparison as CSV: a row for each method, shares from 0 to 1."""
+        """Return the comparison as CSV: one row per method, shares from 0 to 1."""
         rows = [self._flat(row) for row in self.rows]
         known = {row.method for row in self.rows}
         rows += [{"method": name, "remark": why} for name, why in self.refusals.items() if name not in known]
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", restval="")
-        writer.writeheader()
-        writer.writerows({name: without_formula(cell) for name, cell in row.items()} for row in rows)
-        return text.getvalue()
+        return csv_text(rows)
 
     def _flat(self, row: Row) -> dict[str, Any]:
-        """Return all of a row under names of columns."""
+        """Return a row as a dict of CSV cells."""
         one = self.standings.get(row.method)
         generalized = as_data(row.generalized) or dict.fromkeys(GeneralizedFigures.__dataclass_fields__)
         scores = [*row.repeats, *[None] * (self.n_repeats - len(row.repeats))]
@@ -297,7 +276,7 @@ class Comparison(ShownAsCard):
         return {name: "" if cell is None or cell != cell else cell for name, cell in flat.items()}
 
     def to_html(self) -> str:
-        """Return the comparison as one HTML page that needs nothing else; its chart is drawn with matplotlib."""
+        """Return the comparison as one HTML page without external files."""
         return rendered(
             "comparison.html",
             title=f"Methods on {shown(self.dataset)}",
@@ -309,7 +288,7 @@ class Comparison(ShownAsCard):
         )
 
     def _plot(self) -> DotPlot:
-        """Return what the chart has, as a page draws it."""
+        """Return the chart of the page."""
         rows = []
         for row in self.rows:
             one, interval = self.standings.get(row.method), row.interval
@@ -330,7 +309,7 @@ class Comparison(ShownAsCard):
         return DotPlot(rows, legend, 1 / self.n_unseen, "guessing")
 
     def chart(self) -> ComparisonDisplay:
-        """Return the chart of all methods: the data's own split and, with their error, random splits."""
+        """Return the chart of all methods: accuracy on the data set's own split, and means over random splits."""
         found = [self.standings.get(row.method) for row in self.rows]
         return ComparisonDisplay(
             [row.method for row in self.rows],
@@ -341,43 +320,25 @@ class Comparison(ShownAsCard):
             chance=1 / self.n_unseen,
         )
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the comparison; the ending of the path (.txt, .md, .json, .csv, .html) says in which form."""
-        self.check_name(path)
-        text: str = getattr(self, _FORMS[Path(path).suffix.lower()])()
-        write_atomically(Path(path), text.encode(), overwrite=overwrite)
-
-    @staticmethod
-    def check_name(path: str | Path) -> None:
-        """Refuse a path whose ending names none of the forms of a comparison, or one that needs a missing package."""
-        form = _FORMS.get(Path(path).suffix.lower())
-        if form is None:
-            raise ValueError(f"a comparison is written as {', '.join(_FORMS)}, but the output is {path}")
-        if form == "to_html":
-            require_matplotlib()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
 
 def _across(columns: dict[str, list[str]]) -> list[list[str]]:
     return [list(cells) for cells in zip(*columns.values(), strict=True)]
 
 
 def _marked(values: Sequence[float], with_errors: Sequence[str] | None = None) -> list[str]:
-    """Return the cells of a column of shares, of which the highest are marked."""
+    """Format a column of shares, the highest marked."""
     return _starred(values, [percent(value) for value in values] if with_errors is None else with_errors, 3, max)
 
 
 def _figures(values: Sequence[float | None], digits: int, best: Callable[..., float] = max) -> list[str]:
-    """Return the cells of a column of figures, of which the best are marked."""
+    """Format a column of figures, the best marked."""
     return _starred(values, ["" if value is None else f"{value:.{digits}f}" for value in values], digits, best)
 
 
 def _starred(
     values: Sequence[float | None], texts: Sequence[str], digits: int, best: Callable[..., float]
 ) -> list[str]:
-    """Return texts with a star at the best value, and at all that are shown as equal to it."""
+    """Append a star to the texts of the best value and of those that round to it."""
     known = [value for value in values if value is not None and not np.isnan(value)]
     stars = [value is not None and bool(known) and _same(value, best(known), digits) for value in values]
     return [text and text + (" *" if star else "  ") for text, star in zip(texts, stars, strict=True)]
@@ -387,8 +348,8 @@ def _same(value: float, other: float, digits: int = 3) -> bool:
     return f"{value:.{digits}f}" == f"{other:.{digits}f}"
 
 
-def _with_error(share: float, error: float) -> str:
-    return "" if np.isnan(share) else percent_with_error(share, error)
+def _with_error(share: float | None, error: float) -> str:
+    return "" if share is None or np.isnan(share) else percent_with_error(share, error)
 
 
 def _named(parameters: dict[str, Any]) -> str:

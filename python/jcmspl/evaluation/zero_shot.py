@@ -1,0 +1,284 @@
+"""The zero-shot protocol: standard, generalized and open-set recognition of a data set by a fitted model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from jcmspl.data.labels import Label
+from jcmspl.evaluation import findings, uncertainty
+from jcmspl.evaluation.accuracy import Tally
+from jcmspl.evaluation.examples import examples
+from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
+from jcmspl.evaluation.zero_shot_report import Report
+from jcmspl.model.adapting import require_adaptable
+from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.open_set import Threshold, area
+from jcmspl.model.prediction import default_bias
+from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
+from jcmspl.support.arguments import as_count
+from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted, shown
+
+#: The default k of hit@k.
+HITS = (1, 2, 5)
+# Points of the curve in a report: a plot cannot show more.
+_CURVE_POINTS = 200
+
+_Chunks = Iterator[tuple[Any, Any]]
+
+
+def zero_shot(
+    model: Any,
+    dataset: Any,
+    *,
+    spaces: Sequence[str] | None,
+    hits: Sequence[int],
+    adapt: bool,
+    open_set: bool,
+    n_examples: int,
+    allow_trained: bool,
+    progress: bool,
+) -> Report:
+    """Evaluate a fitted model; :func:`jcmspl.evaluate` documents the parameters."""
+    most_examples = as_count(n_examples, "n_examples", 0) if getattr(dataset, "ids", None) is not None else 0
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    if hasattr(model, "adapted_"):
+        model = copy(model).reset_adaptation()
+    dataset = with_test_parts(model, dataset)
+    trained: list[Label] = model.classes_.tolist()
+    unseen: list[Label] = list(dataset.unseen)
+    _check(model, dataset)
+    dataset = dataset.without("test_seen", set(dataset.seen) - set(trained))
+    n_seen, n_unseen = len(dataset.rows("test_seen")), len(dataset.rows("test_unseen"))
+    found_again = trained_on(model, dataset)
+    warn_or_refuse(found_again, {"test_seen": n_seen, "test_unseen": n_unseen}, allow=allow_trained)
+    if spaces is None:
+        spaces = [model.own_space, *(space for space in model.SPACES if space != model.own_space)]
+    runs = [(space, False) for space in spaces] + [("visual", True)] * adapt
+    if adapt:
+        _require_adaptable(model, spaces)
+    started, done = time.perf_counter(), 0
+    results: list[findings.SpaceResult] = []
+    tallies: list[tuple[Tally, Tally | None]] = []
+    if open_set and len(unseen) < LEAST_CANDIDATES:
+        raise ValueError("open_set needs two unseen classes in the test data, but there is one: leave open_set out")
+    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
+    named: list[Label] = []  # predictions for samples of unseen classes in the first space, for the examples
+    with Progress("evaluating", total, "samples", enabled=progress) as line:
+
+        def chunks(part: str) -> _Chunks:
+            nonlocal done
+            for X, y in dataset.chunks(part):
+                yield X, y
+                done += len(X)
+                line.update(done)
+
+        for space, transductive in runs:
+            recogniser: Callable[..., Recogniser]
+            if transductive:
+                twin = adapted_twin(model, dataset, unseen, "test_unseen")
+                recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
+            else:
+                recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
+            standard, among_unseen = _standard(
+                recogniser(candidates=unseen),
+                len(unseen),
+                hits,
+                chunks,
+                None if results or not most_examples else named,
+            )
+            generalized, among_all = None, None
+            if n_seen:
+                bias = model.bias_in(space)
+                if transductive:
+                    every = [*trained, *unseen]
+                    twin = adapted_twin(model, dataset, every, "test_seen", "test_unseen")
+                    recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
+                    bias = default_bias(twin, dataset.classes, every)
+                generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
+            strangers = None
+            if open_set and not transductive:
+                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
+                strangers = _open_set(recogniser(candidates=unseen), chosen, chunks)
+            results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
+            tallies.append((among_unseen, among_all))
+    own, own_among_all = tallies[0]
+    found = uncertainty.intervals(tallies, unseen)
+    return Report(
+        dataset=_about_dataset(model, dataset, trained, unseen),
+        model=_about_model(model),
+        results=[replace(result, intervals=one) for result, one in zip(results, found, strict=True)],
+        classes=_class_rows(own, own_among_all, set(unseen)),
+        confusions=[
+            findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
+            for true, named, samples in own.worst_confusions()
+        ],
+        confusion_matrix=findings.ConfusionMatrix([str(label) for label in unseen], own.matrix(unseen).tolist()),
+        objective=findings.Objective(
+            [float(one) for one in getattr(model, "objective_", [])], getattr(model, "converged_", True)
+        ),
+        timings={**model.timings_, "evaluation": time.perf_counter() - started},
+        versions=findings.versions(),
+        bootstrap=uncertainty.SETTINGS,
+        examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
+        trained_on=found_again,
+    )
+
+
+def _check(model: Any, dataset: Any) -> None:
+    """Raise ValueError for data that cannot test the model."""
+    if not dataset.unseen:
+        raise ValueError(
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: the model was trained "
+            "on all of its classes"
+        )
+    trained = set(model.classes_.tolist())
+    if both := [label for label in dataset.unseen if label in trained]:
+        raise ValueError(
+            f"the model was trained on {quoted(both[0])}, which is an unseen class of {shown(dataset.name)}: "
+            "it would be tested on what it was trained on"
+        )
+    if dataset.n_features != model.n_features_in_:
+        raise ValueError(
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
+            f"{model.n_features_in_}"
+        )
+
+
+def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
+    """Raise ValueError if the model cannot be adapted, or the visual space is not tested."""
+    if not hasattr(model, "adapt"):
+        raise ValueError(f"a {type(model).__name__} cannot be adapted to samples: leave adapt=True (--adapt) out")
+    if "visual" not in spaces:
+        raise ValueError(
+            "a model is adapted to samples in the visual space: leave adapt=True (--adapt) out, or add that space"
+        )
+    require_adaptable(copy(model).set_params(space="visual"))
+
+
+def adapted_twin(model: Any, dataset: Any, candidates: Any, *parts: str) -> Any:
+    """Return a copy of a model in the visual space, adapted to the samples of some parts without their labels."""
+    samples = dataset.unlabelled(*parts)
+    twin = copy(model).set_params(space="visual")
+    return twin.adapt(samples, class_vectors=dataset.classes, candidates=candidates, seen_penalty=twin.seen_penalty_)
+
+
+def _standard(
+    recogniser: Recogniser,
+    n_candidates: int,
+    hits: Sequence[int],
+    chunks: Callable[[str], _Chunks],
+    named: list[Label] | None,
+) -> tuple[findings.Standard, Tally]:
+    ks = sorted({k for k in hits if 1 <= k <= n_candidates} | {1})
+    tally = Tally(ks[-1])
+    for X, y in chunks("test_unseen"):
+        best = tally.recognise(recogniser, X, y)
+        if named is not None:
+            named += [row[0] for row in best]
+    rates = {k: findings.HitRate(tally.per_class(k), tally.per_sample(k)) for k in ks}
+    return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
+
+
+def _open_set(recogniser: Recogniser, chosen: Threshold | None, chunks: Callable[[str], _Chunks]) -> findings.OpenSet:
+    look = TwoLooksAt(recogniser)
+    known, strangers = TwoLooks.joined([look(X, y) for X, y in chunks("test_unseen")])
+    if chosen is None:
+        return findings.OpenSet(area(known, strangers))
+    shares = (float(np.mean(scores < chosen.value)) for scores in (known, strangers))
+    return findings.OpenSet(area(known, strangers), chosen.value, *shares)
+
+
+def _generalized(
+    recogniser: Callable[..., Recogniser],
+    trained: list[Label],
+    unseen: list[Label],
+    bias: float,
+    chunks: Callable[[str], _Chunks],
+) -> tuple[findings.Generalized, Tally]:
+    among_all, tally = recogniser(candidates=[*trained, *unseen], seen_penalty=bias), Tally(1)
+
+    def counted() -> _Chunks:
+        for part in ("test_seen", "test_unseen"):
+            for X, y in chunks(part):
+                tally.recognise(among_all, X, y)
+                yield X, y
+
+    curve = generalized_curve(recogniser(candidates=trained), recogniser(candidates=unseen), counted())
+    best = curve.best_bias()
+    shares, known = tally.shares(), set(trained)
+    own_seen, own_unseen = (
+        np.mean([share for label, share in shares.items() if (label in known) == kind]) for kind in (True, False)
+    )
+    found = findings.Generalized(
+        **vars(findings.Accuracies.of(own_seen, own_unseen)),
+        seen_bias=bias,
+        uncalibrated=findings.Accuracies.of(*curve.accuracies(0.0)),
+        best_on_test_data=findings.BestOnTestData(
+            **vars(findings.Accuracies.of(*curve.accuracies(best))), seen_bias=best
+        ),
+        ausuc=curve.area(),
+        curve=_points(curve),
+    )
+    return found, tally
+
+
+def _points(curve: SeenUnseenCurve) -> list[list[float]]:
+    """Return points (accuracy on unseen, accuracy on seen classes) along the curve."""
+    biases = curve.biases()
+    chosen = np.unique(np.linspace(0, len(biases) - 1, _CURVE_POINTS).round().astype(int))
+    points: list[list[float]] = np.column_stack(curve.accuracies(biases[chosen])[::-1]).tolist()
+    return points
+
+
+def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
+    shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
+    rows = [
+        findings.ClassRow(
+            str(label), "unseen" if label in unseen else "seen", samples, shares.get(label), everywhere.get(label)
+        )
+        for label, samples in (generalized or standard).counts.items()
+    ]
+    return sorted(
+        rows, key=lambda row: (row.kind != "unseen", -(row.standard or 0), -(row.generalized or 0), row.label)
+    )
+
+
+def _about_dataset(model: Any, dataset: Any, trained: list[Label], unseen: list[Label]) -> findings.DatasetSummary:
+    names, labels = set(trained), list(dataset.classes)
+    training = sum(labels[number] in names for number in dataset.class_numbers[dataset.rows("trainval")])
+    if not training:  # the training samples are not in this data set
+        training = round(model.state.n_training_samples)
+    return findings.DatasetSummary(
+        name=dataset.name,
+        source=dataset.source,
+        n_features=dataset.n_features,
+        n_attributes=dataset.classes.n_attributes,
+        n_seen_classes=len(trained),
+        n_unseen_classes=len(unseen),
+        samples={"trainval": training, **{part: len(dataset.rows(part)) for part in ("test_seen", "test_unseen")}},
+        chance=1 / len(unseen),
+    )
+
+
+def _about_model(model: Any) -> findings.ModelSummary:
+    alignment = getattr(model, "alignment_", None)
+    parameters = findings.parameters_of(model)
+    return findings.ModelSummary(
+        name=type(model).__name__,
+        parameters=parameters,
+        n_concepts=len(model.visual_projection_) if "n_concepts" in parameters else None,
+        n_iter=getattr(model, "n_iter_", None),
+        alignment=None if alignment is None else str(alignment),
+        cosine_share=None if alignment is None else model.cosine_share_,
+    )

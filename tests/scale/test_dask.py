@@ -506,9 +506,9 @@ class TestWorkers:
 
     def test_those_with_another_version_are_refused(self, client):
         def have(version):
-            from jcmspl.data import on_dask
+            from jcmspl.data import tasks
 
-            on_dask.__version__ = version
+            tasks.__version__ = version
 
         from jcmspl import __version__
 

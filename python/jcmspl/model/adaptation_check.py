@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.model.directions import Blocks, Directions
-from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -43,7 +42,7 @@ class Agreement(NamedTuple):
 
 
 def neighbour_agreement(
-    directions: Directions | DirectionsOnDask, before: LinearScorer, after: LinearScorer, class_size: float
+    directions: Directions, before: LinearScorer, after: LinearScorer, class_size: float
 ) -> Agreement | None:
     """Compare the names of neighbouring samples by two linear layers; None where samples have too few neighbours.
 

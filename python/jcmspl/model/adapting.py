@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Part
+from jcmspl.data.samples import Samples
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adaptation_check import neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
 from jcmspl.model.class_shares import known_shares
-from jcmspl.model.directions import Directions, rows_at_a_time
-from jcmspl.model.directions_on_dask import DirectionsOnDask
-from jcmspl.model.fitted import Columns, FittedModel
+from jcmspl.model.directions import Directions, stored_directions
+from jcmspl.model.fitted import FittedModel
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
-from jcmspl.model.reading import SampleReader
-from jcmspl.model.scorers import LinearScorer, normalised
-from jcmspl.support.arguments import Float64Array, require_finite
+from jcmspl.model.scorers import LinearScorer
+from jcmspl.support.arguments import Float64Array
 from jcmspl.support.log import told
 from jcmspl.support.progress import Progress
 from jcmspl.support.warn import warn_user
@@ -48,10 +45,14 @@ def adapted(
     model = model._settled(start)
     table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
-    normalisation, columns = start.feature_normalisation, start.columns
     with (
         told(f"{type(model).__name__}.adapt", X) as line,
-        directions_of(model.reader, X, columns, normalisation, table.n_classes) as directions,
+        directions_of(
+            model.reader.unlabelled(X, start.columns),
+            start.feature_normalisation,
+            table.n_classes,
+            progress=bool(model.progress),
+        ) as directions,
         Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(model.progress)) as progress,
     ):
         found = adaptation_to(
@@ -97,7 +98,7 @@ def scorer_without_adaptation(model: Bilinear, table: ClassTable) -> LinearScore
 
 
 def adaptation_to(
-    directions: Directions | DirectionsOnDask,
+    directions: Directions,
     table: ClassTable,
     layer: LinearScorer,
     labelled: Float64Array,
@@ -136,37 +137,10 @@ def adaptation_to(
     return Adaptation.of(table, moved, labelled, directions.n_samples, agreement)
 
 
-def directions_of(
-    reader: SampleReader, X: Any, columns: Columns, normalisation: Normalisation, n_candidates: int
-) -> Directions | DirectionsOnDask:
-    """Read samples, once, and keep their directions: here, or where dask has the samples."""
-    if is_dask(X):
-        parts, _ = reader.parts_of(X, columns=columns)
-        found = DirectionsOnDask(parts, normalisation, n_candidates, progress=reader.progress)
-        if not found.n_samples:
-            raise ValueError("there are no samples in X to adapt to, or all of them are zero")
-        return found
-    directions = Directions(columns.n_features, rows_at_a_time(columns.n_features, n_candidates))
-    try:
-        reader.unlabelled(X, columns).map(_add_part, directions, normalisation, progress=reader.progress)
-    except BaseException:
-        directions.close()
-        raise
-    return directions
-
-
-def _add_part(part: Part, directions: Directions, normalisation: Normalisation) -> None:
-    add_directions(directions, (block.X for block in part.blocks()), normalisation)
-
-
-def add_directions(directions: Directions, chunks: Any, normalisation: Normalisation) -> None:
-    """Add the directions of chunks of samples; refuse chunks without any samples."""
-    rows, read = rows_at_a_time(len(normalisation.shift), 1), 0
-    for chunk in chunks:
-        for first in range(0, len(chunk), rows):
-            block = chunk[first : first + rows]
-            require_finite(block, "X", first_row=read)
-            directions.add(normalised(normalisation, block))
-            read += len(block)
-    if not read:
+def directions_of(samples: Samples, normalisation: Normalisation, n_candidates: int, *, progress: bool) -> Directions:
+    """Read samples, once, and keep their directions where they are."""
+    kept = samples.keep(stored_directions, normalisation, n_candidates, progress=progress)
+    directions = Directions(kept)
+    if not directions.n_read:
         raise ValueError("there are no samples in X to adapt to")
+    return directions

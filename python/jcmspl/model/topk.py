@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.partitions import Part
+from jcmspl.data.labels import LabelArray
 from jcmspl.data.reading import lazily, lazily_both, samples_dtype
 from jcmspl.model.labelling import Namer
 from jcmspl.model.probabilities import softmax
@@ -44,14 +42,3 @@ def lazy_topk(recogniser: Recogniser, X: Any, k: int) -> tuple[Any, Any]:
 
 def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
     return np.asarray(labels[indices])
-
-
-def right_in(part: Part, recogniser: Recogniser) -> Counter[Label]:
-    """Return what the samples of each label weigh that are recognised."""
-    right: Counter[Label] = Counter()
-    for block in part.blocks():
-        weights = np.ones(len(block.X)) if block.weights is None else block.weights
-        named = recogniser.predict(block.X).tolist()
-        for label, other, weight in zip(block.labels, named, weights.tolist(), strict=True):
-            right[label] += weight * (label == other)
-    return right

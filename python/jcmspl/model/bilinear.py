@@ -18,19 +18,19 @@ from jcmspl.data.reading import lazily, samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model import adapting
 from jcmspl.model.adaptation import GUESS_WEIGHT, Adaptation
-from jcmspl.model.adaptation_trials import AdaptationTrials
+from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.cautions import warn_of_alignment
-from jcmspl.model.class_map import ClassMap
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.explanation import Explainer, Explanation, attribute_parts
+from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
 from jcmspl.model.fitted import FittedAttribute, FittedModel
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import (
     POSITIVE,
     SHARE_OR_AUTO,
     WEIGHT_OR_INFINITY,
+    NamedArrays,
+    Shape,
     check_parameters,
     checked_by,
     one_of_names,
@@ -49,7 +49,7 @@ from jcmspl.model.prototypes import (
     share_of_samples,
     with_class_vectors,
 )
-from jcmspl.model.scorers import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
+from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.log import logger

@@ -25,22 +25,28 @@ from jcmspl.data.training import TrainingData
 from jcmspl.data.weights import check_class_weight
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection, scoring
-from jcmspl.model.adaptation_trials import AdaptationTrials
+from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import SeenUnseenCurve
-from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import HOW_LOST, Columns, FittedAttribute, FittedModel, described
-from jcmspl.model.labelling import Namer
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.open_set import Threshold, with_none
-from jcmspl.model.parameters import FLAG, NUMBER, POSITIVE, check_parameters, checked_by, one_of_names
+from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import (
+    FLAG,
+    NUMBER,
+    POSITIVE,
+    NamedArrays,
+    Shape,
+    as_temperature,
+    check_parameters,
+    checked_by,
+    one_of_names,
+)
 from jcmspl.model.persistence import load_model, save_model
-from jcmspl.model.probabilities import as_temperature
 from jcmspl.model.prototypes import Evidence
 from jcmspl.model.reading import SampleReader
-from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.scorers import Scorer
-from jcmspl.model.topk import lazy_topk, named_or_none, scores_dtype, shares_of
+from jcmspl.model.recogniser import Recogniser, Scorer
+from jcmspl.model.rejection import Threshold, with_none
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.cards import Card
@@ -60,7 +66,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     A method says how it learns in two steps, so that a search over its parameters can share the first:
     :meth:`_prepare` does all that depends on the data alone, and :meth:`_fit` the rest. :meth:`_scorer` says how it
     compares samples with candidate classes. :class:`~jcmspl.model.bilinear.Bilinear` and
-    :class:`~jcmspl.model.embedding.Embedding` ask for less where a method is of that kind.
+    :class:`~jcmspl.model.kinds.Embedding` ask for less where a method is of that kind.
 
     The state of a fitted model is one frozen object, :class:`~jcmspl.model.fitted.FittedModel`. A method that changes
     the model assigns a new one in a single step; a method that reads takes the present one first.
@@ -89,7 +95,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     PER_AXIS: ClassVar[bool] = False
     #: The duration of a fit in units of ridge regression, about; None: by what it reads. The cheap are compared first.
     COST: ClassVar[float | None] = None
-    #: The arrays of the solution and their shapes (:mod:`jcmspl.model.named_arrays`).
+    #: The arrays of the solution and their shapes (:mod:`jcmspl.model.parameters`).
     ARRAYS: ClassVar[dict[str, Shape]] = {}
     #: Those that files of earlier versions lack: a model from such a file has zeros for them.
     ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ()

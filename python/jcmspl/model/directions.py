@@ -12,7 +12,7 @@ import numpy.typing as npt
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.parts import IN_MEMORY, Part, each_added, row_blocks
 from jcmspl.data.samples import Kept
-from jcmspl.model.scorers import normalised
+from jcmspl.model.recogniser import normalised
 from jcmspl.support.arguments import Float64Array, FloatArray, require_finite
 from jcmspl.support.scaling import unit_and_length
 

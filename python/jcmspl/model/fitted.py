@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,13 @@ from jcmspl.data.labels import Label, LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.open_set import Threshold
+from jcmspl.model.parameters import NamedArrays
 from jcmspl.model.recogniser_cache import RecogniserCache
 from jcmspl.support.arguments import Float64Array, as_real_array, require_finite
+
+if TYPE_CHECKING:
+    from jcmspl.model.adaptation import Adaptation
+    from jcmspl.model.rejection import Threshold
 
 T = TypeVar("T")
 

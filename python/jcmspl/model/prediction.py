@@ -15,12 +15,12 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array, some
-from jcmspl.model.candidates import candidate_table, unseen_in
 from jcmspl.model.cautions import warn_of_zero_vectors
-from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelling import Namer
-from jcmspl.model.probabilities import AUTO_TEMPERATURE, as_temperature
+from jcmspl.model.known_classes import candidate_table, unseen_in
+from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
+from jcmspl.model.parameters import as_temperature
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.model.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
-from jcmspl.model.adaptation_rounds import Moved
-from jcmspl.model.directions import Blocks, Directions
+from jcmspl.model.adaptation_rounds import Blocks, Directions, Moved
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.cards import Card, ShownAsCard

@@ -17,10 +17,9 @@ from jcmspl.data.labels import label_array, numbered, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.samples import Samples
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
-from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.directions import Directions, stored_directions
+from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Directions, Settings, moved_to_samples, stored_directions
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelled_samples import named_samples
+from jcmspl.model.labelling import named_samples
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.recogniser import LinearScorer

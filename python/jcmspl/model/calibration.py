@@ -24,7 +24,7 @@ from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.parts import Part
 from jcmspl.data.samples import Samples
 from jcmspl.model.fitted import Columns, FittedModel
-from jcmspl.model.labelled_samples import Judged, judged, judged_samples, statistics_of_folds
+from jcmspl.model.labelling import Judged, judged, judged_samples, statistics_of_folds
 from jcmspl.model.learning import learnt
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state

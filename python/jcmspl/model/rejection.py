@@ -20,7 +20,7 @@ from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.data.samples import Samples
 from jcmspl.model.calibration import drawn_folds, fold_models, require_class_vectors, samples_of
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelled_samples import looked_at
+from jcmspl.model.labelling import looked_at
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_number
 from jcmspl.support.log import told

@@ -1,21 +1,17 @@
 """Predicted visual exemplars."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.model.moments import Moments
 from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import estimator, one_of_names
+from jcmspl.model.named_arrays import NamedArrays
+from jcmspl.model.parameters import estimator, field, one_of_names
 from jcmspl.model.predicted_means import PredictedMeans
 from jcmspl.model.scorers import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
-from jcmspl.support.names import KERNELS
 
 DISTANCES = ("euclidean", "standardised")
 
@@ -48,16 +44,12 @@ class EXEM(PredictedMeans):
     """
 
     distance: str = field(default="euclidean", metadata=one_of_names(DISTANCES))
-    class_kernel: str = field(default="rbf", metadata=one_of_names(KERNELS))
+    class_kernel: str = "rbf"
 
-    LINEAR: ClassVar[bool] = True
-    PAPER: ClassVar[str] = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "alpha": (1e-2, 0.1, 1.0),
-        "kernel_width": (0.5, 1.0, 2.0),
-        "distance": DISTANCES,
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**PredictedMeans.ARRAYS, "scale": ("m",)}
+    LINEAR = True
+    PAPER = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
+    GRID = {"alpha": (1e-2, 0.1, 1.0), "kernel_width": (0.5, 1.0, 2.0), "distance": DISTANCES}
+    ARRAYS = {**PredictedMeans.ARRAYS, "scale": ("m",)}
 
     @property
     def _per_axis(self) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from jcmspl.core.scoring import METRICS, AffineScorer
+from jcmspl.core.scoring import AffineScorer
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.parameters import check_parameters
 from jcmspl.model.scorers import FunctionScorer, Scorer, minus_distances, normalised
-from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.calls import by_name
 
 
@@ -39,6 +40,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         model = self._fitted_twin()
+        check_parameters(model, model.COMPARISON)  # they may have been set since the fit
         samples = model.reader.checked(X, model._fitted.columns)
         return model._embed(normalised(model.feature_normalisation_, samples))
 
@@ -55,7 +57,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, embed, prototypes))
-        one_of(self.metric, "metric", METRICS)
         if self.metric == "euclidean":
             return FunctionScorer(partial(minus_distances, _half_squares, embed, prototypes))
         if self.metric == "cosine":

@@ -1,13 +1,13 @@
 """What a fitted method is: arrays by name, whose shapes its class declares.
 
-A shape is a tuple of numbers and letters: ``m`` is the number of features, ``d`` that of attributes, ``c`` that of
-training classes; any other letter stands for a number that is the same wherever the letter stands.
+A shape is a tuple of numbers and names: ``m`` is the number of features, ``d`` that of attributes, ``c`` that of
+training classes; any other name stands for a number that is the same wherever the name stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,43 @@ import numpy.typing as npt
 Shape = tuple[int | str, ...]
 NamedArrays = dict[str, npt.NDArray[Any]]
 
+#: The words of the documentation for some names in shapes.
+SIZES: dict[int | str, str] = {"m": "n_features", "d": "n_attributes", "c": "n_classes", "i": r"n_iter\_"}
+
+
+class FittedArray:
+    """A public attribute that reads the array of its name, without the underscore at its end.
+
+    Parameters
+    ----------
+    doc : str
+    """
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.__name__ = name
+
+    @overload
+    def __get__(self, model: None, owner: Any) -> FittedArray: ...
+    @overload
+    def __get__(self, model: Any, owner: Any) -> npt.NDArray[np.float64]: ...
+    def __get__(self, model: Any, owner: Any) -> Any:
+        if model is None:
+            return self
+        try:
+            return model.arrays_[self.__name__.removesuffix("_")]
+        except AttributeError:
+            raise AttributeError(
+                f"this {type(model).__name__} is not fitted yet, so it has no {self.__name__}"
+            ) from None
+
 
 def check_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Refuse arrays that are not those declared, or not finite; return what the letters stand for.
+    """Refuse arrays that are not those declared, or not finite; return what the names stand for.
 
     Parameters
     ----------
@@ -27,7 +59,7 @@ def check_arrays(
     shapes : mapping of str to shape
         Every array that must be there.
     sizes : mapping of str to int
-        What is known of the letters.
+        The names whose numbers are known.
     """
     for name in [*shapes, *arrays]:
         if (name in shapes) != (name in arrays):

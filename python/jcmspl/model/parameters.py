@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from dataclasses import field as field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -36,13 +38,23 @@ AUTO = "auto"
 def estimator(cls: type[T]) -> type[T]:
     """Make a class a dataclass whose fields are its parameters.
 
-    Its docstring becomes whole (:mod:`jcmspl.model.documentation`), and old names of parameters are accepted.
+    A parameter that only has another default than in a base class, ``space: str = "visual"``, keeps the check of the
+    base class. The docstring becomes whole (:mod:`jcmspl.model.documentation`), and old names of parameters are
+    accepted.
     """
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    for parameter in fields(made):
+        parameter.metadata = parameter.metadata or _inherited_metadata(made, parameter.name)
     accept_old_parameters(made)
     if made.__doc__ is not None:  # python -OO
         made.__doc__ = documented(made)
     return made
+
+
+def _inherited_metadata(cls: type[Any], name: str) -> MappingProxyType[Any, Any]:
+    declared = (vars(base).get("__dataclass_fields__", {}).get(name) for base in cls.__mro__)
+    found = (one.metadata for one in declared if one is not None and one.metadata)
+    return next(found, MappingProxyType({}))
 
 
 def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:
@@ -112,17 +124,17 @@ DECADES = tuple(10.0**power for power in range(-2, 4))
 
 def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
     """Refuse values of all parameters, or of those named, that the declared checks refuse."""
-    for field in fields(model):
-        check: Check | None = field.metadata.get("check")
-        if check is not None and (names is None or field.name in names):
-            check(getattr(model, field.name), field.name)
+    for parameter in fields(model):
+        check: Check | None = parameter.metadata.get("check")
+        if check is not None and (names is None or parameter.name in names):
+            check(getattr(model, parameter.name), parameter.name)
 
 
 def array_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that may be arrays, of a model or its class."""
-    return tuple(field.name for field in fields(model) if field.metadata.get("may_be_array"))
+    return tuple(one.name for one in fields(model) if one.metadata.get("may_be_array"))
 
 
 def weight_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that are weights, in the order in which they are declared."""
-    return tuple(field.name for field in fields(model) if field.metadata.get("is_weight"))
+    return tuple(one.name for one in fields(model) if one.metadata.get("is_weight"))

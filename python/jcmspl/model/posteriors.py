@@ -23,7 +23,7 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.logistic import fit_logistic
 from jcmspl.model.monitor import Monitor
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, WEIGHT, check_parameters, one_of_names
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, WEIGHT, one_of_names
 from jcmspl.model.weighted import WeightedBlocks
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.warn import warn_user
@@ -212,7 +212,6 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _log_posterior(self) -> Affine:
         """Return what the fit found, tempered."""
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
         # what was fitted counts: another posterior may have been set since, for the next fit
         return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found

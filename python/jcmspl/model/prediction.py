@@ -20,6 +20,7 @@ from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.class_map import ClassMap
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import Namer
+from jcmspl.model.parameters import check_parameters
 from jcmspl.model.probabilities import AUTO_TEMPERATURE, as_temperature
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number, one_of
@@ -87,6 +88,7 @@ def recogniser_of(
     normalisation = model._fitted.feature_normalisation
     if scaled_already:
         normalisation = replace(normalisation, scaling=Scaling())
+    check_parameters(model, model.COMPARISON)  # they may have been set since the fit
     return model._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
 
 

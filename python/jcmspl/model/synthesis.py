@@ -13,7 +13,7 @@ from scipy.special import softmax
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import NOT_NEGATIVE, WEIGHT, check_parameters, checked_by
+from jcmspl.model.parameters import NOT_NEGATIVE, WEIGHT, checked_by
 from jcmspl.model.scorers import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -45,7 +45,6 @@ class Synthesised(ZeroShotClassifier):
     ARRAYS: ClassVar[dict[str, Shape]] = {"classifiers": ("c", "m"), "phantoms": ("c", "d"), "unit": ()}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         phantoms, unit = self.arrays_["phantoms"], float(self.arrays_["unit"])
         base = pinv(similarities(phantoms, phantoms, self.tau)) @ self.arrays_["classifiers"]
         weights = similarities(class_vectors / unit, phantoms, self.tau) @ base

@@ -10,8 +10,7 @@ from jcmspl import JCMSPLCV
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.documentation import ADAPTATION, ATTRIBUTES, PARAMETERS, SOME_ATTRIBUTES, documented
-from jcmspl.model.named_arrays import FittedArray
-from jcmspl.model.parameters import estimator
+from jcmspl.model.parameters import FittedArray, estimator
 from jcmspl.support.renamed import ATTRIBUTES as RENAMED
 from support.animals import make_zoo
 

@@ -6,10 +6,9 @@ from scipy.special import expit
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import FittedArray, NamedArrays
-from jcmspl.model.parameters import POSITIVE_WEIGHT, estimator, field
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, estimator, field
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
 # Newton's method: far more steps than a convex function of this kind takes, and the slope it stops at.

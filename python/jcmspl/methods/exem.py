@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import estimator, field, one_of_names
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import NearestScorer
+from jcmspl.model.parameters import NamedArrays, estimator, field, one_of_names
+from jcmspl.model.recogniser import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 DISTANCES = ("euclidean", "standardised")

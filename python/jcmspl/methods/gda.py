@@ -6,13 +6,12 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
-from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import ClassMap
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import SHARE, estimator, field
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.parameters import SHARE, NamedArrays, estimator, field
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
 

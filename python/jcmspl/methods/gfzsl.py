@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.training import TrainingData
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import POSITIVE, WEIGHT, estimator, field
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.parameters import POSITIVE, WEIGHT, NamedArrays, estimator, field
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 # Of the mean variance: what is added to variances before their logarithm is taken, and how far logarithms may go.

@@ -11,10 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl.core.rotated_classes import n_directions
 from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.training import TrainingData
-from jcmspl.model.affordable import require_affordable
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import FittedArray, NamedArrays
+from jcmspl.model.concept_codes import Prepared, require_affordable
+from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     AUTO,
     COUNT,
@@ -24,11 +23,12 @@ from jcmspl.model.parameters import (
     SEED,
     SHARE_OR_AUTO,
     WEIGHT,
+    FittedArray,
+    NamedArrays,
     checked_by,
     estimator,
     field,
 )
-from jcmspl.model.pinned import Prepared
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 

@@ -7,12 +7,11 @@ from scipy.linalg import solve
 
 from jcmspl.core.constrained import descend_within_ball
 from jcmspl.data.training import TrainingData
-from jcmspl.model.embedding import Embedding
 from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.kinds import Embedding
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import OPTIONAL_COUNT, POSITIVE, WEIGHT, estimator, field, one_of_names
+from jcmspl.model.parameters import OPTIONAL_COUNT, POSITIVE, WEIGHT, NamedArrays, estimator, field, one_of_names
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 

@@ -8,10 +8,9 @@ import numpy as np
 from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import FittedArray, NamedArrays
-from jcmspl.model.parameters import COUNT, SHARE, estimator, field
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import COUNT, SHARE, FittedArray, NamedArrays, estimator, field
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array
 
 # As the authors have it.

@@ -6,10 +6,9 @@ import numpy as np
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, estimator, field
+from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, NamedArrays, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 

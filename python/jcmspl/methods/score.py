@@ -1,7 +1,7 @@
 """Semantically consistent regularisation: a softmax with codewords that are learnt."""
 
 from jcmspl.methods.semantic_softmax import SemanticSoftmax, SoftmaxObjective
-from jcmspl.model.lbfgs import SampleBlocks
+from jcmspl.model.iterations import SampleBlocks
 from jcmspl.model.parameters import INFINITE_WEIGHT, WEIGHT, estimator, field
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.bilinear_ranker import Ranker
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import FLAG, estimator, field
+from jcmspl.model.parameters import FLAG, NamedArrays, estimator, field
 
 
 @estimator

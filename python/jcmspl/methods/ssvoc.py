@@ -7,12 +7,19 @@ import numpy as np
 from jcmspl.core.scoring import nearest
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.iterations import Iterative
-from jcmspl.model.lbfgs import SampleBlocks, fitted_by_descent
+from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE_WEIGHT, SHARE, checked_by, estimator, field
+from jcmspl.model.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE_WEIGHT,
+    SHARE,
+    NamedArrays,
+    checked_by,
+    estimator,
+    field,
+)
 from jcmspl.support.arguments import Float64Array, as_matrix
 
 

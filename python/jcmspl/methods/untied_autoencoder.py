@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.embedding import Embedding
+from jcmspl.model.kinds import Embedding
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import SHARE, WEIGHT, estimator, field
+from jcmspl.model.parameters import SHARE, WEIGHT, NamedArrays, estimator, field
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 

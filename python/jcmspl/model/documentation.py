@@ -12,9 +12,10 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import MISSING, Field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
-from jcmspl.model.named_arrays import SIZES, FittedArray
+import numpy as np
+import numpy.typing as npt
 
 #: Parameters that several kinds of model have: name, type, meaning.
 PARAMETERS = r"""
@@ -155,6 +156,8 @@ _EXAMPLE = """\
 >>> model = {name}({parameters}).fit(*data.part("train"), class_vectors=data.classes)
 >>> model.score(*data.part("test_unseen")) > 0.2  # chance
 True"""
+#: The words of the documentation for some names in shapes.
+SIZES: dict[int | str, str] = {"m": "n_features", "d": "n_attributes", "c": "n_classes", "i": r"n_iter\_"}
 _SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 
 
@@ -168,6 +171,35 @@ class Entry(NamedTuple):
     def __str__(self) -> str:
         header = ", ".join(self.names) + (f" : {self.kind}" if self.kind else "")
         return "\n".join([header, textwrap.indent(self.text, "    ")] if self.text else [header])
+
+
+class FittedArray:
+    """A public attribute that reads the array of its name, without the underscore at its end.
+
+    Parameters
+    ----------
+    doc : str
+    """
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.__name__ = name
+
+    @overload
+    def __get__(self, model: None, owner: Any) -> FittedArray: ...
+    @overload
+    def __get__(self, model: Any, owner: Any) -> npt.NDArray[np.float64]: ...
+    def __get__(self, model: Any, owner: Any) -> Any:
+        if model is None:
+            return self
+        try:
+            return model.arrays_[self.__name__.removesuffix("_")]
+        except AttributeError:
+            raise AttributeError(
+                f"this {type(model).__name__} is not fitted yet, so it has no {self.__name__}"
+            ) from None
 
 
 def documented(cls: type[Any]) -> str:

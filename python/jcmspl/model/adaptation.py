@@ -56,12 +56,7 @@ def neighbour_agreement(
 ) -> Agreement | None:
     """Compare the names of neighbouring samples by two linear layers; None where samples have too few neighbours.
 
-    Parameters
-    ----------
-    directions : Directions
-    before, after : LinearScorer
-    class_size : float
-        The size of the class that a usual sample is in.
+    ``class_size`` is the size of the class that a usual sample is in.
     """
     if class_size < _LEAST_CLASS:
         return None

@@ -35,11 +35,6 @@ class Directions:
     """Directions of samples, which stay where the samples are: in this process, or on the workers of dask.
 
     Functions of blocks get the blocks of one place at a time.
-
-    Parameters
-    ----------
-    kept : Kept
-        Of :class:`StoredDirections`.
     """
 
     def __init__(self, kept: Kept) -> None:
@@ -72,15 +67,8 @@ class Directions:
 class StoredDirections:
     """Samples scaled to length one, in float32, and their lengths; samples of length zero have none and are left out.
 
-    They are kept in blocks of equal size, so that it makes no difference in which chunks they come.
-
-    Parameters
-    ----------
-    n_features : int
-    rows : int
-        Samples in a block.
-    in_memory : int
-        Bytes to keep in memory, not counting the block that is being filled.
+    They are kept in blocks of an equal number of rows, so that it makes no difference in which chunks they come; in
+    memory up to a number of bytes, without the block that is being filled, and in a temporary file beyond it.
     """
 
     def __init__(self, n_features: int, rows: int, in_memory: int = IN_MEMORY) -> None:
@@ -254,18 +242,8 @@ def moved_to_samples(
 ) -> Moved:
     """Move the prototypes of a linear layer of normalised samples, ``z @ weights[c] + offsets[c]``.
 
-    Parameters
-    ----------
-    directions : Directions
-        Of unlabelled samples.
-    weights, offsets : ndarray of shape (n_candidates, n_features), and (n_candidates,)
-    settings : Settings
-    bias : ndarray of shape (n_candidates,)
-        Added to the scores, and no part of the new layer.
-    labelled : ndarray of shape (n_candidates,)
-        The number of labelled samples in each prototype, which hold it where it is.
-    on_round : function
-        Called with the number of rounds so far.
+    The bias is added to the scores, and no part of the new layer. ``labelled``, the number of labelled samples in each
+    prototype, holds it in place. ``on_round`` is called with the number of rounds so far.
     """
     before = _unit(weights)
     after, backing, rounds = before, np.zeros(len(weights)), 0
@@ -295,7 +273,7 @@ def _balanced(
     balance: Float64Array,
     settings: Settings,
 ) -> Float64Array:
-    """Return offsets with which candidates get the samples that their known shares say; nothing if they are not known.
+    """Return offsets with which candidates get the samples that their known shares say.
 
     These are steps of Sinkhorn's algorithm, which scale the columns of the softmax. They go on from those of the round
     before, so that few are enough. One alone does not do: prototypes and offsets then chase each other.

@@ -33,18 +33,7 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Namer:
-    """A recogniser, and what is to be told.
-
-    Attributes
-    ----------
-    recogniser : Recogniser
-    k : int
-        How many candidates are named.
-    temperature : float or None
-        That of the shares, if they are wanted.
-    threshold : float or None
-        The least score of a name, if samples may be rejected.
-    """
+    """A recogniser of k candidates, with the temperature of their shares and the least score of a name, if wanted."""
 
     recogniser: Recogniser
     k: int = 1
@@ -128,7 +117,7 @@ def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
 
 
 class Judged(NamedTuple):
-    """What generalized recognition makes of samples: a value for each, but for the labels that occur.
+    """Samples recognised among seen and unseen classes: a value for each, but for the labels that occur.
 
     ``gaps`` are the best score of a seen class minus the best of an unseen one, ``right`` tells whether the best class
     of the sample's own kind is the right one, ``numbers`` are those of its label among ``labels``.

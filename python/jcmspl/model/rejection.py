@@ -64,11 +64,7 @@ class Threshold:
     def of(cls, folds: Sequence[tuple[Float64Array, Float64Array]], max_false_rejection: float) -> Threshold:
         """Choose the highest threshold that rejects no more than a share of the known samples of all folds.
 
-        Parameters
-        ----------
-        folds : sequence of (known, strangers)
-            The best scores of samples.
-        max_false_rejection : float
+        A fold has the best scores of known samples and of strangers.
         """
         known, strangers = (np.sort(np.concatenate(each)) for each in zip(*folds, strict=True))
         value = float(known[min(int(max_false_rejection * len(known)), len(known) - 1)])

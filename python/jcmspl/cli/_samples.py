@@ -59,7 +59,7 @@ def streamed_chunks(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk
     """Iterate over the samples of a stream in chunks."""
     import contextlib
 
-    from jcmspl.datasets.imputation import filled
+    from jcmspl.datasets.row_source import filled
     from jcmspl.datasets.sample_stream import read_stream
 
     is_standard = arguments.samples == STANDARD

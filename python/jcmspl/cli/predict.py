@@ -167,7 +167,7 @@ def run(arguments: argparse.Namespace) -> None:
     }
     with workers_of(arguments) as n_workers:
         if n_workers and samples is not None:
-            from jcmspl.datasets.on_dask import rows_on_dask
+            from jcmspl.datasets.row_source import rows_on_dask
 
             samples = samples._replace(X=rows_on_dask(samples.X, n_workers))
         if arguments.adapt and samples is not None:
@@ -350,7 +350,7 @@ def _write_file(
     path: Path, named: Iterator[Predictions], namer: Any, form: Form, suffix: str, *, overwrite: bool
 ) -> int:
     """Write a file, completely or not at all, and return its number of samples."""
-    from jcmspl.io.atomic import open_atomically
+    from jcmspl.io.files import open_atomically
 
     with open_atomically(path, overwrite=overwrite) as file, writer_of(suffix, file, form, _nothing(namer)) as writer:
         return _written(named, writer)

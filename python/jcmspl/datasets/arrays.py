@@ -13,19 +13,16 @@ import numpy as np
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.datasets.columns import LABEL_COLUMNS, Column, TableForm
-from jcmspl.datasets.csv_cells import checked_delimiter
-from jcmspl.datasets.csv_table import read_class_csv, read_csv, read_text_rows
+from jcmspl.datasets.csv_table import checked_delimiter, read_class_csv, read_csv, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, not_a_table, refuse_pictures, require_keys
-from jcmspl.datasets.imputation import imputed
 from jcmspl.datasets.npy import open_npy, require_characters
 from jcmspl.datasets.npz import NpzReader
 from jcmspl.datasets.parquet import holds_vectors, read_parquet
-from jcmspl.datasets.row_files import KINDS, holds_rows
-from jcmspl.datasets.row_source import RowSource
-from jcmspl.datasets.rows import opened_rows, read_labels
+from jcmspl.datasets.row_source import RowSource, imputed
+from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
-from jcmspl.io.paths import Address, place_of, require_file
+from jcmspl.io.files import Address, place_of, require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.names import IMPUTATIONS
 from jcmspl.support.shown import listed, quoted

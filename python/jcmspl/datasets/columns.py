@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.paths import Place
+from jcmspl.io.files import Place
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 

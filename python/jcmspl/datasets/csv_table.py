@@ -2,22 +2,285 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import csv
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.columns import Column, Roles, Table, TableForm, column_name, id_name, roles_of
-from jcmspl.datasets.csv_cells import CellNumbers, checked_delimiter, is_missing, is_number, rows_of, text_lines
 from jcmspl.datasets.errors import DatasetError, decoding
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import HEADERS
-from jcmspl.support.shown import shown
+from jcmspl.support.shown import quoted, shown
+
+#: Delimiters by name.
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+#: Texts that stand for a missing value, in lower case.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "?"})
+#: The remedies for a missing value, as the end of a sentence.
+MISSING_ADVICE = "fill it in, or train a model with impute='mean' or 'zero' (--impute), which it remembers"
+_SPACE = " "
+_CANDIDATES = (",", "\t", ";", "|")  # for the delimiter; blanks are tried last
+_LONGEST_LINE = 2**26  # characters
+# The part of a file that the delimiter is detected from.
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 40, 2**20
+_OTHER_CODES = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+# A comma before three digits may separate thousands.
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*", re.ASCII)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a plain number; 1_000 and digits of other scripts, which Python also reads, are not."""
+    if not cell.isascii() or "_" in cell:
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell stands for a missing value."""
+    return cell.strip().lower() in MISSING
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Whether a cell is a number with a comma as its decimal point."""
+    return _DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def checked_delimiter(value: str | None) -> str | None:
+    """Return the delimiter for a sign or its name, or None if it is to be detected."""
+    if value is None:
+        return None
+    sign = DELIMITERS.get(value, "\t" if value == "\\t" else value)
+    if len(sign) != 1 or sign.isalnum() or sign in "\"'\r\n.+-_":
+        raise ValueError(
+            f"delimiter must be one sign, or one of {', '.join(DELIMITERS)}, but is {value!r}: leave it out to have it "
+            "detected"
+        )
+    return sign
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, with or without a byte order mark, including their line ends."""
+    with decoding(path, "a text file"):
+        with path.open("rb") as binary:
+            code = _OTHER_CODES.get(binary.read(2))
+        if code is not None:
+            raise DatasetError(f"{path} is written in {code}: save it as UTF-8 (in Excel: CSV UTF-8)")
+        try:
+            yield from _plain_lines(path)
+        except UnicodeDecodeError:
+            raise DatasetError(f"{path}: {_undecodable(path)}: save it as UTF-8") from None
+
+
+def _plain_lines(path: Path) -> Iterator[str]:
+    with path.open(newline="", encoding="utf-8-sig") as file:  # Excel starts files with a byte order mark
+        for number in itertools.count(1):
+            line = file.readline(_LONGEST_LINE)
+            if not line:
+                return
+            if "\0" in line:
+                raise DatasetError(f"{path}: line {number} holds a NUL character: is this a text file in UTF-8?")
+            if len(line) == _LONGEST_LINE:
+                raise DatasetError(
+                    f"{path}: line {number} has more than {_LONGEST_LINE:,} characters: a table has a line for each row"
+                )
+            yield line
+
+
+def _undecodable(path: Path) -> str:
+    """Describe the first line that is not UTF-8."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return f"line {number} is not in UTF-8 (it has the byte 0x{line[error.start]:02x}), perhaps in Latin-1"
+    return "it is not in UTF-8"
+
+
+def rows_of(
+    path: Path, delimiter: str | None = None, *, blank: bool = False
+) -> tuple[str, Iterator[tuple[int, list[str]]]]:
+    """Return the delimiter and an iterator over (line number, cells); blank lines are left out unless wanted."""
+    lines = text_lines(path)
+    if delimiter is None:
+        start, size = [], 0
+        for line in lines:
+            start.append(line)
+            size += len(line)
+            if len(start) == _SAMPLE_LINES or size > _SAMPLE_CHARACTERS:
+                break
+        delimiter = delimiter_of(start)
+        lines = itertools.chain(start, lines)
+    rows = _rows(path, lines, delimiter)
+    return delimiter, rows if blank else (row for row in rows if len(row[1]) > 1 or "".join(row[1]).strip())
+
+
+def delimiter_of(lines: Sequence[str]) -> str:
+    """Detect the delimiter from the first lines of a table of numbers."""
+    parted = [(sign, _cells(lines, sign)) for sign in _CANDIDATES]
+    usable = [(_merit(rows, sign), sign) for sign, rows in parted if max(map(len, rows), default=0) > 1]
+    if usable:
+        return max(usable, key=lambda found: found[0])[1]
+    rows = _cells(lines, _SPACE)
+    consistent, numbers, _ = _merit(rows, _SPACE)
+    return _SPACE if consistent and numbers > 0 and len(rows[0]) > 1 else ","
+
+
+def _merit(rows: Sequence[Sequence[str]], sign: str) -> tuple[bool, float, float]:
+    """Rate a delimiter: lines of equal width, the share of numbers, the share of cells without other delimiters."""
+    cells = [cell for row in rows for cell in row]
+    numbers = [is_number(cell) or (sign != "," and has_decimal_comma(cell)) for cell in cells]
+    others = [other for other in _CANDIDATES if other != sign]
+    whole = [number or not any(o in cell for o in others) for number, cell in zip(numbers, cells, strict=True)]
+    n_cells = max(len(cells), 1)
+    return len({len(row) for row in rows}) == 1, sum(numbers) / n_cells, sum(whole) / n_cells
+
+
+def _cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return the cells of lines up to the first that cannot be read."""
+    rows = []
+    with contextlib.suppress(csv.Error):
+        for row in _reader(lines, delimiter):
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+    # the last record may continue after the sample
+    return rows[:-1] if len(lines) == _SAMPLE_LINES and len(rows) > 1 else rows
+
+
+def _rows(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = _reader(lines, delimiter)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise DatasetError(
+            f"{path}: line {reader.line_num} cannot be read ({error}): is there a quotation mark without its end?"
+        ) from None
+
+
+def _reader(lines: Iterable[str], delimiter: str) -> Any:
+    if delimiter == _SPACE:  # any number of blanks and tabs
+        lines = ((line if '"' in line else line.replace("\t", _SPACE)).strip() for line in lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == _SPACE)
+
+
+class CellNumbers:
+    """Turns the cells of a file into numbers, a block of lines at a time.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+        Names of the columns for messages.
+    delimiter : str
+        Unless it is a comma, numbers may have a decimal comma.
+    missing : bool
+        Whether missing values become NaN; otherwise they are refused, and so are infinite values.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], delimiter: str, missing: bool) -> None:
+        self._path, self._columns, self._missing = path, columns, missing
+        self._commas_allowed = delimiter != ","
+        self._point: str | None = None  # an example of a cell with a point
+        self._comma: str | None = None  # and of one with a comma
+        self._is_decimal = False  # whether a comma was found that cannot separate thousands
+
+    def numbers(self, lines: Sequence[int], rows: Sequence[Sequence[str]]) -> npt.NDArray[np.float64]:
+        """Return the numbers of a block of lines; `lines` are the line numbers for messages."""
+        text = "\n".join(map("\n".join, rows))
+        plain = rows
+        if self._commas_allowed:
+            if "," in text:
+                plain = self._with_points(rows)
+            if self._point is None and "." in text:
+                self._point = next(c for c in itertools.chain.from_iterable(rows) if "." in c)
+        if text.isascii() and "_" not in text:
+            values = _parsed(plain)
+            if values is None:
+                values = _parsed([["nan" if is_missing(cell) else cell for cell in cells] for cells in plain])
+            if values is not None:
+                if not self._missing:
+                    self._require_finite(lines, rows, values)
+                return values
+        raise DatasetError(self._first_bad_cell(lines, rows))
+
+    def close(self) -> None:
+        """Refuse commas whose meaning is still not clear after all lines."""
+        if self._comma is None:
+            return
+        if self._point is not None:
+            raise DatasetError(
+                f"{self._path} has numbers with a comma, such as {quoted(self._comma)}, and with a point, such as "
+                f"{quoted(self._point)}: write all of them with a point, and nothing between thousands"
+            )
+        if not self._is_decimal:
+            raise DatasetError(
+                f"{self._path} has numbers such as {quoted(self._comma)}, where the comma may separate thousands or "
+                "be a decimal point: write them with a point, and nothing between thousands"
+            )
+
+    def _with_points(self, rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        if not self._is_decimal:
+            with_comma = [c for c in itertools.chain.from_iterable(rows) if has_decimal_comma(c)]
+            if with_comma:
+                self._comma = self._comma or with_comma[0].strip()
+                self._is_decimal = not all(map(_THOUSANDS.fullmatch, with_comma))
+        return [[cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells] for cells in rows]
+
+    def _require_finite(
+        self, lines: Sequence[int], rows: Sequence[Sequence[str]], values: npt.NDArray[np.float64]
+    ) -> None:
+        bad = ~np.isfinite(values)
+        if not bad.any():
+            return
+        row, column = divmod(int(np.argmax(bad)), bad.shape[1])
+        cell, where = rows[row][column], f"{self._path}: line {lines[row]}"
+        if not is_missing(cell):
+            raise DatasetError(
+                f"{where} holds {quoted(cell)} in the column {self._columns[column]}, which is not a finite number"
+            )
+        text = f" ({quoted(cell.strip())})" if cell.strip() else ""
+        raise DatasetError(f"{where} has no value in the column {self._columns[column]}{text}: {MISSING_ADVICE}")
+
+    def _first_bad_cell(self, lines: Sequence[int], rows: Sequence[Sequence[str]]) -> str:
+        for line, cells in zip(lines, rows, strict=True):
+            for column, cell in zip(self._columns, cells, strict=True):
+                if is_number(cell) or is_missing(cell) or (self._commas_allowed and has_decimal_comma(cell)):
+                    continue
+                return (
+                    f"{self._path}: line {line} holds {quoted(cell)} in the column {column} where a plain number "
+                    f"is expected{header_hint(line == 1)}"
+                )
+        return f"{self._path} holds a number that cannot be read"
+
+
+def header_hint(is_first_line: bool) -> str:
+    """Return the end of a message about a cell that may belong to a header."""
+    return " (if it is a header, say so with header='yes', or --header yes)" if is_first_line else ""
+
+
+def _parsed(rows: Sequence[Sequence[str]]) -> npt.NDArray[np.float64] | None:
+    with contextlib.suppress(ValueError):
+        return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    return None
+
 
 _BLOCK = 4096  # lines
 # Headings of a column of class names, which are not such names themselves.

@@ -27,10 +27,10 @@ from jcmspl.datasets.columns import (
     position_of,
     roles_of,
 )
-from jcmspl.datasets.csv_cells import MISSING_ADVICE
+from jcmspl.datasets.csv_table import MISSING_ADVICE
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory, require_unchanged
 from jcmspl.datasets.row_source import as_ids
-from jcmspl.io.paths import Place, require_file, size_of
+from jcmspl.io.files import Place, require_file, size_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import quoted, shown
 

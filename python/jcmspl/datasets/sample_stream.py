@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.columns import LABEL_COLUMNS, require_same_columns
-from jcmspl.datasets.csv_cells import MISSING_ADVICE, header_hint, is_missing, is_number
+from jcmspl.datasets.csv_table import MISSING_ADVICE, header_hint, is_missing, is_number
 from jcmspl.datasets.errors import DatasetError, decoding, require_features
 from jcmspl.datasets.npy import parse_header
-from jcmspl.io.paths import Place
+from jcmspl.io.files import Place
 from jcmspl.support.shown import quoted
 
 ID_COLUMN = "id"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from jcmspl.io.atomic import write_atomically
+from jcmspl.io.files import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.figures import require_matplotlib
 from jcmspl.support.cards import Card, ShownAsCard

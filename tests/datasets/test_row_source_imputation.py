@@ -142,7 +142,7 @@ def test_a_folder(tmp_path):
 
 def test_on_dask(tmp_path):
     pytest.importorskip("dask")
-    from jcmspl.datasets.on_dask import rows_on_dask
+    from jcmspl.datasets.row_source import rows_on_dask
 
     for path in (npy(tmp_path), csv(tmp_path)):
         found = rows_on_dask(load_features(path, imputed_values=MEANS).X, 2)

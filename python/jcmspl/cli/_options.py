@@ -74,12 +74,20 @@ def add_headers(parser: Any) -> None:
     parser.add_argument(
         "--ignore", metavar="COLUMN", action="append", default=[], help="leave out this column (may be repeated)"
     )
+    parser.add_argument(
+        "--vector",
+        metavar="COLUMN",
+        help="column of a parquet, Arrow or JSON lines file that holds a vector in each row (default: the only one)",
+    )
     parser.add_argument("--ignore-text", action="store_true", help="leave out all columns without numbers")
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options for reading a table of features."""
-    return {name: getattr(arguments, name) for name in ("header", "delimiter", "id_column", "ignore", "ignore_text")}
+    return {
+        name: getattr(arguments, name)
+        for name in ("header", "delimiter", "id_column", "ignore", "ignore_text", "vector")
+    }
 
 
 def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tested: bool = False) -> Dataset:

@@ -221,9 +221,7 @@ class ShardedRows(LazyRows):
         self.shards = tuple(shards)
         self._missing = missing  # whether values may be missing (NaN)
         self.dtype = first.dtype
-        self.columns: tuple[str, ...] | None = None
-        if isinstance(first, ParquetShard) and first.vector_length is None:
-            self.columns = first.columns
+        self.columns: tuple[str, ...] | None = getattr(first, "columns", None)
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]
@@ -253,8 +251,9 @@ class ShardedRows(LazyRows):
         column : str, optional
             By default the column of labels of the files.
         """
-        if all(isinstance(shard, ParquetShard) for shard in self.shards):
-            own = column or getattr(self.shards[0], "label_column", None)
+        first = self.shards[0]
+        if isinstance(first, ParquetShard):
+            own = column or first.found.label
             if own is None:
                 raise DatasetError(f"{self.shards[0].path} has no column of labels: name it, or the file that has them")
             files = [shard.path for shard in self.shards]
@@ -280,7 +279,8 @@ class ShardedRows(LazyRows):
         ids : list of str
             None instead of both if there is no such column.
         """
-        own, folder = getattr(self.shards[0], "id_column", None), self.metadata()
+        first, folder = self.shards[0], self.metadata()
+        own = first.found.id if isinstance(first, ParquetShard) else None
         if own is not None:
             return own, as_ids(self._values_of([shard.path for shard in self.shards], own, missing=True))
         if column is None:

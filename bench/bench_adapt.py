@@ -6,10 +6,10 @@ from functools import lru_cache, partial
 import numpy as np
 
 from jcmspl.model import adaptation_rounds
-from jcmspl.model.adaptation_check import neighbour_agreement
+from jcmspl.model.adaptation import neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
 from jcmspl.model.directions import Directions, rows_at_a_time
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.recogniser import LinearScorer
 from question import Contestants, Question, Target
 
 SHAPE = 50_000, 1024, 1000  # samples, features, candidates

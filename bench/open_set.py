@@ -16,7 +16,7 @@ import numpy as np
 from accuracy import OWN_SETS, read_own
 from jcmspl import ClassKFold
 from jcmspl.model import registry
-from jcmspl.model.open_set import area
+from jcmspl.model.rejection import area
 
 
 def main() -> None:

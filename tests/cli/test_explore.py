@@ -35,7 +35,7 @@ def test_data_of_ones_own(model, own, tmp_path, capsys):
 
 def test_mistakes(model, tmp_path, capsys):
     told = run(capsys, "explore", model, "digits", "-o", tmp_path / "page.pdf", code=1).err
-    assert "whose name ends with .html" in told
+    assert "written as .html" in told
     assert not list(tmp_path.iterdir())
     run(capsys, "fit", "digits", "--model", "ConSE", "-o", tmp_path / "conse.safetensors", "--quiet")
     told = run(capsys, "explore", tmp_path / "conse.safetensors", "digits", "-o", tmp_path / "page.html", code=1).err
@@ -48,7 +48,7 @@ def test_mistakes(model, tmp_path, capsys):
 
 def test_the_page_of_the_demo(tmp_path, capsys):
     told = run(capsys, "demo", "--explore", tmp_path / "page.txt", code=1).err
-    assert "whose name ends with .html" in told
+    assert "written as .html" in told
     out = tmp_path / "explore.html"
     told = run(capsys, "demo", "--explore", out, "--quiet")
     assert "Draw a digit" in out.read_text(encoding="utf-8")

@@ -59,7 +59,7 @@ def test_where_there_are_none(folder, monkeypatch):
     monkeypatch.setenv("JCMSPL_DATA", str(folder / "published"))
     assert "has no published/published.csv" in Literature.of("CUB", "CUB").none
     monkeypatch.delenv("JCMSPL_DATA")
-    assert "JCMSPL_DATA names, which is not set." in Literature.of("CUB", "CUB").none
+    assert "JCMSPL_DATA, which is not set" in Literature.of("CUB", "CUB").none
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class TestWarning:
 
     def test_where_nothing_is_known_nothing_is_said(self):
         model = pickle.loads(pickle.dumps(ON_ALL_SEEN))
-        del model.training_digest_  # as in an older file
+        model.training_digest_ = None  # as in an older file
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             report = report_of(model, DATA, allow_trained=False)
@@ -185,7 +185,7 @@ class TestWithoutTestParts:
 
     def test_where_nothing_is_known_only_unseen_classes_are_tested(self):
         model = pickle.loads(pickle.dumps(MODEL))
-        del model.training_digest_
+        model.training_digest_ = None
         found = with_test_parts(model, UNSPLIT)
         assert_array_equal(found.rows("test_unseen"), DATA.rows("test_unseen"))
         assert not len(found.rows("test_seen"))

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from jcmspl import ClassKFold, load
 from jcmspl.methods import COSMO, RPL
-from jcmspl.model.cross_fitted import BOTH, halves
+from jcmspl.model.gate import BOTH, halves
 from support.animals import make_zoo
 from support.linear import explicit_data, fit, refuses
 from support.posteriors import left_out_by_hand

@@ -5,7 +5,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from jcmspl import ClassTable
 from jcmspl.methods import DAP
-from jcmspl.model.signatures import Signatures
+from jcmspl.model.posteriors import Signatures
 from support.linear import WIDE, ZOO, explicit_data, fit, refuses
 from support.posteriors import normalised, scores_of
 

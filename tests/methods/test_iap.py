@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from jcmspl import ClassTable
 from jcmspl.methods import IAP
 from jcmspl.methods.iap import _scores
-from jcmspl.model.signatures import Signatures
+from jcmspl.model.posteriors import Signatures
 from support.linear import ZOO, ZOOS, fit, refuses
 from support.posteriors import SHRINKAGE, TEMPERATURE, lda_posterior, normalised, of_logits, scores_of
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from jcmspl.data.training import TrainingData
 from jcmspl.methods import SCoRe, SemanticSoftmax
 from jcmspl.methods.semantic_softmax import SoftmaxObjective
-from jcmspl.model.lbfgs import Block
+from jcmspl.model.iterations import Block
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit
 
@@ -115,7 +115,7 @@ def test_scores_by_vectors_and_by_codewords():
 
 def test_samples_are_read_again_where_they_are_many(monkeypatch):
     kept = fit(SCoRe())
-    monkeypatch.setattr("jcmspl.model.weighted._KEPT", 0)
+    monkeypatch.setattr("jcmspl.model.iterations._KEPT", 0)
     reads = []
     read = TrainingData.samples
     monkeypatch.setattr(TrainingData, "samples", lambda self, *given: reads.append(1) or read(self, *given))

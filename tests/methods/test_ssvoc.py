@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from jcmspl import load
 from jcmspl.methods import RidgeVS, SSVoc
 from jcmspl.methods.ssvoc import VocabularyObjective
-from jcmspl.model.lbfgs import Block
+from jcmspl.model.iterations import Block
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
 from support.normalised import explicit

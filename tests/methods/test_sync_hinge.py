@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 
 from jcmspl.data.training import TrainingData
 from jcmspl.methods import SynC, SynCHinge, sync_hinge
-from jcmspl.model import weighted
+from jcmspl.model import iterations
 from support.linear import ZOO, fit, refuses
 from support.normalised import explicit
 
@@ -96,7 +96,7 @@ def test_a_large_penalty_leaves_all_margins_violated_so_that_the_squared_loss_sa
 def test_blocks_and_samples_that_are_read_again(loss, monkeypatch):
     """Larger than memory: the same but for rounding."""
     kept = fit(SynCHinge(1e-2, loss=loss))
-    monkeypatch.setattr(weighted, "_KEPT", 0)
+    monkeypatch.setattr(iterations, "_KEPT", 0)
     reread = fit(SynCHinge(1e-2, loss=loss))
     assert_array_equal(reread.arrays_["classifiers"], kept.arrays_["classifiers"])
 
@@ -105,7 +105,7 @@ def test_light_samples_take_as_much_memory_as_heavy_ones(monkeypatch):
     read = []
     samples = TrainingData.samples
     monkeypatch.setattr(TrainingData, "samples", lambda *args: read.append(1) or samples(*args))
-    monkeypatch.setattr(weighted, "_KEPT", 8 * ZOO.X.size - 1)
+    monkeypatch.setattr(iterations, "_KEPT", 8 * ZOO.X.size - 1)
     SynCHinge(1e-2).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table, sample_weight=np.full(N, 1e-3))
     assert len(read) > 1
 

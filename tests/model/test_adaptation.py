@@ -22,13 +22,12 @@ from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import Archive, read_archive, write_archive
 from jcmspl.methods import RidgeVS
 from jcmspl.model import directions as directions_module
-from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.adaptation_check import neighbour_agreement
+from jcmspl.model.adaptation import Adaptation, neighbour_agreement
 from jcmspl.model.adaptation_rounds import Settings, moved_to_samples
-from jcmspl.model.adaptation_trials import AdaptationTrials
+from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.directions import Directions
 from jcmspl.model.persistence import FORMAT_VERSION
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.recogniser import LinearScorer
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=10, n_unseen=5, per_class=30, noise=1.0)

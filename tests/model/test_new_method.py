@@ -18,9 +18,9 @@ from jcmspl.evaluation.compare import compare
 from jcmspl.methods import RidgeVS
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.embedding import Embedding
+from jcmspl.model.kinds import Embedding
 from jcmspl.model.parameters import WEIGHT
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.recogniser import FunctionScorer
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from jcmspl import ClassSearchCV, ClassTable, load
 from jcmspl.methods import AMP, COSMO, DAP, ConSE
-from jcmspl.model import weighted
+from jcmspl.model import iterations
 from jcmspl.model.posteriors import Affine, log_probabilities, most_likely
 from support.linear import ZOO, ZOOS, explicit_data, fit
 
@@ -84,7 +84,7 @@ class TestLogisticRegression:
         np.save(tmp_path / "X.npy", ZOO.X)
         X = np.load(tmp_path / "X.npy", mmap_mode="r")
         kept = ConSE(posterior="logistic").fit(X, ZOO.y, class_vectors=ZOO.table)
-        monkeypatch.setattr(weighted, "_KEPT", 100)
+        monkeypatch.setattr(iterations, "_KEPT", 100)
         again = ConSE(posterior="logistic").fit(X, ZOO.y, class_vectors=ZOO.table)
         assert_allclose(again.arrays_["weights"], kept.arrays_["weights"], rtol=1e-10)
 

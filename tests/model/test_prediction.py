@@ -13,7 +13,7 @@ from jcmspl import JCMSPL
 from jcmspl.core.scoring import fold
 from jcmspl.data.normalisation import NORMALISATIONS, Normalisation
 from jcmspl.methods import ESZSL, SAE, RidgeVS
-from jcmspl.model.scorers import NearestScorer
+from jcmspl.model.recogniser import NearestScorer
 from jcmspl.support.scaling import Scaling
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted
 

@@ -255,7 +255,7 @@ def test_methods_that_read_samples(reads_samples):
     blind, weighing = reads_samples
     with pytest.raises(ValueError, match="Blind cannot weigh samples"):
         fit(blind(), sample_weight=REPEATS)
-    with pytest.raises(ValueError, match="Blind cannot weigh samples"):
+    with pytest.raises(ValueError, match="cannot weigh samples: leave sample_weight"):
         fit(ClassSearchCV(blind()), sample_weight=REPEATS)
     models = [fit(blind()), fit(weighing(), sample_weight=REPEATS), fit(weighing(class_weight=BY_CLASS))]
     models.append(fit(ClassSearchCV(weighing(), {"alpha": 1.0}, cv=2), sample_weight=REPEATS).best_estimator_)

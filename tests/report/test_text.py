@@ -94,7 +94,7 @@ def test_predictions(nasty, tmp_path, capsys, monkeypatch):
     out, err = printed()
     assert f",'{formula}" in out
     assert f",{formula}" not in out
-    assert "note: labels that start like a formula get a ' in front, unless --exact-labels" in err
+    assert "note: labels that start like a formula get a ' in front (see --exact-labels)" in err
     out, err = printed("--exact-labels")
     assert f",{formula}" in out
     assert err == ""

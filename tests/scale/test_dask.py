@@ -21,6 +21,7 @@ from jcmspl.exceptions import TrainedOnWarning
 from jcmspl.methods import RidgeVS
 from jcmspl.methods.conse import ConSE
 from jcmspl.model.labelling import Namer
+from jcmspl.model.prediction import namer_for
 from support.animals import make_zoo
 
 pytest.importorskip("distributed", reason="dask is not installed: pip install 'jcmspl[dask]'")
@@ -343,7 +344,7 @@ def test_open_sets():
     lazy = there.predict(cut(ZOO.X_new), candidates="unseen", reject="auto")
     assert isinstance(lazy, da.Array)
     assert lazy.compute().tolist() == there.predict(ZOO.X_new, candidates="unseen", reject="auto").tolist()
-    namer = there._namer(2, proba=True, reject="auto", candidates="unseen")
+    namer = namer_for(there, 2, proba=True, reject="auto", candidates="unseen")
     for one, other in zip(namer.best(cut(ZOO.X_new)), namer(ZOO.X_new), strict=True):
         assert_allclose(one, other)
     empty = namer.best(cut(ZOO.X_new[:0]))
@@ -506,9 +507,9 @@ class TestWorkers:
 
     def test_those_with_another_version_are_refused(self, client):
         def have(version):
-            from jcmspl.data import on_dask
+            from jcmspl.data import tasks
 
-            on_dask.__version__ = version
+            tasks.__version__ = version
 
         from jcmspl import __version__
 

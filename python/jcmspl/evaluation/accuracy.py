@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
-from jcmspl.model.candidates import unseen_in
+from jcmspl.model.known_classes import unseen_in
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import IntArray, as_count, one_of
 

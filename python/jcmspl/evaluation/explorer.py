@@ -19,11 +19,10 @@ from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
-from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import ClassMap
 from jcmspl.model.prediction import class_map_of
 from jcmspl.model.recogniser import LinearRecogniser
-from jcmspl.report.documents import Saved
-from jcmspl.report.pages import page_script, rendered
+from jcmspl.report.pages import Saved, page_script, rendered
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
 from jcmspl.support.shown import shown

@@ -20,10 +20,9 @@ from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_p
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
-from jcmspl.model.open_set import Threshold, area
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, TwoLooksAt
+from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, TwoLooksAt, area
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown

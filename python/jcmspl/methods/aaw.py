@@ -11,11 +11,10 @@ from scipy.special import softmax
 
 from jcmspl.core.constrained import soft, sparse_codes
 from jcmspl.data.training import TrainingData
-from jcmspl.model.embedding import Embedding
-from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.iterations import Iterative, course, sums_by_class, weighted_samples
+from jcmspl.model.kinds import Embedding
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import (
     COUNT,
     FLAG,
@@ -23,12 +22,13 @@ from jcmspl.model.parameters import (
     OPTIONAL_COUNT,
     SEED,
     WEIGHT,
+    NamedArrays,
+    Shape,
     check_parameters,
     estimator,
     one_of_names,
 )
-from jcmspl.model.scorers import Scorer
-from jcmspl.model.weighted import sums_by_class, weighted_samples
+from jcmspl.model.recogniser import Scorer
 from jcmspl.support.arguments import Float64Array, FloatArray, as_random_state
 
 # Samples that are coded at a time.

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist, pdist
 from jcmspl.data.class_table import ClassTable
 from jcmspl.model.parameters import COUNT, POSITIVE, estimator
 from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities, most_likely, training_numbers
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 # An edge that is so much weaker than the strongest of its class is taken to be so strong, so that a walk ends.

@@ -15,12 +15,10 @@ from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.iterations import Iterative, course
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, checked_by, estimator
+from jcmspl.model.iterations import Iterative, course, sums_by_class, weighted_samples
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, NamedArrays, Shape, checked_by, estimator
 from jcmspl.model.recogniser import Recogniser, lead_of, with_lead
-from jcmspl.model.weighted import sums_by_class, weighted_samples
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state
 
 # Samples that are coded at a time.

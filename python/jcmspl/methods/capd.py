@@ -12,10 +12,9 @@ from scipy.special import expit
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import POSITIVE_WEIGHT, checked_by, estimator
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import POSITIVE_WEIGHT, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
 # Newton's method: far more steps than a convex function of this kind takes, and the slope it stops at.

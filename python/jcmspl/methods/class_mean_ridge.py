@@ -9,13 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import METRIC, Bilinear
-from jcmspl.model.class_map import ClassMap
-from jcmspl.model.explanation import Explanation
+from jcmspl.model.explanation import ClassMap, Explanation
+from jcmspl.model.kinds import map_to_means
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import WEIGHT, estimator, one_of_names
-from jcmspl.model.predicted_means import map_to_means
+from jcmspl.model.parameters import WEIGHT, NamedArrays, Shape, estimator, one_of_names
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.renamed import accepts_old_keywords

@@ -11,7 +11,7 @@ import numpy as np
 from jcmspl.model.parameters import COUNT, estimator
 from jcmspl.model.posteriors import Affine, PosteriorMethod, most_likely
 from jcmspl.model.prototypes import directions
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 

@@ -18,26 +18,24 @@ from jcmspl.data.training import TrainingData
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.cross_fitted import CrossFitted, halves
-from jcmspl.model.gate import Expert, Mixture, Trial, learnt, scores_of, spread
-from jcmspl.model.left_out import LeftOut
-from jcmspl.model.logistic import LogisticFit, fit_logistic
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.gate import CrossFitted, Expert, LeftOut, Mixture, Trial, halves, learnt, scores_of, spread
+from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks, fit_logistic
+from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     COUNT,
     FLAG,
     NOT_NEGATIVE,
     SHARE,
     WEIGHT,
+    NamedArrays,
+    Shape,
     check_parameters,
     checked_by,
     estimator,
     one_of_names,
 )
 from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
-from jcmspl.model.scorers import FunctionScorer
-from jcmspl.model.weighted import Block, WeightedBlocks
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, IntArray, as_count
 
 # With fewer training classes none can be held out.

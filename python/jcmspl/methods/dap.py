@@ -10,12 +10,10 @@ import numpy as np
 from scipy.special import expit
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import FLAG, POSITIVE, estimator, one_of_names
-from jcmspl.model.posteriors import Affine, Covariance, PosteriorMethod
-from jcmspl.model.scorers import FunctionScorer
-from jcmspl.model.signatures import THRESHOLDS, Signatures
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import FLAG, POSITIVE, NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.posteriors import THRESHOLDS, Affine, Covariance, PosteriorMethod, Signatures
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 

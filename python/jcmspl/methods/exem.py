@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import estimator, one_of_names
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import NearestScorer
+from jcmspl.model.parameters import NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.recogniser import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.names import KERNELS
 

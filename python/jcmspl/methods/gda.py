@@ -9,13 +9,12 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
-from jcmspl.model.class_map import ClassMap
+from jcmspl.model.explanation import ClassMap
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import SHARE, check_parameters, estimator, one_of_names
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.parameters import SHARE, NamedArrays, Shape, check_parameters, estimator, one_of_names
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.names import KERNELS
 

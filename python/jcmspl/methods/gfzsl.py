@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jcmspl.data.training import TrainingData
+from jcmspl.model.kinds import PredictedMeans
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import POSITIVE, WEIGHT, estimator, one_of_names
-from jcmspl.model.predicted_means import PredictedMeans
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.parameters import POSITIVE, WEIGHT, NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.names import KERNELS
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.parameters import FLAG, estimator, one_of_names
-from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities
-from jcmspl.model.scorers import FunctionScorer
-from jcmspl.model.signatures import THRESHOLDS, Signatures
+from jcmspl.model.posteriors import THRESHOLDS, Affine, PosteriorMethod, Signatures, log_probabilities
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 

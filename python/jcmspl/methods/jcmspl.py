@@ -14,10 +14,9 @@ from jcmspl.core.scoring import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
-from jcmspl.model.affordable import require_affordable
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
+from jcmspl.model.concept_codes import Prepared, require_affordable
+from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     AUTO,
     COUNT,
@@ -27,11 +26,12 @@ from jcmspl.model.parameters import (
     SEED,
     SHARE_OR_AUTO,
     WEIGHT,
+    NamedArrays,
+    Shape,
     checked_by,
     estimator,
     one_of_names,
 )
-from jcmspl.model.pinned import Prepared
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.warn import warn_user
 

@@ -13,14 +13,11 @@ from jcmspl.core.constrained import Mixtures, mixtures
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.iterations import Iterative, course
-from jcmspl.model.lbfgs import Minimum, descend
+from jcmspl.model.iterations import Block, Iterative, Minimum, course, descend, sums_by_class, weighted_samples
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, estimator, one_of_names
-from jcmspl.model.scorers import FunctionScorer
-from jcmspl.model.weighted import Block, sums_by_class, weighted_samples
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, checked_by, estimator, one_of_names
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
 # Samples that are coded at a time.

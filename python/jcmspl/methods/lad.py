@@ -11,17 +11,18 @@ from scipy.linalg import solve
 from jcmspl.core.constrained import descend_within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
-from jcmspl.model.embedding import Embedding
 from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.kinds import Embedding
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
 from jcmspl.model.parameters import (
     COUNT,
     NOT_NEGATIVE,
     OPTIONAL_COUNT,
     POSITIVE,
     WEIGHT,
+    NamedArrays,
+    Shape,
     check_parameters,
     estimator,
     one_of_names,

@@ -12,10 +12,9 @@ from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, SHARE, checked_by, estimator
-from jcmspl.model.scorers import FunctionScorer
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import COUNT, SHARE, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array
 
 # As the authors have it.

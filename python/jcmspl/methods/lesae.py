@@ -9,10 +9,9 @@ import numpy as np
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, course
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, estimator
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, NamedArrays, Shape, estimator
 from jcmspl.support.arguments import Float64Array
 
 

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from jcmspl.methods.semantic_softmax import SemanticSoftmax, SoftmaxObjective
-from jcmspl.model.lbfgs import SampleBlocks
+from jcmspl.model.iterations import SampleBlocks
 from jcmspl.model.parameters import INFINITE_WEIGHT, WEIGHT, estimator
 
 

@@ -9,12 +9,10 @@ import numpy as np
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.iterations import Iterative
-from jcmspl.model.lbfgs import SampleBlocks, fitted_by_descent
+from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import POSITIVE_WEIGHT, estimator
+from jcmspl.model.parameters import POSITIVE_WEIGHT, NamedArrays, Shape, estimator
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 

@@ -10,10 +10,9 @@ import numpy as np
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC, Bilinear
 from jcmspl.model.bilinear_ranker import Ranker
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import FLAG, estimator
+from jcmspl.model.parameters import FLAG, NamedArrays, estimator
 
 
 @estimator

@@ -13,13 +13,10 @@ from jcmspl.core.similarities import Intersections
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.iterations import Iterative, course
-from jcmspl.model.lbfgs import descend
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, checked_by, estimator
-from jcmspl.model.scorers import FunctionScorer
-from jcmspl.model.weighted import WeightedBlocks, sums_by_class
+from jcmspl.model.iterations import Iterative, WeightedBlocks, course, descend, sums_by_class
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 # Samples that are read at a time.

@@ -11,12 +11,19 @@ from jcmspl.core.scoring import nearest
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC, Bilinear
-from jcmspl.model.iterations import Iterative
-from jcmspl.model.lbfgs import SampleBlocks, fitted_by_descent
+from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, POSITIVE_WEIGHT, SHARE, checked_by, estimator
+from jcmspl.model.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE_WEIGHT,
+    SHARE,
+    NamedArrays,
+    Shape,
+    checked_by,
+    estimator,
+)
 from jcmspl.support.arguments import Float64Array, as_matrix
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from jcmspl.data.training import TrainingData
+from jcmspl.model.kinds import Synthesised, learnt
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import estimator
-from jcmspl.model.synthesis import Synthesised, learnt
+from jcmspl.model.parameters import NamedArrays, estimator
 from jcmspl.support.arguments import Float64Array
 
 

@@ -12,14 +12,11 @@ from scipy.special import softmax
 
 from jcmspl.data.training import TrainingData
 from jcmspl.methods.sync import classifiers_by_least_squares
-from jcmspl.model.iterations import Iterative, course
-from jcmspl.model.lbfgs import Minimum, minimised
+from jcmspl.model.iterations import Iterative, Minimum, WeightedBlocks, course, minimised
+from jcmspl.model.kinds import Synthesised, learnt
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, estimator, one_of_names
-from jcmspl.model.synthesis import Synthesised, learnt
-from jcmspl.model.weighted import WeightedBlocks
+from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, NamedArrays, Shape, estimator, one_of_names
 from jcmspl.support.arguments import Float64Array, IntArray
 
 LOSSES = ("one_versus_other", "crammer_singer", "structured")

@@ -10,13 +10,12 @@ import numpy as np
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
-from jcmspl.model.class_map import ClassMap
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays
-from jcmspl.model.parameters import checked_by, estimator
+from jcmspl.model.explanation import ClassMap
+from jcmspl.model.learning import Monitor
+from jcmspl.model.parameters import NamedArrays, checked_by, estimator
 from jcmspl.model.prototypes import directions
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
-from jcmspl.model.embedding import Embedding
+from jcmspl.model.kinds import Embedding
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import SHARE, WEIGHT, check_parameters, estimator
+from jcmspl.model.parameters import SHARE, WEIGHT, NamedArrays, Shape, check_parameters, estimator
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 

@@ -1,31 +1,35 @@
-"""Adapting a model: reading unlabelled samples, moving prototypes to them, and checking the result.
+"""Adapting a model: reading unlabelled samples, moving prototypes to them, checking the result, choosing constants.
 
 The result is an :class:`~jcmspl.model.adaptation.Adaptation`, a part of the fitted state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import label_array, numbered, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.on_dask import is_dask
 from jcmspl.data.parts import Part
-from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.adaptation_check import neighbour_agreement
+from jcmspl.model.adaptation import Adaptation, neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.class_shares import known_shares
 from jcmspl.model.directions import Directions, rows_at_a_time
 from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.model.fitted import Columns, FittedModel
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.reading import SampleReader
-from jcmspl.model.scorers import LinearScorer, normalised
-from jcmspl.support.arguments import Float64Array, require_finite
+from jcmspl.model.recogniser import LinearScorer, normalised
+from jcmspl.support.arguments import Float64Array, IntArray, require_finite
 from jcmspl.support.log import told
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -170,3 +174,97 @@ def add_directions(directions: Directions, chunks: Any, normalisation: Normalisa
             read += len(block)
     if not read:
         raise ValueError("there are no samples in X to adapt to")
+
+
+def known_shares(given: Any, table: ClassTable) -> Float64Array | None:
+    """Return the shares of the candidates, which add up to one, or None if they are not known.
+
+    Parameters
+    ----------
+    given : None, "even", mapping of label -> number, or array_like of shape (n_candidates,)
+        Numbers above 0 in any unit: shares, percentages or numbers of samples.
+    table : ClassTable
+        The candidates.
+    """
+    if given is None:
+        return None
+    n_candidates = table.n_classes
+    if isinstance(given, str):
+        if given != "even":
+            raise ValueError(f"class_shares must be 'even', a dict or an array of numbers, but is {quoted(given)}")
+        return np.full(n_candidates, 1 / n_candidates)
+    values = _in_order(given, table) if isinstance(given, Mapping) else given
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("class_shares must be 'even', a dict of label -> number, or an array of numbers") from None
+    if numbers.shape != (n_candidates,):
+        raise ValueError(
+            f"class_shares has the shape {numbers.shape}, but there are {n_candidates} candidates: give one number for "
+            "each, in their order, or a dict of label -> number"
+        )
+    wrong = np.flatnonzero(~((numbers > 0) & np.isfinite(numbers)))
+    if len(wrong):
+        label = list(table)[wrong[0]]
+        raise ValueError(
+            f"class_shares must be finite numbers above 0, but that of {quoted(label)} is {numbers[wrong[0]]}: leave "
+            "classes that do not occur out of the candidates"
+        )
+    scaled = numbers / numbers.max()
+    return np.asarray(scaled / scaled.sum())
+
+
+def _in_order(given: Mapping[Any, Any], table: ClassTable) -> list[Any]:
+    """Return the numbers of a mapping in the order of the candidates."""
+    strangers = [label for label in given if label not in table]
+    if strangers:
+        raise ValueError(f"class_shares names {some(strangers)}, which is not among the candidates")
+    missing = [label for label in table if label not in given]
+    if missing:
+        raise ValueError(f"class_shares has no number for {some(missing)}: give one for each candidate")
+    return [given[label] for label in table]
+
+
+_PULLS = (0.03, 0.1, 0.3, 1.0)
+_TEMPERATURES = (0.01, 0.02, 0.05, 0.1)
+
+
+class AdaptationTrials:
+    """Adapts models to samples of classes that they were not trained on, with each of some settings.
+
+    Parameters
+    ----------
+    pull, temperature : float
+        What is used unless another setting is better for sure.
+    """
+
+    def __init__(self, pull: float, temperature: float) -> None:
+        self._settings = list(dict.fromkeys([(pull, temperature), *product(_PULLS, _TEMPERATURES)]))
+        self._accuracies: list[list[float]] = []
+
+    def __call__(self, model: Any, samples: Any, rows: IntArray) -> None:
+        """Try all settings on a model, and on the samples in some rows, all of them of unseen classes."""
+        fitted = model._fitted
+        table = fitted.class_table.select(fitted.unseen_classes.tolist())
+        layer, labelled = scorer_without_adaptation(model, table), model._labelled(table)
+        true = numbered((samples.labels[row] for row in rows), table)
+        none, counts = np.zeros(table.n_classes), np.bincount(true, minlength=table.n_classes)
+        with samples.directions(fitted.feature_normalisation, table.n_classes, rows) as directions:
+            accuracies = []
+            for setting in self._settings:
+                found = adaptation_to(directions, table, layer, labelled, Settings(*setting), none, check=False)
+                scorer = found.scorer(table)
+                assert scorer is not None  # an adaptation that was not checked is trusted
+                recogniser = scorer.recogniser(fitted.feature_normalisation, label_array(table), none)
+                right = samples.named(recogniser, rows) == true
+                shares = np.bincount(true, right, minlength=table.n_classes)[counts > 0] / counts[counts > 0]
+                accuracies.append(float(shares.mean()))
+        self._accuracies.append(accuracies)
+
+    def chosen(self) -> tuple[float, float]:
+        """Return the best setting, if it is better than that given by more than a standard error over the models."""
+        accuracies = np.array(self._accuracies)
+        best = int(accuracies.mean(axis=0).argmax())
+        gains = accuracies[:, best] - accuracies[:, 0]
+        error = gains.std(ddof=1) / np.sqrt(len(gains))
+        return self._settings[best if gains.mean() > error else 0]

@@ -12,10 +12,19 @@ import numpy as np
 from jcmspl.core.margin_ranking import BilinearRanking
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, Shape
-from jcmspl.model.parameters import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, POSITIVE_WEIGHT, SEED, SHARE
+from jcmspl.model.parameters import (
+    COUNT,
+    FLAG,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_WEIGHT,
+    SEED,
+    SHARE,
+    NamedArrays,
+    Shape,
+)
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 from jcmspl.support.exceptions import DivergenceError

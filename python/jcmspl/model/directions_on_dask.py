@@ -12,7 +12,7 @@ from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.on_dask import computed, kept, reduced, shared, task
 from jcmspl.data.partitions import Part, Parts
 from jcmspl.model.directions import Blocks, Directions, every_of, rows_at_a_time
-from jcmspl.model.scorers import normalised
+from jcmspl.model.recogniser import normalised
 from jcmspl.support.arguments import Float64Array, require_finite
 
 

@@ -1,19 +1,165 @@
-"""Two experts, for training classes and for others, and the gate that weighs their answers (:class:`COSMO`)."""
+"""Two experts, for training classes and for others, and the gate that weighs their answers (:class:`COSMO`).
+
+The gate looks at training samples as if they were new, for a model is surer of samples that it was fitted to than of
+others. Discriminant analysis leaves each sample out: that changes the mean of its class and takes a product off the
+covariance, so that no model has to be fitted anew. Logistic regression would take a fit for each sample; there one half
+of the samples is looked at by the fit to the other half.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from jcmspl.core.scoring import fold
-from jcmspl.model.posteriors import Affine
-from jcmspl.model.weighted import WeightedBlocks
+from jcmspl.core.statistics import Statistics
+from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks
+from jcmspl.model.posteriors import Affine, ClassGaussians
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.names import METRICS, SPACES
+
+# What is left of a direction in which a sample is all the scatter that there is.
+_LEAST_REST = 1e-9
+
+
+class LeftOut:
+    """Log posteriors by normal distributions with a common covariance, for samples that they were fitted to.
+
+    Parameters
+    ----------
+    gaussians : ClassGaussians
+    shrinkage : float
+    """
+
+    def __init__(self, gaussians: ClassGaussians, shrinkage: float) -> None:
+        self._counts, self._share = gaussians.counts, (1 - shrinkage) / gaussians.counts.sum()
+        self._factor = gaussians.within.factor(shrinkage)
+        self._means = self._whitened(gaussians.means)
+
+    def _whitened(self, rows: Float64Array) -> Float64Array:
+        return np.asarray(solve_triangular(self._factor, rows.T, lower=True, check_finite=False).T)
+
+    def log_posterior(self, Z: Float64Array, numbers: IntArray, counts: Float64Array) -> Float64Array:
+        """Return the log posteriors, but for a term that all classes share, of samples without which all is fitted.
+
+        Of a sample that counts more than once, once is left out. The number of samples and the level that the
+        covariance is shrunk towards stay as they are. A class that is left without samples keeps its mean.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, m)
+        numbers : ndarray of shape (n,)
+            The class of each sample.
+        counts : ndarray of shape (n,)
+            How often each counts.
+        """
+        V, M, rows = self._whitened(Z), self._means, np.arange(len(Z))
+        products, own_means = V @ M.T, M[numbers]
+        squares = np.einsum("ij,ij->i", V, V)
+        distances = squares[:, None] - 2 * products + np.einsum("ij,ij->i", M, M)
+        own = np.maximum(distances[rows, numbers], 0)
+        # (x - mean of its class) and (x - mean of class j), in the metric of the covariance
+        mixed = squares[:, None] - products - products[rows, numbers][:, None] + own_means @ M.T
+        total = self._counts[numbers]
+        left = total - np.minimum(counts, 1.0)
+        alone = left <= 0
+        stretch = np.where(alone, 1.0, total / np.where(alone, 1.0, left))  # x - mean is so much longer
+        taken = self._share * np.where(alone, 0.0, (total - left) * stretch)
+        rest = np.maximum(1 - taken * own, _LEAST_REST)
+        distances += (taken / rest)[:, None] * mixed**2
+        distances[rows, numbers] = stretch**2 * own / rest
+        logs = np.log(self._counts) - distances / 2
+        logs[rows, numbers] += np.log(np.where(alone, total, left) / total)
+        return np.asarray(logs)
+
+
+#: What samples belong to that are alone in their class: without them there would be none of it.
+BOTH = 2
+
+#: A fit to blocks of samples, whose statistics are given.
+Fit = Callable[[Iterable[Block], Statistics], LogisticFit]
+
+
+def halves(blocks: Iterable[Block], n_features: int) -> IntArray:
+    """Return the half, 0 or 1, of each sample, or ``BOTH``.
+
+    It depends on what samples are and not on where they stand: equal ones are in the same half.
+    """
+    direction = np.random.default_rng(0).standard_normal(n_features)
+    places, numbers = [], []
+    for Z, of_block, _ in blocks:
+        places.append(np.round(Z @ direction, 10))  # but for rounding
+        numbers.append(of_block)
+    place, number = np.concatenate(places), np.concatenate(numbers)
+    found = np.full(len(place), BOTH)
+    for one in np.unique(number):
+        own = np.flatnonzero(number == one)
+        different, rank = np.unique(place[own], return_inverse=True)
+        if len(different) > 1:
+            found[own] = rank % 2
+    return found
+
+
+class CrossFitted:
+    """The log posteriors of some classes: of their own samples by the fit to the other half, of others by the whole.
+
+    Parameters
+    ----------
+    blocks : iterable of blocks
+        Samples of these and of other classes.
+    half_of : ndarray of shape (n_samples,)
+        See :func:`halves`.
+    kept : ndarray of shape (n_classes,)
+        The numbers of the classes, ascending.
+    n_features : int
+    fit : function
+    """
+
+    def __init__(self, blocks: Iterable[Block], half_of: IntArray, kept: IntArray, n_features: int, fit: Fit) -> None:
+        self._half_of = half_of
+        parts = [_Part(blocks, half_of, kept, without) for without in (0, 1, None)]
+        fits = [fit(part, _statistics_of(part, n_features)) for part in parts]
+        self._by_half = [Affine(one.weights, one.offsets) for one in fits]
+        #: Fitted to all samples of the classes.
+        self.whole = self._by_half[-1]
+        self.converged = all(one.converged for one in fits)
+
+    def log_posterior(self, Z: Float64Array, rows: IntArray) -> Float64Array:
+        """Return the log posteriors, but for a term that all classes share, of the samples in these rows."""
+        found = np.empty((len(Z), len(self.whole.offsets)))
+        for half, posterior in enumerate(self._by_half):
+            own = self._half_of[rows] == half
+            found[own] = posterior.of(Z[own])
+        return found
+
+
+class _Part(Iterable[Block]):
+    """The samples of some classes, numbered anew, that are not in one of the halves."""
+
+    def __init__(self, blocks: Iterable[Block], half_of: IntArray, kept: IntArray, without: int | None) -> None:
+        self._blocks, self._half_of, self.kept, self._without = blocks, half_of, kept, without
+
+    def __iter__(self) -> Iterator[Block]:
+        first = 0
+        for Z, numbers, counts in self._blocks:
+            own = np.isin(numbers, self.kept)
+            if self._without is not None:
+                own &= self._half_of[first : first + len(Z)] != self._without
+            first += len(Z)
+            yield Z[own], np.searchsorted(self.kept, numbers[own]), counts[own]
+
+
+def _statistics_of(part: _Part, n_features: int) -> Statistics:
+    statistics = Statistics(n_features, len(part.kept))
+    for Z, numbers, counts in part:
+        statistics.update(Z, numbers, sample_weight=counts)
+    return statistics
+
 
 # Temperatures that are tried, in units of the spread of scores.
 _STEP = 10**0.25

@@ -1,33 +1,53 @@
-"""Classes that a fitted model gets to know or forgets without retraining."""
+"""The classes that a fitted model knows: those it gets to know or forgets, and those that are candidates of a call."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import Counter
+from collections.abc import Iterable, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import LabelledStatistics
+from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
-from jcmspl.data.labels import as_label_list, some, sorted_labels
+from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.fitted import FittedModel
+from jcmspl.support.names import GROUPS as GROUPS
 from jcmspl.support.shown import quoted
+
+if TYPE_CHECKING:
+    from jcmspl.model.classifier import ZeroShotClassifier
+
+NO_VECTORS = "the model was trained without class_vectors, so it cannot know what other classes look like"
+
+
+def extended(
+    model: ZeroShotClassifier, class_vectors: Any, X: Any, y: Any, *, may_replace: bool = False
+) -> FittedModel:
+    """Return the state with further classes or samples; parameters are those of ``add_classes``."""
+    fitted = model.state
+    if X is None and (y is not None or class_vectors is None):
+        missing = "y came without X" if y is not None else "nothing was given"
+        raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
+    if fitted.given_table is None:
+        raise ValueError(NO_VECTORS)
+    if class_vectors is not None:
+        fitted = with_vectors(fitted, class_vectors, may_replace=may_replace)
+    if X is not None:
+        scaling = fitted.feature_normalisation.scaling
+        collector = Collector(fitted.class_table, *scaling, progress=bool(model.progress))
+        new, _ = model.reader.without_balance().read(X, y, None, collector, fitted.columns)
+        fitted = with_samples(fitted, new)
+    return fitted
 
 
 def with_vectors(fitted: FittedModel, class_vectors: Any, *, may_replace: bool = False) -> FittedModel:
-    """Return a state that knows further classes by their vectors.
-
-    Parameters
-    ----------
-    fitted : FittedModel
-    class_vectors : ClassTable, dict of label -> vector or DataFrame
-    may_replace : bool
-        Whether classes that are known already, but were not trained on, may get new vectors.
-    """
+    """Return a state that knows further classes by their vectors; may_replace: known ones may get new vectors."""
     if isinstance(class_vectors, (np.ndarray, list, tuple)):
         raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
     table = ClassTable.of(class_vectors)
@@ -91,3 +111,81 @@ def without(fitted: FittedModel, labels: Any) -> FittedModel:
         collected=collected,
         samples=fitted.samples.without(wanted),
     )
+
+
+def candidate_table(
+    known: ClassTable, seen: Iterable[Label], class_vectors: Any, candidates: Any
+) -> tuple[ClassTable, npt.NDArray[np.bool_]]:
+    """Return the candidate classes of a call, and which of them were seen in training.
+
+    Parameters
+    ----------
+    known : ClassTable
+        What the model knows: classes it was trained on and others.
+    seen : iterable of labels
+        The former.
+    class_vectors : anything that ClassTable.of takes, or None
+        Classes given at the call, in addition to those of the model. Their vectors count where the model knows the
+        class already; of a class it was trained on it may differ only where the given classes alone are candidates.
+    candidates : {"seen", "unseen", "all"}, sequence of labels, or None
+        None: the classes given at the call, or else all that are known.
+    """
+    trained = list(seen)
+    given = None if class_vectors is None else ClassTable.of(class_vectors).aligned_with(known)
+    if given is not None and candidates is not None:
+        _require_trained_vectors(given, known, trained)
+    pool = known if given is None else known.updated(given)
+    wanted = _wanted(pool, trained, given, candidates)
+    if not wanted:
+        raise ValueError(
+            "there are no candidate classes: give class_vectors of classes that were not in the training data, "
+            "or candidates='seen'"
+        )
+    table = pool.select(wanted, "candidates")
+    # a number may name another class than it did in training: only an equal vector tells
+    trained_set = set(trained)
+    is_seen = [label in trained_set and np.array_equal(table[label], known[label]) for label in wanted]
+    return table, np.array(is_seen)
+
+
+def unseen_in(labels: Iterable[Label], known: ClassTable, seen: Iterable[Label]) -> list[Label]:
+    """Return the classes among the labels that were not seen in training, as candidates for each other."""
+    trained = set(seen)
+    unseen = {label for label in labels if label not in trained}
+    known.positions(unseen, "y")
+    if len(unseen) == 1:
+        raise ValueError(
+            f"y holds the single unseen class {some([*unseen])}, which would be its only candidate: name the candidates"
+        )
+    return [label for label in known if label in unseen]
+
+
+def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
+    changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
+    if changed:
+        raise ValueError(
+            f"class_vectors has another vector for {some(changed)} than the model was trained with. If it is another "
+            "class, give it another name (the names of an array, or of a DataFrame without an index, are row numbers)"
+        )
+
+
+def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, candidates: Any) -> list[Label]:
+    if candidates is None:
+        return list(given) if given is not None else [*trained, *pool.others(trained)]
+    if isinstance(candidates, str):
+        if candidates not in GROUPS:
+            raise ValueError(
+                f"candidates must be one of {', '.join(map(repr, GROUPS))}, or a list of labels, but is "
+                f"{quoted(candidates)}"
+            )
+        if candidates == "seen":
+            return trained
+        unseen = pool.others(trained)
+        return unseen if candidates == "unseen" else [*trained, *unseen]
+    if isinstance(candidates, Set):
+        candidates = sorted_labels(candidates)
+    labels = as_label_list(candidates, "candidates")
+    twice = sorted_labels(label for label, count in Counter(labels).items() if count > 1)
+    if twice:
+        raise ValueError(f"candidates names some classes twice: {some(twice)}")
+    return pool.own_labels(labels) if all(label in pool for label in labels) else labels

@@ -1,4 +1,4 @@
-"""How a model learns: one pass over the data, what all settings share, then the equations of the method.
+"""Learning: one pass over the data, what all settings share, then the equations of the method.
 
 Each function takes a model, whose parameters and hooks it uses, and returns the new state; it never changes the model.
 """
@@ -6,6 +6,7 @@ Each function takes a model, whose parameters and hooks it uses, and returns the
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,7 @@ from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import require_known_classes
 from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.model.fitted import HOW_LOST, Columns, FittedModel
-from jcmspl.model.monitor import Monitor
-from jcmspl.model.named_arrays import NamedArrays, check_arrays
+from jcmspl.model.parameters import NamedArrays, check_arrays
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError, SingularEquationError
 from jcmspl.support.log import logger, told
@@ -33,6 +33,33 @@ from jcmspl.support.shown import quoted
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+
+
+class Monitor:
+    """What a fit tells while it runs.
+
+    Parameters
+    ----------
+    on_iteration : function of the number and the objective of an iteration, optional
+        What it raises stops the fit.
+    on_samples : function of the number of samples that are done, and of all, optional
+        For a pass over samples that takes a while. What it raises stops the fit.
+    """
+
+    def __init__(
+        self,
+        on_iteration: Callable[[int, float], None] | None = None,
+        on_samples: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.on_iteration, self._on_samples = on_iteration, on_samples
+        #: Seconds per stage, as far as the method tells.
+        self.timings: dict[str, float] = {}
+
+    def tell_of_samples(self, done: int, total: int) -> None:
+        """Tell how far a pass over samples is."""
+        if self._on_samples is not None:
+            self._on_samples(done, total)
+
 
 # From this number of features on a decomposition, which cannot report its progress, takes a second or more.
 _LONG_DECOMPOSITION = 1500

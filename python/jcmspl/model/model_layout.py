@@ -11,7 +11,7 @@ import numpy as np
 
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.io.archive import ModelFileError
-from jcmspl.model.named_arrays import Shape
+from jcmspl.model.parameters import Shape
 from jcmspl.support.shown import quoted
 
 # Arrays that every model has: n classes, c of them trained on; and those of the statistics, of s classes.

@@ -1,6 +1,9 @@
-"""How the parameters of a method are declared: fields of a dataclass, each with the check of its value.
+"""The declaration of a method: parameters with their checks, and arrays with their shapes.
 
-A method states its own parameters; those that a kind of model has in common are written once, in the kind.
+Parameters are fields of a dataclass, each with the check of its value. A method states its own; those that a kind of
+methods has in common are written once, in the kind. The result of a fit is a dict of arrays, whose shapes the class
+declares. A shape is a tuple of numbers and letters: ``m`` is the number of features, ``d`` that of attributes, ``c``
+that of training classes; any other letter stands for one number wherever it occurs.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from jcmspl.model.documentation import documented
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
@@ -88,6 +92,16 @@ def _check_weight_or_infinity(value: Any, name: str) -> None:
         as_weight(value, name)
 
 
+def as_temperature(value: Any, name: str = "temperature") -> float | None:
+    """Return a number above 0; None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    number = as_number(value, name, "a number or 'auto'")
+    if number <= 0:
+        raise ValueError(f"{name} must be a finite number above 0, but is {number}")
+    return number
+
+
 FLAG = checked_by(_check_flag)
 #: A number from 0 to 1.
 SHARE = checked_by(_check_share)
@@ -126,3 +140,38 @@ def array_names(model: Any) -> tuple[str, ...]:
 def weight_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that are weights, in the order in which they are declared."""
     return tuple(field.name for field in fields(model) if field.metadata.get("is_weight"))
+
+
+Shape = tuple[int | str, ...]
+NamedArrays = dict[str, npt.NDArray[Any]]
+
+
+def check_arrays(
+    arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Refuse arrays that are not those declared, or not finite; return what the letters stand for.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+    shapes : mapping of str to shape
+        Every array that must be there.
+    sizes : mapping of str to int
+        What is known of the letters.
+    """
+    for name in [*shapes, *arrays]:
+        if (name in shapes) != (name in arrays):
+            raise ValueError(f"the array {name!r} {'is missing' if name in shapes else 'belongs to no such model'}")
+    known = dict(sizes)
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.ndim == len(shape):
+            known = {
+                size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
+            } | known
+        expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
+        if array.shape != expected or 0 in expected or array.dtype != np.float64:
+            raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
+        if not np.isfinite(array).all():
+            raise ValueError(f"the array {name!r} holds NaN or infinity")
+    return known

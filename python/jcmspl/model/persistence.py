@@ -29,8 +29,7 @@ from jcmspl.model.model_layout import (
     encoded,
     plain,
 )
-from jcmspl.model.named_arrays import NamedArrays, check_arrays
-from jcmspl.model.parameters import array_names
+from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
 from jcmspl.model.restored import class_named, restored, wanted_arrays
 from jcmspl.support.arguments import Float64Array
 

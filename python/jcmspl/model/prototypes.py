@@ -17,7 +17,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.model.scorers import LinearScorer
+from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.scaling import unit_and_length, unit_length
 

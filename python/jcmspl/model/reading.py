@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label
 from jcmspl.data.partitions import Parts
-from jcmspl.data.reading import checked_samples, samples_of, unlabelled_samples
+from jcmspl.data.reading import checked_samples, lazily, samples_of, unlabelled_samples
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.model.fitted import Columns
@@ -61,6 +62,11 @@ def is_plain(X: Any, columns: Columns) -> bool:
         and X.shape[1] == columns.n_features
         and len(X) > 0
     )
+
+
+def by_rows(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, width: int | None = None) -> Any:
+    """Return the result of a function of rows, as :func:`~jcmspl.data.reading.lazily`; plain arrays take no detour."""
+    return function(X) if type(X) is np.ndarray else lazily(function, X, dtype, width)
 
 
 def require_same_length(X: Any, labels: list[Label]) -> None:

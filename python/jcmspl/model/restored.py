@@ -21,8 +21,7 @@ from jcmspl.data.whitening import is_triangular
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.model import persistence_v1, registry
-from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.adaptation_check import Agreement
+from jcmspl.model.adaptation import Adaptation, Agreement
 from jcmspl.model.fitted import Columns, FittedModel, checked_names
 from jcmspl.model.model_layout import (
     ADAPTED,
@@ -41,9 +40,8 @@ from jcmspl.model.model_layout import (
     WHITENING,
     decoded,
 )
-from jcmspl.model.named_arrays import NamedArrays, check_arrays
-from jcmspl.model.open_set import Threshold
-from jcmspl.model.parameters import array_names
+from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
+from jcmspl.model.rejection import Threshold
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import GROUPS, KERNELS
 from jcmspl.support.renamed import current_names

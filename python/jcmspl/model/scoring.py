@@ -9,9 +9,9 @@ import numpy as np
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list
 from jcmspl.data.on_dask import is_dask
+from jcmspl.model.labelling import right_in
 from jcmspl.model.prediction import recogniser_for_labels
 from jcmspl.model.reading import require_same_length
-from jcmspl.model.topk import right_in
 from jcmspl.support.arguments import Float64Array, as_sample_weights, one_of
 
 if TYPE_CHECKING:

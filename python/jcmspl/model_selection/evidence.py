@@ -8,7 +8,7 @@ import numpy as np
 
 from jcmspl.model.parameters import AUTO
 from jcmspl.model.prototypes import directions
-from jcmspl.model.scorers import normalised
+from jcmspl.model.recogniser import normalised
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key
 from jcmspl.model_selection.search import Search, is_clearly_better

@@ -22,8 +22,7 @@ from jcmspl.data.parts import ROWS, Part, each_added, row_blocks
 from jcmspl.data.samples import Samples
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.learning import fit_prepared, normalisations_of, normalised_training, prepared, warm_start
-from jcmspl.model.monitor import Monitor
+from jcmspl.model.learning import Monitor, fit_prepared, normalisations_of, normalised_training, prepared, warm_start
 from jcmspl.model.prediction import recogniser_of
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, require_finite

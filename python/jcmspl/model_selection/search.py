@@ -18,7 +18,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.monitor import Monitor
+from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import weight_names
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold

@@ -31,7 +31,7 @@ def rounding(model):
 def test_rounding_errors_stay_small(change, monkeypatch):
     model = JCMSPL(**UNSTABLE | change)
     assert rounding(model) < 1e-6
-    monkeypatch.setattr("jcmspl.model.saddle._VISIBLE", np.inf)
+    monkeypatch.setattr("jcmspl.model.concept_codes._VISIBLE", np.inf)
     assert rounding(model) > 1e-4, "there is no saddle"
 
 
@@ -56,7 +56,7 @@ def test_other_fits_start_at_the_codes_themselves(parameters, rows, monkeypatch)
     def refuse(*shape):
         raise AssertionError("noise is added to the codes")
 
-    monkeypatch.setattr("jcmspl.model.saddle.class_codes", refuse)
+    monkeypatch.setattr("jcmspl.model.concept_codes.class_codes", refuse)
     scores(JCMSPL(**parameters), rows)
     with pytest.raises(AssertionError, match="noise is added"):
         scores(JCMSPL(**UNSTABLE))

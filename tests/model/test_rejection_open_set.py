@@ -9,8 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
 from jcmspl.data.class_folds import held_out_rows
-from jcmspl.model.open_set import Threshold, area
-from jcmspl.model.rejection import TwoLooksAt
+from jcmspl.model.rejection import Threshold, TwoLooksAt, area
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=12, n_unseen=4, noise=0.8)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jcmspl import JCMSPL
-from jcmspl.model import affordable
-from jcmspl.model.affordable import bytes_of_descent, operations_of_iteration, require_affordable
+from jcmspl.model import concept_codes
+from jcmspl.model.concept_codes import bytes_of_descent, operations_of_iteration, require_affordable
 
 IMAGENET = {"n_concepts": 21_841, "n_classes": 21_841, "n_features": 1024, "n_attributes": 300}
 
@@ -17,14 +17,14 @@ def made_up(counts):
 
 
 def test_days_are_refused_and_the_way_out_is_named(monkeypatch):
-    monkeypatch.setattr(affordable, "memory_at_hand", lambda: np.inf)
+    monkeypatch.setattr(concept_codes, "memory_at_hand", lambda: np.inf)
     with pytest.raises(ValueError, match=r"21,841 concepts .* in 100 iterations.* days: set class_match=inf"):
         require_affordable(**IMAGENET, max_iter=100)
     require_affordable(**IMAGENET, max_iter=5)
 
 
 def test_more_memory_than_there_is_is_refused(monkeypatch):
-    monkeypatch.setattr(affordable, "memory_at_hand", lambda: 16e9)
+    monkeypatch.setattr(concept_codes, "memory_at_hand", lambda: 16e9)
     with pytest.raises(MemoryError, match=r"takes \d+ GB of memory, but only 16 GB are free: set class_match=inf"):
         require_affordable(**IMAGENET, max_iter=5)
     for max_iter in (100, 10**9):
@@ -40,7 +40,7 @@ def test_cost_grows_with_the_cube_of_the_classes_and_memory_with_their_square():
 
 @pytest.fixture
 def nothing_is_affordable(monkeypatch):
-    monkeypatch.setattr(affordable, "_MOST_OPERATIONS", 1e6)
+    monkeypatch.setattr(concept_codes, "_MOST_OPERATIONS", 1e6)
 
 
 @pytest.mark.usefixtures("nothing_is_affordable")
@@ -53,7 +53,7 @@ def test_a_model_refuses_and_its_way_out_works():
 
 def test_what_counts_are_the_directions_of_classes_with_equal_counts(monkeypatch):
     limit = 100 * operations_of_iteration(100, 100, 3, 2)
-    monkeypatch.setattr(affordable, "_MOST_OPERATIONS", limit)
+    monkeypatch.setattr(concept_codes, "_MOST_OPERATIONS", limit)
     X, labels, vectors = made_up(np.full(300, 2))
     model = JCMSPL(progress=False).fit(X, labels, class_vectors=vectors)
     assert model.converged_

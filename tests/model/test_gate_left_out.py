@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jcmspl.core import Statistics
-from jcmspl.model.left_out import LeftOut
+from jcmspl.model.gate import LeftOut
 from jcmspl.model.posteriors import ClassGaussians
 from support.posteriors import left_out_by_hand
 

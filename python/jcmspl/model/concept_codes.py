@@ -1,7 +1,8 @@
-"""JCMSPL with its codes pinned to those of the classes: C = H, the limit of a large weight class_match.
+"""Fits of JCMSPL to the same data: the start beside a saddle, what a descent costs, and the solution for pinned codes.
 
-Then A and B are found at once, each in the eigenbasis of a Gram matrix, and nothing is of the size of classes times
-classes. With q concepts for a class of n samples, which have the sum s and the class vector y,
+Codes pinned to those of the classes, C = H, are the limit of a large weight class_match. Then A and B are found at
+once, each in the eigenbasis of a Gram matrix, and nothing is of the size of classes times classes. With q concepts for
+a class of n samples, which have the sum s and the class vector y,
 
     its rows of A are (1 + l3) s' (XX' + l3 n q I)^-1,       those of B are (l1 + l4) n y' (l1 YY' + l4 n q I)^-1
 
@@ -16,14 +17,85 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jcmspl.core.solver import Spectrum
+from jcmspl.core.solver import Spectrum, class_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import GramBasis, Moments
-from jcmspl.model.saddle import start_beside_saddle
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.memory import memory_at_hand
+
+#: Two cores of today take about a day for so many.
+_MOST_OPERATIONS = 5e15
+#: A larger max_iter is a bound that is not meant to be reached.
+_ITERATIONS = 100
+_WAY_OUT = "set class_match=inf, which pins the codes to those of the classes and takes no iterations"
+
+
+def require_affordable(n_concepts: int, n_classes: int, n_features: int, n_attributes: int, max_iter: int) -> None:
+    """Refuse a descent that takes days, or more memory than there is."""
+    n_iter = min(max_iter, _ITERATIONS)
+    operations = n_iter * operations_of_iteration(n_concepts, n_classes, n_features, n_attributes)
+    fit = f"a fit with {n_concepts:,} concepts and finite class_match"
+    if operations > _MOST_OPERATIONS:
+        raise ValueError(
+            f"{fit} takes {operations:.0e} operations in {n_iter} iterations, which is days: {_WAY_OUT}; or "
+            "lower max_iter. Classes of equal counts, as class_weight='balanced' makes them, take less"
+        )
+    needed, there = bytes_of_descent(n_concepts, n_classes, n_features), memory_at_hand()
+    if needed > there:
+        raise MemoryError(
+            f"{fit} takes {needed / 1e9:.0f} GB of memory, but only {there / 1e9:.0f} GB are free: {_WAY_OUT}"
+        )
+
+
+def operations_of_iteration(k: int, c: int, m: int, d: int) -> float:
+    """Return the additions and multiplications of an iteration (docs/algorithm.md: what an iteration costs)."""
+    q, s = min(c, d), m + c
+    return 10 / 3 * k**3 + (5 * (m + q) + 3 * s) * k**2 + 4 * s * q * k
+
+
+def bytes_of_descent(k: int, c: int, m: int) -> float:
+    """Return what the matrices take that grow with the square of the number of classes."""
+    s = m + c
+    return 8.0 * (2 * s * max(k, c) + 8 * k**2)
+
+
+# The standard deviation of the noise; codes are 0 and 1.
+_NOISE = 1e-6
+# Rounding errors that cannot grow to this in all iterations need no noise.
+_VISIBLE = 1e-6
+
+
+def start_beside_saddle(
+    training: TrainingData, n_concepts: int, weights: tuple[float, ...], max_iter: int
+) -> Float64Array | None:
+    """Return the codes of the classes with some noise, or None where they are no saddle or errors stay small."""
+    n_classes = len(training.class_vectors)
+    log_error = np.log(np.finfo(np.float64).eps) + max_iter * np.log(_growth(*weights))
+    if log_error < np.log(_VISIBLE) or not (n_concepts > n_classes or _is_balanced(training)):
+        return None
+    codes = class_codes(n_concepts, n_classes)
+    return codes + _NOISE * np.random.default_rng(0).standard_normal(codes.shape)
+
+
+def _growth(l1: float, l2: float, l3: float, l4: float) -> float:
+    """Return the largest factor by which an iteration multiplies a small part of A and B in a concept."""
+    with np.errstate(over="ignore"):
+        visual = np.square(1 + l3)
+        semantic = np.square(l1 + l4) / max(l1, np.finfo(np.float64).eps)
+        return float((visual + semantic) / (1 + l1 + l2))
+
+
+def _is_balanced(training: TrainingData) -> bool:
+    """Whether all classes weigh the same, and samples and class vectors add up to zero."""
+    counts = training.statistics.counts
+    if np.ptp(counts) > _NOISE * counts.max():
+        return False
+    tables = training.statistics.class_sums, training.class_vectors
+    return all(np.abs(rows.sum(axis=0)).max() <= _NOISE * np.abs(rows).sum(axis=0).max() for rows in tables)
+
 
 #: Classes that are solved for at once. There may be many, and what is found on the way takes as much memory as A.
-_BLOCK = 1024
+_CLASSES = 1024
 
 
 class _Projection(NamedTuple):
@@ -89,8 +161,8 @@ class Pinned:
     ) -> tuple[Float64Array, Float64Array]:
         """Return (l + l') s' (l G + l' n q I)^-1 for each class, l and l' the two weights, and what G makes of it."""
         shares, rows, quadratic = self._shares(reconstruction), np.empty_like(sums), np.empty(len(sums))
-        for first in range(0, len(sums), _BLOCK):
-            block = slice(first, first + _BLOCK)
+        for first in range(0, len(sums), _CLASSES):
+            block = slice(first, first + _CLASSES)
             divisor = match * basis.values + shares[block]
             coordinates = (match + reconstruction) * (sums[block] @ basis.vectors) / np.where(divisor > 0, divisor, 1)
             coordinates[divisor == 0] = 0

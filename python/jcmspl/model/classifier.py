@@ -85,6 +85,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
     # Facts that a method states about itself.
+    #: Where the method was published: a class with its own PAPER is a method, and registered.
+    PAPER: ClassVar[str]
+    #: The parameters of the example in the docstring, which is otherwise the same for all methods.
+    EXAMPLE: ClassVar[str | None] = None
     #: The kind of method; None: the class that it derives from tells.
     KIND: ClassVar[str | None] = None
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.

@@ -31,7 +31,6 @@ from jcmspl.model.parameters import (
     WEIGHT,
     NamedArrays,
     Shape,
-    check_parameters,
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
@@ -221,7 +220,6 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _log_posterior(self) -> Affine:
         """Return what the fit found, tempered."""
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
         # what was fitted counts: another posterior may have been set since, for the next fit
         return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found

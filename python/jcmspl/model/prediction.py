@@ -20,7 +20,7 @@ from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
 from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
-from jcmspl.model.parameters import as_temperature
+from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
@@ -85,6 +85,7 @@ def recogniser_of(
     normalisation = model._fitted.feature_normalisation
     if scaled_already:
         normalisation = replace(normalisation, scaling=Scaling())
+    check_parameters(model, model.COMPARISON)  # they may have been set since the fit
     return model._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
 
 

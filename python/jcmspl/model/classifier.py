@@ -22,7 +22,7 @@ from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
 from jcmspl.data.weights import check_class_weight
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection, scoring
+from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
@@ -574,7 +574,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         accuracy : float
         """
         model = self._fitted_twin()
-        return scoring.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
+        return prediction.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
 
     @changes
     def calibrate(

@@ -162,15 +162,9 @@ NamedArrays = dict[str, npt.NDArray[Any]]
 def check_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Refuse arrays that are not those declared, or not finite; return what the names stand for.
+    """Refuse arrays that are not those declared, or not finite; return the numbers that the letters stand for.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-    shapes : mapping of str to shape
-        Every array that must be there.
-    sizes : mapping of str to int
-        The names whose numbers are known.
+    ``sizes`` holds the numbers that are known before.
     """
     for name in [*shapes, *arrays]:
         if (name in shapes) != (name in arrays):

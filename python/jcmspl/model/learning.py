@@ -52,6 +52,11 @@ class Monitor:
         #: Seconds per stage, as far as the method tells.
         self.timings: dict[str, float] = {}
 
+    def tell_of_iteration(self, number: int, value: float) -> None:
+        """Tell the number and the objective of an iteration that is done."""
+        if self.on_iteration is not None:
+            self.on_iteration(number, value)
+
     def tell_of_samples(self, done: int, total: int) -> None:
         """Tell how far a pass over samples is."""
         if self._on_samples is not None:

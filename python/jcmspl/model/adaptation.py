@@ -82,7 +82,6 @@ _Neighbours = tuple[npt.NDArray[Any], ...]
 
 
 def _nearest(blocks: Blocks, queries: npt.NDArray[np.float32], layers: _Layers) -> _Neighbours:
-    """Return the nearest samples of each of some others."""
     shape = (len(queries), _NEIGHBOURS)
     best: _Neighbours = (np.full(shape, _NONE, dtype=np.float32), *(np.zeros(shape, dtype=np.int64) for _ in layers))
     for block, lengths in blocks:
@@ -95,7 +94,6 @@ def _nearest(blocks: Blocks, queries: npt.NDArray[np.float32], layers: _Layers) 
 
 
 def _nearer(ones: _Neighbours, others: _Neighbours) -> _Neighbours:
-    """Return the nearest of two lots of neighbours."""
     kept = _largest(np.hstack([ones[0], others[0]]))
     return tuple(
         np.take_along_axis(np.hstack([one, other]), kept, axis=1) for one, other in zip(ones, others, strict=True)
@@ -125,7 +123,7 @@ _MOST_SHOWN = 10  # rows of the table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adaptation(ShownAsCard):
-    """What became of the candidates when they were adapted to unlabelled samples.
+    """The candidates after they were adapted to unlabelled samples.
 
     Attributes
     ----------
@@ -170,7 +168,7 @@ class Adaptation(ShownAsCard):
         n_samples: int,
         agreement: Agreement | None = None,
     ) -> Adaptation:
-        """Look at what became of prototypes."""
+        """Compare the prototypes before and after."""
         names = list(classes)
         cosines = np.clip(np.sum(result.before * result.after, axis=1), -1, 1)
         few = (result.backing < _LOST * n_samples / len(names)) & (labelled == 0)
@@ -204,7 +202,7 @@ class Adaptation(ShownAsCard):
 
     @property
     def warnings(self) -> list[str]:
-        """What a user should know of it, in sentences."""
+        """Sentences that warn of a doubtful adaptation."""
         if not self.is_trusted:
             return [
                 f"the model predicts as without the adaptation, which is not to be trusted: {self._agreement}; name "
@@ -255,7 +253,6 @@ class Adaptation(ShownAsCard):
         )
 
     def _rows(self) -> list[list[str]]:
-        """Return the classes that moved most."""
         order = np.argsort(-self.moved, kind="stable")[:_MOST_SHOWN]
         names = list(self.classes)
         return [[shown(names[i], 48), f"{self.moved[i]:.1f}", f"{self.backing[i]:,.1f}"] for i in order]
@@ -290,7 +287,6 @@ class Adaptation(ShownAsCard):
 
 
 def _counted(labels: Sequence[Label], n: int) -> str:
-    """Return some labels, and how many of all they are where they are more."""
     return some(labels) if len(labels) <= 3 else f"{some(labels)} ({len(labels)} of {n:,} candidates)"
 
 

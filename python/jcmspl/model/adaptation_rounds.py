@@ -121,7 +121,6 @@ class StoredDirections:
                 self._put_away()
 
     def _put_away(self) -> None:
-        """Keep the block that has become full."""
         if len(self._full) < self._most:
             self._full.append(self._last)
             self._last = np.empty_like(self._last)
@@ -149,7 +148,7 @@ class StoredDirections:
 
 
 def rows_at_a_time(n_features: int, n_candidates: int) -> int:
-    """Return how many samples make a block: they are multiplied by whitenings and by prototypes."""
+    """Return the number of samples in a block: they are multiplied by whitenings and by prototypes."""
     return int(np.clip(_OPERATIONS // (n_features * max(n_features, n_candidates)), 16, 1024))
 
 

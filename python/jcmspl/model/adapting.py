@@ -171,7 +171,6 @@ def known_shares(given: Any, table: ClassTable) -> Float64Array | None:
 
 
 def _in_order(given: Mapping[Any, Any], table: ClassTable) -> list[Any]:
-    """Return the numbers of a mapping in the order of the candidates."""
     strangers = [label for label in given if label not in table]
     if strangers:
         raise ValueError(f"class_shares names {some(strangers)}, which is not among the candidates")

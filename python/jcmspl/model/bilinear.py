@@ -298,7 +298,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return self
 
     def _require_explainable(self) -> None:
-        """Refuse to explain scores that do not split over attributes."""
         if callable(self.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
         if self.class_normalisation_.kernel is not None:
@@ -309,7 +308,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
     def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
-        """Return the explainer of samples among candidates."""
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
@@ -434,11 +432,11 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return fold(self.visual_projection_, self.semantic_projection_, rows, space="visual", metric=metric)[0]
 
     def _readout(self) -> Float64Array:
-        """B'A: what reads a class vector out of a sample."""
+        """Return B'A, which reads a class vector out of a sample."""
         return np.asarray(self.semantic_projection_.T @ self.visual_projection_)
 
     def _expected(self, class_vectors: Float64Array) -> Float64Array:
-        """A'By for each class."""
+        """Return A'By for each class."""
         return np.asarray((class_vectors @ self.semantic_projection_.T) @ self.visual_projection_)
 
     @property

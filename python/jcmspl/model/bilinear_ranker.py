@@ -1,4 +1,4 @@
-"""What methods have in common that learn to rank the class of a sample above the others, one sample at a time."""
+"""Ranking methods, which learn one sample at a time to score its class above the others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ else:
 
 # Samples that are in memory at a time.
 _BLOCK = 4096
-# What several maps differ by at first, as a part of the margin: enough for them to take to different samples.
+# The first differences between several maps, as a part of the margin: enough for them to win different samples.
 _FIRST_DIFFERENCE = 0.1
 
 
@@ -100,7 +100,7 @@ class Ranker(_Method):
     FITTED_FOR: ClassVar[tuple[str, ...]] = ("metric",)
     ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "losses": ("i",)}
     GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.01, 0.1, 1.0, 10.0)}
-    #: What a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
+    #: The violators that a step learns from (:class:`jcmspl.core.margin_ranking.BilinearRanking`).
     VIOLATORS: ClassVar[str]
 
     @property
@@ -117,7 +117,6 @@ class Ranker(_Method):
         return training
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
-        """Return the projections of a single map."""
         maps, losses = self._learnt(prepared, monitor)
         A, B = one_map(maps[0])
         return {"visual_projection": np.ascontiguousarray(A), "semantic_projection": B, "losses": losses}
@@ -142,7 +141,7 @@ class Ranker(_Method):
     def _epochs(
         self, training: TrainingData, classes: IntArray, n_maps: int, generator: np.random.RandomState
     ) -> Iterator[Epoch]:
-        """Give what there is after each epoch of learning from some of the classes."""
+        """Give the maps and the loss after each epoch of learning from some of the classes."""
         numbers = _own_numbers(classes, len(training.class_vectors))
         order = settled_order(training)
         order = order[numbers[training.numbers[order]] >= 0]
@@ -174,7 +173,7 @@ class Ranker(_Method):
                 return
 
     def _after_epoch(self, number: int, ranking: BilinearRanking) -> None:
-        """Do what a method wants to do with the maps after each epoch."""
+        """Change or look at the maps after an epoch, if a method wants to."""
 
     def _first_maps(self, training: TrainingData, n_maps: int, generator: np.random.RandomState) -> Float64Array:
         shape = (n_maps, training.class_vectors.shape[1], training.statistics.n_features)

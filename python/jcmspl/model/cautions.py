@@ -1,4 +1,4 @@
-"""What a user should know of training data that can be learnt from, but not well."""
+"""Warnings about training data from which a model can learn, but not well."""
 
 from __future__ import annotations
 

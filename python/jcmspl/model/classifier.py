@@ -91,7 +91,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     EXAMPLE: ClassVar[str | None] = None
     #: The kind of method; None: the class that it derives from tells.
     KIND: ClassVar[str | None] = None
-    #: What the method reads: "statistics" of the samples, or the "samples" themselves.
+    #: The data that the method reads: "statistics" of the samples, or the "samples" themselves.
     NEEDS: ClassVar[str] = "statistics"
     #: Whether a method that reads samples reads their weights too, ``training.sample_weights``.
     READS_WEIGHTS: ClassVar[bool] = False
@@ -796,13 +796,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return twin
 
     def _fitted_twin(self) -> Self:
-        """Return a settled copy of a fitted model; refuse a model that is not fitted."""
         twin = self._settled()
         check_is_fitted(twin)
         return twin
 
     def _checked(self, X: Any) -> npt.NDArray[Any]:
-        """Return samples that have the features of the model."""
         return self.reader.checked(X, self._fitted.columns)
 
     def _ready(
@@ -855,7 +853,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return self._fitted.arrays is not None
 
     def _facts(self) -> dict[str, object]:
-        """Return the facts of the fit that a notebook shows; none before a fit."""
         return facts_of(self._settled())
 
     def _repr_html_inner(self) -> str:

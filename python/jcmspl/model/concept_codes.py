@@ -54,7 +54,7 @@ def operations_of_iteration(k: int, c: int, m: int, d: int) -> float:
 
 
 def bytes_of_descent(k: int, c: int, m: int) -> float:
-    """Return what the matrices take that grow with the square of the number of classes."""
+    """Return the bytes of the matrices that grow with the square of the number of classes."""
     s = m + c
     return 8.0 * (2 * s * max(k, c) + 8 * k**2)
 
@@ -183,7 +183,7 @@ class Pinned:
 
 
 class Prepared:
-    """What fits to the same data share, each part made when it is first needed; several threads may ask for it."""
+    """The data that fits to the same samples share, each part made on first use; several threads may ask for it."""
 
     def __init__(self, training: TrainingData) -> None:
         self._training, self._lock = training, threading.Lock()
@@ -196,7 +196,7 @@ class Prepared:
         return self._training.class_vectors
 
     def spectrum(self) -> Spectrum:
-        """Return what the descent works on."""
+        """Return the spectrum, on which the descent works."""
         with self._lock:
             if self._spectrum is None:
                 self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
@@ -211,7 +211,7 @@ class Prepared:
         return "codes" if beside is None else beside
 
     def pinned(self, n_concepts: int | None) -> Pinned:
-        """Return what finds A and B where the codes are known."""
+        """Return the solver for A and B where the codes are known."""
         with self._lock:
             if n_concepts not in self._pinned:
                 self._pinned[n_concepts] = Pinned(Moments(self._training), n_concepts)

@@ -243,7 +243,6 @@ def documented(cls: type[Any]) -> str:
 
 
 def _fitted_arrays(cls: type[Any]) -> dict[str, Entry]:
-    """Return the entries of attributes that are arrays of the solution."""
     found = {name: value for base in cls.__mro__ for name, value in vars(base).items() if type(value) is FittedArray}
     entries = {}
     for name, array in found.items():

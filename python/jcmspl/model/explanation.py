@@ -183,5 +183,5 @@ class ClassMap:
 
     @property
     def size(self) -> int:
-        """How many numbers it takes."""
+        """The count of its numbers."""
         return sum(part.size for part in (self.of_samples, self.of_classes, self.lengths) if part is not None)

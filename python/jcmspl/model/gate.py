@@ -23,7 +23,7 @@ from jcmspl.model.posteriors import Affine, ClassGaussians
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.names import METRICS, SPACES
 
-# What is left of a direction in which a sample is all the scatter that there is.
+# The least rest of a direction in which one sample is all the scatter.
 _LEAST_REST = 1e-9
 
 
@@ -64,7 +64,7 @@ class LeftOut:
         return np.asarray(logs)
 
 
-#: What samples belong to that are alone in their class: without them there would be none of it.
+#: The half of samples that are alone in their class: they belong to both, or one would lack the class.
 BOTH = 2
 
 #: A fit to blocks of samples, whose statistics are given.

@@ -59,7 +59,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         return self._scorer_by(self._embed, class_vectors)
 
     def _scorer_by(self, embed: Callable[[FloatArray], FloatArray], class_vectors: Float64Array) -> Scorer:
-        """Return what compares samples, where a function says that they lie, with classes."""
+        """Return the scorer of samples in the places that a function returns."""
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, embed, prototypes))
@@ -80,7 +80,7 @@ def _compared(embed: Callable[[FloatArray], FloatArray], scorer: AffineScorer, Z
 
 
 def map_to_means(moments: Moments, alpha: float) -> Float64Array:
-    """Return what class vectors, as rows, are multiplied by to predict the mean samples of their classes."""
+    """Return the matrix that maps class vectors, as rows, to the predicted mean samples of their classes."""
     return moments.classes.solve((moments.vectors.T @ moments.means).T, alpha).T
 
 
@@ -107,7 +107,6 @@ class PredictedMeans(ZeroShotClassifier):
         return {"mean_map": means, "intercept": prepared.intercept}
 
     def _means(self, class_vectors: Float64Array) -> Float64Array:
-        """Return the predicted means of classes with the given normalised vectors."""
         return np.asarray(class_vectors @ self.arrays_["mean_map"] + self.arrays_["intercept"])
 
 
@@ -145,12 +144,12 @@ class Synthesised(ZeroShotClassifier):
 
 
 def learnt(classifiers: Float64Array, class_vectors: Float64Array) -> NamedArrays:
-    """Return what the classifiers and vectors of seen classes are kept as: the unit is a usual distance of vectors."""
+    """Return the arrays of the classifiers and vectors of seen classes: the unit is a usual distance of vectors."""
     distances = pdist(class_vectors)
     unit = float(np.median(distances[distances > 0])) if distances.any() else 1.0
     return {"classifiers": np.ascontiguousarray(classifiers), "phantoms": class_vectors / unit, "unit": np.array(unit)}
 
 
 def similarities(vectors: Float64Array, phantoms: Float64Array, tau: float) -> Float64Array:
-    """Return how much each phantom class is part of each class; the parts of a class add up to 1."""
+    """Return the share of each phantom class in each class; the shares of a class add up to 1."""
     return np.asarray(softmax(-tau * cdist(vectors, phantoms, "sqeuclidean"), axis=1))

@@ -73,7 +73,7 @@ def _joined(found: list[Named], namer: Namer) -> Named:
     return Named(*(None if each[0] is None else np.concatenate(each) for each in parts))  # type: ignore[arg-type]
 
 
-#: What the temperature "auto" means: this share of the spread of the scores of mean training samples. On three spaces
+#: The temperature "auto": this share of the spread of the scores of mean training samples. On three spaces
 #: and three metrics of CUB it lies near the temperature that gives unseen classes their highest likelihood.
 AUTO_TEMPERATURE = 0.35
 

@@ -233,7 +233,7 @@ def learnt(
 def normalisations_of(
     model: ZeroShotClassifier, sources: Sources | None
 ) -> tuple[str, str, float, str, float, Float64Array | None]:
-    """Return how samples, and class vectors of these sources, are to be normalised."""
+    """Return the normalisations of samples, and of class vectors of these sources."""
     of_classes = model.class_kernel, model.kernel_width, column_scale(sources, model.source_shares)
     return model.feature_normalisation, model.class_normalisation, model.whitening_shrinkage, *of_classes
 
@@ -252,7 +252,7 @@ def normalised_training(
 
 
 def prepared(model: ZeroShotClassifier, training: TrainingData) -> Any:
-    """Return what all fits of a method to the same training data share."""
+    """Return the data that all fits of a method to the same training data share."""
     return model._prepare(training)
 
 
@@ -367,7 +367,6 @@ def _objective_on(line: Progress) -> Callable[[int, float], None]:
 
 
 def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
-    """Return the class vectors that were given so far and in this call."""
     so_far, known = before.collected, before.given_table
     if class_vectors is None:
         return known if so_far is not None else None

@@ -311,7 +311,7 @@ def digest_of(content: dict[str, Any], arrays: NamedArrays) -> SampleDigest | No
 
 
 def held_out_of(given: dict[str, Any]) -> HeldOut:
-    """Return how test samples were drawn."""
+    """Return the way in which test samples were drawn."""
     share = as_number(given["share"], "the share that was held out")
     if not 0 <= share < 1 or not isinstance(given["drawn_from"], str):
         raise ModelFileError("what was held out of the training data is not known")

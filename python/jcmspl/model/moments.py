@@ -1,4 +1,4 @@
-"""What closed-form methods need of normalised samples and class vectors, each computed once and when it is needed.
+"""Sums and products for closed-form methods, of normalised samples and class vectors, each computed once on first use.
 
 X holds a column for each sample, Y its class vector, S a column for each class, L the labels. All that grows with the
 number of samples happens in :class:`jcmspl.core.Statistics`. The eigenbases do not depend on penalties, so that a

@@ -106,7 +106,7 @@ class ClassGaussians:
 
 
 class Prepared:
-    """What fits to the same data share, made when it is first needed."""
+    """The data that fits to the same samples share, made on first use."""
 
     def __init__(self, training: TrainingData) -> None:
         self.training = training
@@ -184,7 +184,7 @@ class PosteriorMethod(ZeroShotClassifier):
         return Prepared(training)
 
     def _targets(self, training: TrainingData) -> Float64Array:
-        """Return what samples of each training class are to be, a row for each."""
+        """Return the target of the samples of each training class, a row for each."""
         return np.eye(len(training.class_vectors))
 
     def _closed_form(self, prepared: Any) -> Affine:
@@ -212,13 +212,12 @@ class PosteriorMethod(ZeroShotClassifier):
         return {**found._asdict(), **{name: np.array(float(fact)) for name, fact in facts.items()}}
 
     def _log_posterior(self) -> Affine:
-        """Return what the fit found, tempered."""
+        """Return the fitted log posteriors, tempered."""
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
         # what was fitted counts: another posterior may have been set since, for the next fit
         return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found
 
     def _training_vectors(self) -> Float64Array:
-        """Return the normalised vectors of the training classes."""
         return np.ascontiguousarray(self.class_normalisation_.of_rows(self._trained_vectors))
 
     def _warn_of_result(self) -> None:
@@ -269,7 +268,7 @@ def training_numbers(model: ZeroShotClassifier, table: ClassTable) -> IntArray:
 _LEAST_TEMPERATURE = 1e-100
 
 
-#: What an attribute must exceed for a class to have it: its own mean over the training classes, or that of all.
+#: The threshold of an attribute: its own mean over the training classes, or that of all.
 THRESHOLDS = ("attribute_mean", "overall_mean")
 # Probabilities are kept from 0 and 1 by this much.
 _LEAST = 1e-6

@@ -46,7 +46,7 @@ class Evidence:
 
     @classmethod
     def of(cls, table: ClassTable, samples: LabelledSums, known: ClassTable, trained: list[Label]) -> Evidence:
-        """Return what a model that knows some classes, and was trained on some of them, has of the candidates.
+        """Return the samples of candidates in a model that knows some classes, and was trained on some of them.
 
         A number may name another class than it did before: only an equal vector tells that samples are of a candidate.
         """
@@ -168,7 +168,7 @@ def share_of_samples(counts: Float64Array) -> Float64Array:
 def ratio_of_spreads(
     predicted: Float64Array, vectors: Float64Array, class_means: Float64Array, normalisation: Normalisation
 ) -> float:
-    """Return how much more a model's scores differ between classes than the cosines of samples and class vectors do.
+    """Return the spread of a model's scores over classes, divided by that of the cosines of samples and class vectors.
 
     Measured on the mean samples of the training classes, given the prediction and the vector of each.
     """

@@ -60,11 +60,11 @@ class Recogniser:
 
     def scores(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        raise NotImplementedError
+        return with_lead(self.scores_less_lead(X), self.lead)
 
     def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the same less the lead, which is as good for whatever looks at differences alone."""
-        return self.scores(X)
+        raise NotImplementedError
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the indices and scores of the k best candidates, best first."""
@@ -142,10 +142,6 @@ class LinearRecogniser(ShownAsCard, Recogniser):
     def unit_rows(self) -> bool:
         """Whether samples must be divided by their length first."""
         return self.scaling.unit_rows
-
-    def scores(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the scores of all candidates, (n, n_candidates)."""
-        return with_lead(self.scores_less_lead(X), self.lead)
 
     def scores_less_lead(self, X: npt.ArrayLike) -> FloatArray:
         """Return the same less the lead."""
@@ -228,10 +224,6 @@ class BlockRecogniser(Recogniser):
     labels: LabelArray
     lead: float = 0.0
 
-    def scores(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the scores of all candidates, (n, n_candidates)."""
-        return with_lead(self.scores_less_lead(X), self.lead)
-
     def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
         """Return the same less the lead."""
         return np.concatenate(list(self._blocks(X)))
@@ -308,20 +300,14 @@ class NearestScorer(LinearScorer):
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> DistanceRecogniser:
         """Return a linear layer of raw samples that knows the distances behind it."""
         layer = super().recogniser(normalisation, labels, bias)
-        place = partial(_of_raw, self.place, normalisation)
         stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
-            layer.weights,
-            layer.bias,
-            labels,
-            layer.scaling,
-            place,
-            stretch,
-            shift,
-            self.prototypes,
-            bias - layer.lead,
-            lead=layer.lead,
-            bias_less_lead=layer.bias_less_lead,
+            **vars(layer),
+            place=partial(_of_raw, self.place, normalisation),
+            stretch=stretch,
+            shift=shift,
+            prototypes=self.prototypes,
+            calibration=bias - layer.lead,
         )
 
 
@@ -332,12 +318,12 @@ class FunctionScorer:
     function: Callable[[FloatArray], FloatArray]
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
-        """Return what normalises raw samples and calls the function, a block at a time."""
+        """Return a recogniser that normalises raw samples and calls the function, a block at a time."""
         return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels, lead_of(bias))
 
 
 def affine_map(weights: Float64Array, normalisation: Normalisation) -> AffineScorer:
-    """Return what applies a linear map of normalised samples to raw ones."""
+    """Return the scorer that applies a linear map of normalised samples to raw ones."""
     folded, offsets = normalisation.folded(weights, np.zeros(len(weights)))
     return AffineScorer(folded, offsets, **normalisation.scaling._asdict())
 
@@ -353,7 +339,7 @@ def normalised(normalisation: Normalisation, X: npt.NDArray[Any]) -> FloatArray:
 def minus_distances(
     distance: Distance, place: Callable[[FloatArray], FloatArray], prototypes: Float64Array, Z: FloatArray
 ) -> FloatArray:
-    """Return scores of samples where they lie: minus what a function of the user's own gives, if that is distances."""
+    """Return scores of samples where they lie: minus the distances that a function of the user returns."""
     distances = np.asarray(distance(place(Z), prototypes))
     expected = (len(Z), len(prototypes))
     if distances.shape != expected:

@@ -112,7 +112,7 @@ def methods() -> dict[str, type[Any]]:
 def get(name: str) -> type[Any]:
     """Return the class of that name.
 
-    There is a ValueError that lists all methods if there is none of that name, and an ImportError if another package
+    There is a ValueError that lists all methods if no method has that name, and an ImportError if another package
     offers it, but it cannot be imported or is not a method.
     """
     offered, _ = _entry_points()
@@ -173,12 +173,10 @@ def _entry_points() -> tuple[dict[str, EntryPoint], tuple[str, ...]]:
 
 
 def _package(point: EntryPoint) -> str:
-    """Return the name of the package that has an entry point."""
     return point.dist.name if point.dist else point.value
 
 
 def _load(point: EntryPoint) -> None:
-    """Import a method of another package, which registers it."""
     about = f"the method {point.name!r} of {_package(point)}"
     try:
         method = point.load()

@@ -5,10 +5,11 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from jcmspl.data.samples import Kept
 from jcmspl.model import adaptation_rounds
 from jcmspl.model.adaptation import neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.directions import Directions, rows_at_a_time
+from jcmspl.model.directions import Directions, StoredDirections, rows_at_a_time
 from jcmspl.model.recogniser import LinearScorer
 from question import Contestants, Question, Target
 
@@ -33,9 +34,10 @@ def adapted(X: np.ndarray, prototypes: np.ndarray):
     """Read samples, adapt, and check by neighbours: what `adapt` does once samples are normalised. All rounds run."""
     n, m = X.shape
     none = np.zeros(len(prototypes))
-    with Directions(m, rows_at_a_time(m, len(prototypes))) as directions:
-        for first in range(0, n, 1024):
-            directions.add(X[first : first + 1024])
+    stored = StoredDirections(m, rows_at_a_time(m, len(prototypes)))
+    for first in range(0, n, 1024):
+        stored.add(X[first : first + 1024])
+    with Directions(Kept([stored])) as directions:
         moved = moved_to_samples(directions, prototypes, none, Settings(0.3, 0.02), bias=none, labelled=none)
         after = LinearScorer(moved.weights, moved.offsets)
         return moved, neighbour_agreement(directions, LinearScorer(prototypes, none), after, moved.class_size)

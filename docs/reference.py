@@ -54,7 +54,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "jcmspl.evaluate",
             "jcmspl.evaluation.zero_shot_report.Report",
-            "jcmspl.evaluation.base_to_new_report.BaseToNew",
+            "jcmspl.evaluation.base_to_new.BaseToNew",
             "jcmspl.compare",
             "jcmspl.explore",
             "jcmspl.evaluation.comparison_report.Comparison",

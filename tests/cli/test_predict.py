@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from jcmspl import JCMSPL, ClassTable, load
 from jcmspl.cli import FAILED, OK, main
-from jcmspl.cli._prediction_writers import Form, Predictions, writer_of
+from jcmspl.cli._prediction_writers import Form, Predictions, write_predictions
 from jcmspl.datasets import load_digits
 from support.command import jcmspl
 
@@ -170,8 +170,7 @@ class TestIds:
 
     def written(self, suffix, id_name="image", form=(1, False, False, True, False)):
         file = io.BytesIO()
-        with writer_of(suffix, file, Form(*form, id_name), self.nothing) as writer:
-            writer.write(self.found)
+        write_predictions(suffix, file, Form(*form, id_name), [self.found], self.nothing)
         return file.getvalue()
 
     def test_csv(self):

@@ -7,7 +7,7 @@ import pytest
 
 from jcmspl import JCMSPL, JCMSPLCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, load_dataset, load_digits, make_zsl
-from jcmspl.evaluation.base_to_new_report import BaseToNew
+from jcmspl.evaluation.base_to_new import BaseToNew
 from jcmspl.methods import ESZSL, TextPrototypes
 
 N_CLASSES, N_TRAIN, N_TEST, N_FEATURES = 12, 6, 5, 10

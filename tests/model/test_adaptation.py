@@ -16,6 +16,7 @@ from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from jcmspl import JCMSPL, ClassSearchCV, ClassTable, evaluate, load
+from jcmspl.data.samples import Kept
 from jcmspl.datasets import load_dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
 from jcmspl.exceptions import ModelFileError
@@ -25,7 +26,7 @@ from jcmspl.model import directions as directions_module
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
 from jcmspl.model.adaptation_rounds import Settings, moved_to_samples
 from jcmspl.model.adapting import AdaptationTrials
-from jcmspl.model.directions import Directions
+from jcmspl.model.directions import Directions, StoredDirections
 from jcmspl.model.persistence import FORMAT_VERSION
 from jcmspl.model.recogniser import LinearScorer
 from support.animals import make_zoo
@@ -74,10 +75,15 @@ def problem(seed, n=60, m=6, c=4):
     return Z, W, rng.standard_normal(c) / 5, -rng.random(c) / 5, rng.integers(0, 5, c).astype(float)
 
 
+def directions_of(*blocks, rows=16, in_memory=2**20):
+    stored = StoredDirections(blocks[0].shape[1], rows, in_memory)
+    for block in blocks:
+        stored.add(block)
+    return Directions(Kept([stored]))
+
+
 def moved(Z, W, offsets, bias, labelled, pull=0.1, temperature=0.1, rows=16, in_memory=2**20, shares=None):
-    with Directions(Z.shape[1], rows, in_memory) as directions:
-        for block in np.array_split(Z, 3):
-            directions.add(block)
+    with directions_of(*np.array_split(Z, 3), rows=rows, in_memory=in_memory) as directions:
         settings = Settings(pull, temperature, shares)
         return moved_to_samples(directions, W, offsets, settings, bias=bias, labelled=labelled)
 
@@ -127,9 +133,9 @@ def test_labelled_samples_hold_a_prototype():
 
 def test_huge_and_tiny_samples_have_directions():
     Z = np.array([[3e300, 4e300], [3e-300, 4e-300]])
-    with Directions(2, 4) as directions:
-        directions.add(Z)
-        ((block, lengths),) = directions.blocks()
+    stored = StoredDirections(2, 4)
+    stored.add(Z)
+    ((block, lengths),) = stored.blocks()
     assert_allclose(block, [[0.6, 0.8]] * 2, rtol=1e-6)
     assert_allclose(lengths, [5e300, 5e-300])
 
@@ -172,8 +178,8 @@ def test_samples_in_any_form(plain, read):
 def test_float32_memory_maps_and_a_file_for_what_is_too_much(tmp_path, model, monkeypatch):
     np.save(tmp_path / "X.npy", ZOO.X_new.astype(np.float32))
     monkeypatch.setattr(directions_module.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(Directions.__init__, "__defaults__", (0,))
-    monkeypatch.setattr("jcmspl.model.adapting.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.data.samples.IN_MEMORY", 0)
+    monkeypatch.setattr("jcmspl.model.directions.rows_at_a_time", lambda *_: 16)
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     found = model.adapt(X, candidates="unseen").decision_function(ZOO.X_new, candidates="unseen")
     monkeypatch.undo()
@@ -191,8 +197,8 @@ def test_a_full_disk_is_told_of(model, monkeypatch):
             pass
 
     monkeypatch.setattr(directions_module.tempfile, "TemporaryFile", lambda **_: Full())
-    monkeypatch.setattr(Directions.__init__, "__defaults__", (0,))
-    monkeypatch.setattr("jcmspl.model.adapting.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.data.samples.IN_MEMORY", 0)
+    monkeypatch.setattr("jcmspl.model.directions.rows_at_a_time", lambda *_: 16)
     with pytest.raises(OSError, match="No space left on device") as raised:
         model.adapt(ZOO.X_new)
     assert raised.value.filename
@@ -486,8 +492,7 @@ class TestWhetherToTrustIt:
         Z = centres[y] + rng.normal(scale=0.1, size=(300, 8))
         right = LinearScorer(centres, np.zeros(4))
         wild = LinearScorer(rng.standard_normal((4, 8)), np.zeros(4))
-        with Directions(8, 32) as directions:
-            directions.add(Z)
+        with directions_of(Z, rows=32) as directions:
             better = neighbour_agreement(directions, wild, right, 75)
             worse = neighbour_agreement(directions, right, wild, 75)
         assert worse.before > 0.99 > worse.after
@@ -500,8 +505,7 @@ class TestWhetherToTrustIt:
         rng = np.random.default_rng(1)
         Z = rng.standard_normal((90, 6))
         one, two = (LinearScorer(rng.standard_normal((5, 6)), rng.standard_normal(5)) for _ in range(2))
-        with Directions(6, 16) as directions:
-            directions.add(Z)
+        with directions_of(Z) as directions:
             found = neighbour_agreement(directions, one, two, 5.9)
         U = Z / np.linalg.norm(Z, axis=1, keepdims=True)
         cosines = U @ U.T
@@ -515,15 +519,13 @@ class TestWhetherToTrustIt:
     def test_copies_of_a_sample_are_no_neighbours(self):
         rng = np.random.default_rng(2)
         layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
-        with Directions(6, 16) as directions:
-            directions.add(np.repeat(rng.standard_normal((1, 6)), 30, axis=0))
+        with directions_of(np.repeat(rng.standard_normal((1, 6)), 30, axis=0)) as directions:
             assert neighbour_agreement(directions, *layers, 30) is None
 
     def test_samples_of_small_classes_have_no_neighbours_of_their_own(self):
         rng = np.random.default_rng(2)
         layers = [LinearScorer(rng.standard_normal((5, 6)), np.zeros(5)) for _ in range(2)]
-        with Directions(6, 16) as directions:
-            directions.add(rng.standard_normal((40, 6)))
+        with directions_of(rng.standard_normal((40, 6))) as directions:
             assert neighbour_agreement(directions, *layers, 2.9) is None
             assert neighbour_agreement(directions, *layers, 3.0) is not None
 

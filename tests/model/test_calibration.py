@@ -138,7 +138,7 @@ def test_bad_input(model):
         model.calibrate(ZOO.X_new, ZOO.y_new)
     with pytest.raises(ValueError, match="held_out must be between 0 and 1"):
         model.calibrate(ZOO.X, ZOO.y, held_out=1)
-    with pytest.raises(ValueError, match="180 samples in X but 3 labels"):
+    with pytest.raises(ValueError, match="180 samples in X, 3 labels"):
         model.calibrate(ZOO.X, ZOO.y[:3])
     with pytest.raises(ValueError, match="too few for 13 folds"):
         model.calibrate(ZOO.X, ZOO.y, n_splits=13)

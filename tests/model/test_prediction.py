@@ -244,7 +244,7 @@ class TestScore:
         assert MODEL.score(X, y) == pytest.approx(balanced_accuracy_score(y, MODEL.predict(X)))
 
     def test_bad_input(self):
-        with pytest.raises(ValueError, match="45 samples in X but 3 labels in y"):
+        with pytest.raises(ValueError, match="45 samples in X, 3 labels in y"):
             MODEL.score(ZOO.X_new, ZOO.y_new[:3])
         with pytest.raises(ValueError, match="no class vectors for 1 of the 1 classes in y: 'yeti'"):
             MODEL.score(ZOO.X_new[:1], ["yeti"])

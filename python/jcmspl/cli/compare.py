@@ -9,15 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from jcmspl.cli._options import (
-    add_data,
-    add_output,
-    dataset_of,
-    refuse_existing,
-    samples_used,
-    say,
-    say_what_is_used,
-)
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, samples_used, say, say_what_is_used
 from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 

@@ -14,17 +14,10 @@ from typing import Any
 
 from jcmspl.cli._dask import add_dask, workers_of
 from jcmspl.cli._models import Shortcut, add_fitted, loaded
-from jcmspl.cli._options import (
-    add_headers,
-    add_output,
-    refuse_existing,
-    say,
-    say_what_is_replaced,
-    show,
-)
+from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, say_what_is_replaced, show
 from jcmspl.cli._parser import suggestion
 from jcmspl.cli._prediction_files import ROWS_PER_FILE, STANDARD, PredictionFiles, is_folder
-from jcmspl.cli._prediction_writers import FORMATS, Form, Predictions, StandardOutput, Writer, writer_of
+from jcmspl.cli._prediction_writers import FORMATS, Form, Predictions, print_predictions, write_predictions
 from jcmspl.cli._samples import (
     CHUNK,
     Chunk,
@@ -121,11 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="taken off the scores of training classes",
     )
     add_dask(parser)
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help="format of a folder or of standard output (default: csv)",
-    )
+    parser.add_argument("--format", choices=FORMATS, help="format of a folder or of standard output (default: csv)")
     parser.add_argument(
         "--rows-per-file",
         metavar="N",
@@ -203,13 +192,12 @@ def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, s
 
 def _write(namer: Any, samples: Samples | None, arguments: argparse.Namespace, suffix: str, model: Any) -> None:
     """Predict the samples, or those of the stream, and write one file or standard output."""
-    form, output = _form(arguments, samples), arguments.output
+    output = arguments.output
     with _naming(None if samples is None else len(samples.rows), arguments) as progress:
         chunks = streamed_chunks(arguments, model) if samples is None else chunks_of(samples, samples.rows, arguments)
-        named = _named(namer, chunks, arguments, progress)
+        named, form = _named(namer, chunks, arguments, progress), _form(arguments, samples)
         if output in (None, STANDARD):
-            with StandardOutput(suffix, form, _nothing(namer)) as writer:
-                _written(named, writer)
+            print_predictions(suffix, form, named, _nothing(namer))
             return
         count = _write_file(Path(output), named, namer, form, suffix, overwrite=arguments.force)
     if arguments.json:
@@ -352,13 +340,14 @@ def _write_file(
     """Write a file, completely or not at all, and return its number of samples."""
     from jcmspl.io.atomic import open_atomically
 
-    with open_atomically(path, overwrite=overwrite) as file, writer_of(suffix, file, form, _nothing(namer)) as writer:
-        return _written(named, writer)
-
-
-def _written(named: Iterator[Predictions], writer: Writer) -> int:
     count = 0
-    for chunk in named:
-        writer.write(chunk)
-        count += len(chunk.rows)
+
+    def counted() -> Iterator[Predictions]:
+        nonlocal count
+        for found in named:
+            count += len(found.rows)
+            yield found
+
+    with open_atomically(path, overwrite=overwrite) as file:
+        write_predictions(suffix, file, form, counted(), _nothing(namer))
     return count

@@ -227,6 +227,9 @@ class _KeptOnWorkers(Kept):
     def reduce(self, function: Callable[..., Any], *arguments: Any, merge: Callable[[Any, Any], Any]) -> Any:
         return reduced(self._tasks(in_list(function), arguments), merge)
 
+    def close(self) -> None:
+        self._pieces = []  # the workers forget results without references
+
     def _tasks(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], of_pieces: Sequence[Any] | None = None
     ) -> list[Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,218 @@ from jcmspl.data.labels import Label, as_label_list, some
 from jcmspl.data.reading import read_rows
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import shuffled_rows
-from jcmspl.evaluation.base_to_new_report import ALL, COSINE, NO_TRAINING, BaseToNew, Figures, Row
+from jcmspl.evaluation.few_shot import FewShotDisplay
 from jcmspl.evaluation.findings import Accuracies, parameters_of, versions
 from jcmspl.methods.jcmspl import JCMSPL
 from jcmspl.methods.text_prototypes import TextPrototypes
 from jcmspl.model.calibration import generalized_curve
+from jcmspl.report.pages import Document, rendered
 from jcmspl.support.arguments import IntArray, as_count
 from jcmspl.support.names import BASES
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
+from jcmspl.support.tables import Table, percent_with_error
 
+#: Means all training samples.
+ALL = "all"
+#: The method without training, and its number of shots.
+COSINE, NO_TRAINING = "plain cosine", 0
 # The share of samples of each class to test with, if the data set has no test parts.
 _TESTED = 0.2
 _CHUNK = 8192
+_ROUNDING = 1e-12  # differences between draws of the same samples
+_BASES = {
+    BASES[0]: "the first half of the classes is base",
+    BASES[1]: "a random half of the classes is base",
+    BASES[2]: "the data set's seen classes are base, its unseen ones new",
+    "given": "the base classes were given",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Per-class accuracies of one draw.
+
+    ``base`` and ``new`` are those of each half among its own classes, with their harmonic mean; ``generalized`` and
+    ``uncalibrated`` those among all classes, with the calibrated bias on base classes (``seen_bias``, 0 without
+    training or calibration) and without one; ``ausuc`` is the area under their curve as the bias varies.
+    """
+
+    base: float
+    new: float
+    harmonic_mean: float
+    seen_bias: float
+    generalized: Accuracies
+    uncalibrated: Accuracies
+    ausuc: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method with a number of shots.
+
+    Attributes
+    ----------
+    method : str
+    shots : int or None
+        Labelled samples of each base class: 0 without training, None for all samples.
+    n_samples : int
+        The number of training samples.
+    draws : list of Figures
+    """
+
+    method: str
+    shots: int | None
+    n_samples: int
+    draws: list[Figures]
+
+    def values(self, name: str) -> list[float]:
+        """Return one figure of each draw."""
+        return list(map(attrgetter(name), self.draws))
+
+    def mean(self, name: str) -> float:
+        """Return the mean of one figure over draws."""
+        return float(np.mean(self.values(name)))
+
+    @property
+    def base(self) -> float:
+        """Mean accuracy on base classes over draws."""
+        return self.mean("base")
+
+    @property
+    def new(self) -> float:
+        """Mean accuracy on new classes over draws."""
+        return self.mean("new")
+
+    @property
+    def harmonic_mean(self) -> float:
+        """Mean of the harmonic mean over draws."""
+        return self.mean("harmonic_mean")
+
+
+@dataclass(frozen=True)
+class BaseToNew(Document):
+    """The result of ``evaluate(..., protocol="base-to-new")``.
+
+    Attributes
+    ----------
+    dataset, model : str
+        Names.
+    parameters : dict
+        Parameters of the given model.
+    base : {"first", "random", "own", "given"}
+        The choice of the base classes, which have labelled samples.
+    n_base, n_new : int
+        The numbers of base and of new classes.
+    n_tested : list of int
+        The numbers of test samples of base and of new classes; for random halves, in the last draw.
+    random_state : int
+        The seed of the first draw; each further draw adds 1.
+    rows : list of Row
+        The plain cosine, if samples and class vectors have equal lengths, and the model with each number of shots.
+    notes : list of str
+        Sentences on changes to the data.
+    versions : dict of str to str
+    """
+
+    dataset: str
+    model: str
+    parameters: dict[str, Any]
+    base: str
+    n_base: int
+    n_new: int
+    n_tested: list[int]
+    random_state: int
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    KIND = "a report"
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of halves or shots."""
+        return len(self.rows[0].draws)
+
+    @property
+    def title(self) -> str:
+        """The model and the data set."""
+        return f"{self.model} on {shown(self.dataset)}: base to new"
+
+    def row(self, shots: int | None = None) -> Row:
+        """Return the row with so many shots: by default all or the most; 0 is the plain cosine."""
+        own = {row.shots: row for row in self.rows}
+        wanted = max(own, key=_number) if shots is None else shots
+        if wanted not in own:
+            there = ", ".join(map(_shots, own))
+            raise ValueError(f"there is no row with {shots} shots: choose from {there}")
+        return own[wanted]
+
+    def about(self) -> list[str]:
+        """Return sentences on classes, samples and figures."""
+        tested = "{:,} and {:,}".format(*self.n_tested)
+        if self.base == BASES[1] and self.n_draws > 1:  # their numbers differ between draws
+            tested = f"{sum(self.n_tested):,}"
+        lines = [
+            f"{self.n_base} base and {self.n_new} new classes ({_BASES[self.base]}), {tested} test samples.",
+            "Mean per-class accuracy; H is the harmonic mean of base and new.",
+        ]
+        if self.n_draws > 1:
+            last = self.random_state + self.n_draws - 1
+            lines.append(f"Mean over {self.n_draws} draws (seeds {self.random_state} to {last}) ± standard error.")
+        return [*lines, *self.notes]
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables "halves" (each half among its own classes) and "all" (both among all classes)."""
+        halves = {"base": "base", "new": "new", "H": "harmonic_mean"}
+        among_all = {
+            "base": "generalized.acc_seen",
+            "new": "generalized.acc_unseen",
+            "H": "generalized.harmonic_mean",
+            "H without bias": "uncalibrated.harmonic_mean",
+        }
+        title, header, rows = self._table("Both among all classes (generalized, calibrated on base classes)", among_all)
+        rows = [[*cells, f"{row.mean('ausuc'):.3f}"] for cells, row in zip(rows, self.rows, strict=True)]
+        return {
+            "halves": self._table("Each half among its own classes", halves),
+            "all": Table(title, [*header, "AUSUC"], rows),
+        }
+
+    def _table(self, title: str, columns: dict[str, str]) -> Table:
+        rows = [
+            [row.method, _shots(row.shots), *(_cell(row.values(one)) for one in columns.values())] for row in self.rows
+        ]
+        return Table(title, ["method", "shots", *columns], rows)
+
+    def chart(self) -> FewShotDisplay:
+        """Return the chart of base, new and H by the number of shots; 0 shots are the plain cosine."""
+        rows = sorted(self.rows, key=self._place)
+        accuracies = {
+            name.replace("_", " "): np.transpose([row.values(name) for row in rows])
+            for name in ("base", "new", "harmonic_mean")
+        }
+        return FewShotDisplay([self._place(row) for row in rows], accuracies)
+
+    def _place(self, row: Row) -> int:
+        """Return the place of a row on the axis of shots: for all samples, the mean number per class."""
+        return round(row.n_samples / self.n_base) if row.shots is None else row.shots
+
+    def to_html(self) -> str:
+        """Return the report as one HTML page without external files; matplotlib draws its chart."""
+        return rendered("base_to_new.html", title=self.title, result=self, tables=self.tables(), chart_=self.chart())
+
+
+def _shots(n: int | None) -> str:
+    return ALL if n is None else str(n)
+
+
+def _number(n: int | None) -> float:
+    return np.inf if n is None else n
+
+
+def _cell(values: list[float]) -> str:
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return percent_with_error(float(np.mean(values)), error if error > _ROUNDING else 0.0)
 
 
 def base_to_new(
@@ -94,11 +294,10 @@ def _checked_shots(shots: Any) -> list[int | None]:
     wanted = [None if one is None or one == ALL else as_count(one, "shots") for one in given]
     if not wanted or len(set(wanted)) != len(wanted):
         raise ValueError(f"shots must be different numbers, at least one, but are {given}")
-    return sorted(wanted, key=lambda n: np.inf if n is None else n)
+    return sorted(wanted, key=_number)
 
 
 def _unfitted(model: Any) -> Any:
-    """Return an unfitted copy of a model or search; by default a new JCMSPL."""
     if model is None:
         return JCMSPL(progress=False)
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
@@ -138,22 +337,17 @@ class _Halves:
         # the part val is for choosing settings; it is training data only with the data set's own split
         train = dataset.rows("train" if base != BASES[2] else "trainval")
         test = np.union1d(dataset.rows("test_seen"), dataset.rows("test_unseen"))
-        trainable, tested = (self._labels_of(rows) for rows in (train, test))
         if base == BASES[2]:
             self.base, self.new = dataset.seen, dataset.unseen
         else:
-            both = [label for label in self._table if label in trainable and label in tested]
+            present = [set(np.unique(dataset.class_numbers[rows]).tolist()) for rows in (train, test)]
+            both = [label for number, label in enumerate(self._table) if all(number in one for one in present)]
             self.base, self.new = _halved(both, base, seed)
         self._train = self._rows_of(train, self.base)
         self.test_base, self.test_new = (self._rows_of(test, side) for side in (self.base, self.new))
 
-    def _labels_of(self, rows: IntArray) -> set[Label]:
-        labels = list(self._table)
-        return {labels[number] for number in np.unique(self._data.class_numbers[rows])}
-
     def _rows_of(self, rows: IntArray, labels: Sequence[Label]) -> IntArray:
-        wanted = self._table.positions(labels)
-        return rows[np.isin(self._data.class_numbers[rows], wanted)]
+        return rows[np.isin(self._data.class_numbers[rows], self._table.positions(labels))]
 
     def training(self, shots: int | None) -> tuple[Any, Any]:
         """Return so many samples of each base class; larger draws include smaller ones, and classes are independent."""
@@ -174,7 +368,10 @@ class _Halves:
         if getattr(model, "interrupted_", False):  # after Ctrl-C a search keeps its best model so far
             raise KeyboardInterrupt
         if calibrated:
-            self._calibrate(model, X, y)
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", RuntimeWarning)  # from folds with one sample of each class
+                model.calibrate(X, y, random_state=self._seed)
         best = getattr(model, "best_estimator_", model)
         among_base, among_new = (best.recogniser(candidates=side) for side in (self.base, self.new))
         curve = generalized_curve(among_base, among_new, self._chunks())
@@ -189,12 +386,6 @@ class _Halves:
             uncalibrated=Accuracies.of(*curve.accuracies(0.0)),
             ausuc=curve.area(),
         )
-
-    def _calibrate(self, model: Any, X: Any, y: Any) -> None:
-        with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", RuntimeWarning)  # from folds with one sample of each class
-            model.calibrate(X, y, random_state=self._seed)
 
     def _chunks(self) -> Iterator[tuple[Any, Any]]:
         for rows in (self.test_base, self.test_new):
@@ -219,8 +410,7 @@ def _halved(labels: list[Label], base: Any, seed: int) -> tuple[list[Label], lis
         chosen = set(base)
         if missing := [label for label in chosen if label not in labels]:
             raise ValueError(f"base names {some(missing)}, which lack training or test samples")
-    own = [label for label in labels if label in chosen]
-    new = [label for label in labels if label not in chosen]
+    own, new = ([label for label in labels if (label in chosen) == side] for side in (True, False))
     if min(len(own), len(new)) < 2:
         raise ValueError(f"each half needs two classes, but there are {len(own)} base and {len(new)} new ones")
     return own, new

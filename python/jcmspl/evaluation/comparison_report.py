@@ -12,9 +12,8 @@ import numpy as np
 from jcmspl.evaluation.findings import Accuracies, Interval, versions
 from jcmspl.evaluation.uncertainty import LEVEL, SETTINGS, TEST, Standing, standings
 from jcmspl.io.json_text import as_data, dumps
-from jcmspl.report.documents import Document
 from jcmspl.report.method_charts import ComparisonDisplay
-from jcmspl.report.pages import DotPlot, Mark, rendered
+from jcmspl.report.pages import Document, DotPlot, Mark, rendered
 from jcmspl.support.cards import Card
 from jcmspl.support.shown import printable, shown
 from jcmspl.support.tables import Table, csv_text, markdown_table, percent, percent_with_error

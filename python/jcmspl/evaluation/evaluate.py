@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
 from jcmspl.data.labels import Label
-from jcmspl.evaluation.base_to_new import base_to_new
-from jcmspl.evaluation.base_to_new_report import BaseToNew
+from jcmspl.evaluation.base_to_new import BaseToNew, base_to_new
 from jcmspl.evaluation.examples import MOST
 from jcmspl.evaluation.zero_shot import HITS, zero_shot
 from jcmspl.evaluation.zero_shot_report import Report

@@ -23,8 +23,7 @@ from jcmspl.model import registry
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.prediction import class_map_of
 from jcmspl.model.recogniser import LinearRecogniser
-from jcmspl.report.documents import Saved
-from jcmspl.report.pages import page_script, rendered
+from jcmspl.report.pages import Saved, page_script, rendered
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
 from jcmspl.support.shown import shown

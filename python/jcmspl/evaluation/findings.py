@@ -80,19 +80,9 @@ class BestOnTestData(Accuracies):
 
 @dataclass(frozen=True)
 class Generalized(Accuracies):
-    """Per-class accuracies on seen and unseen samples among all classes, with the bias of the model.
+    """Per-class accuracies on seen and unseen samples among all classes, with the model's bias and without one.
 
-    Attributes
-    ----------
-    seen_bias : float
-        The bias of the model.
-    uncalibrated : Accuracies
-        Without a bias.
-    best_on_test_data : BestOnTestData
-    ausuc : float
-        The area under the curve.
-    curve : list of [float, float]
-        Points (accuracy on unseen classes, accuracy on seen classes).
+    ``curve`` has points (accuracy on unseen classes, accuracy on seen classes), ``ausuc`` is the area under it.
     """
 
     seen_bias: float
@@ -116,14 +106,8 @@ class Generalized(Accuracies):
 class OpenSet:
     """Detection of strangers: samples of unseen classes against the same samples with their class left out.
 
-    Attributes
-    ----------
-    auroc : float
-        The area under the ROC curve of the best score, known samples against strangers.
-    threshold : float or None
-        The rejection threshold of the model in this space; None without one.
-    lost, rejected : float or None
-        The shares of known samples and of strangers below the threshold.
+    ``auroc`` is the area under the ROC curve of the best score. ``lost`` and ``rejected`` are the shares of known
+    samples and of strangers below the rejection threshold of the model in this space, all None without one.
     """
 
     auroc: float
@@ -195,21 +179,11 @@ class Reason:
 
 @dataclass(frozen=True)
 class Example:
-    """A test sample of an unseen class, and its prediction among the unseen classes.
+    """A test sample of an unseen class, by row and id in the data set, and its prediction among the unseen classes.
 
-    Attributes
-    ----------
-    row : int
-        In the data set.
-    id : str
-        In the data set.
-    true, predicted : str
-    picture : str or None
-        The picture file that the id names.
-    against : str or None
-        The class compared with the predicted one: the true class or, if the prediction is right, the second best.
-    spoke_for, spoke_against : list of Reason
-        The attributes that contributed most for and against the predicted class; empty if the model cannot explain.
+    ``picture`` is the file that the id names. ``against`` is the class compared with the predicted one: the true class
+    or, if the prediction is right, the second best. ``spoke_for`` and ``spoke_against`` are the attributes that
+    contributed most for and against the predicted class; empty if the model cannot explain.
     """
 
     row: int
@@ -324,10 +298,5 @@ def parameters_of(model: Any) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of this package, of Python and of the libraries that results depend on."""
-    return {
-        "jcmspl": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    libraries = {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
+    return {"jcmspl": __version__, "python": platform.python_version(), **libraries}

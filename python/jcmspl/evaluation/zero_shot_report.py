@@ -9,10 +9,9 @@ from jcmspl.evaluation import findings
 from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
 from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
 from jcmspl.io.json_text import as_data, dumps
-from jcmspl.report.documents import Document
 from jcmspl.report.figures import Display
 from jcmspl.report.model_charts import ConvergenceDisplay
-from jcmspl.report.pages import rendered, thumbnail
+from jcmspl.report.pages import Document, rendered, thumbnail
 from jcmspl.support.cards import Card
 from jcmspl.support.shown import shown
 from jcmspl.support.tables import Table, aligned, percent, percent_range

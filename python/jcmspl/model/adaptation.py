@@ -22,7 +22,6 @@ from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.model.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
 from jcmspl.model.adaptation_rounds import Moved
 from jcmspl.model.directions import Blocks, Directions
-from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.cards import Card, ShownAsCard
@@ -54,7 +53,7 @@ class Agreement(NamedTuple):
 
 
 def neighbour_agreement(
-    directions: Directions | DirectionsOnDask, before: LinearScorer, after: LinearScorer, class_size: float
+    directions: Directions, before: LinearScorer, after: LinearScorer, class_size: float
 ) -> Agreement | None:
     """Compare the names of neighbouring samples by two linear layers; None where samples have too few neighbours.
 

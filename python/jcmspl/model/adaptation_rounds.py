@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.model.directions import Blocks, Directions
-from jcmspl.model.directions_on_dask import DirectionsOnDask
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import unit_length
 
@@ -70,7 +69,7 @@ def class_size(backing: Float64Array) -> float:
 
 
 def moved_to_samples(
-    directions: Directions | DirectionsOnDask,
+    directions: Directions,
     weights: Float64Array,
     offsets: Float64Array,
     settings: Settings,
@@ -116,7 +115,7 @@ def moved_to_samples(
 
 
 def _balanced(
-    directions: Directions | DirectionsOnDask,
+    directions: Directions,
     layer: Float64Array,
     shift: Float64Array,
     balance: Float64Array,

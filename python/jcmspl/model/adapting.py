@@ -15,18 +15,16 @@ import numpy as np
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import label_array, numbered, some
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.parts import Part
+from jcmspl.data.samples import Samples
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.directions import Directions, rows_at_a_time
-from jcmspl.model.directions_on_dask import DirectionsOnDask
-from jcmspl.model.fitted import Columns, FittedModel
+from jcmspl.model.directions import Directions, stored_directions
+from jcmspl.model.fitted import FittedModel
+from jcmspl.model.labelled_samples import named_samples
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
-from jcmspl.model.reading import SampleReader
-from jcmspl.model.recogniser import LinearScorer, normalised
-from jcmspl.support.arguments import Float64Array, IntArray, require_finite
+from jcmspl.model.recogniser import LinearScorer
+from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.log import told
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
@@ -52,10 +50,14 @@ def adapted(
     model = model._settled(start)
     table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
-    normalisation, columns = start.feature_normalisation, start.columns
     with (
         told(f"{type(model).__name__}.adapt", X) as line,
-        directions_of(model.reader, X, columns, normalisation, table.n_classes) as directions,
+        directions_of(
+            model.reader.unlabelled(X, start.columns),
+            start.feature_normalisation,
+            table.n_classes,
+            progress=bool(model.progress),
+        ) as directions,
         Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(model.progress)) as progress,
     ):
         found = adaptation_to(
@@ -101,7 +103,7 @@ def scorer_without_adaptation(model: Bilinear, table: ClassTable) -> LinearScore
 
 
 def adaptation_to(
-    directions: Directions | DirectionsOnDask,
+    directions: Directions,
     table: ClassTable,
     layer: LinearScorer,
     labelled: Float64Array,
@@ -140,40 +142,13 @@ def adaptation_to(
     return Adaptation.of(table, moved, labelled, directions.n_samples, agreement)
 
 
-def directions_of(
-    reader: SampleReader, X: Any, columns: Columns, normalisation: Normalisation, n_candidates: int
-) -> Directions | DirectionsOnDask:
-    """Read samples, once, and keep their directions: here, or where dask has the samples."""
-    if is_dask(X):
-        parts, _ = reader.parts_of(X, columns=columns)
-        found = DirectionsOnDask(parts, normalisation, n_candidates, progress=reader.progress)
-        if not found.n_samples:
-            raise ValueError("there are no samples in X to adapt to, or all of them are zero")
-        return found
-    directions = Directions(columns.n_features, rows_at_a_time(columns.n_features, n_candidates))
-    try:
-        reader.unlabelled(X, columns).map(_add_part, directions, normalisation, progress=reader.progress)
-    except BaseException:
-        directions.close()
-        raise
-    return directions
-
-
-def _add_part(part: Part, directions: Directions, normalisation: Normalisation) -> None:
-    add_directions(directions, (block.X for block in part.blocks()), normalisation)
-
-
-def add_directions(directions: Directions, chunks: Any, normalisation: Normalisation) -> None:
-    """Add the directions of chunks of samples; refuse chunks without any samples."""
-    rows, read = rows_at_a_time(len(normalisation.shift), 1), 0
-    for chunk in chunks:
-        for first in range(0, len(chunk), rows):
-            block = chunk[first : first + rows]
-            require_finite(block, "X", first_row=read)
-            directions.add(normalised(normalisation, block))
-            read += len(block)
-    if not read:
+def directions_of(samples: Samples, normalisation: Normalisation, n_candidates: int, *, progress: bool) -> Directions:
+    """Read samples, once, and keep their directions where they are."""
+    kept = samples.keep(stored_directions, normalisation, n_candidates, progress=progress)
+    directions = Directions(kept)
+    if not directions.n_read:
         raise ValueError("there are no samples in X to adapt to")
+    return directions
 
 
 def known_shares(given: Any, table: ClassTable) -> Float64Array | None:
@@ -242,21 +217,22 @@ class AdaptationTrials:
         self._settings = list(dict.fromkeys([(pull, temperature), *product(_PULLS, _TEMPERATURES)]))
         self._accuracies: list[list[float]] = []
 
-    def __call__(self, model: Any, samples: Any, rows: IntArray) -> None:
+    def __call__(self, model: Any, samples: Samples, rows: IntArray) -> None:
         """Try all settings on a model, and on the samples in some rows, all of them of unseen classes."""
         fitted = model._fitted
         table = fitted.class_table.select(fitted.unseen_classes.tolist())
         layer, labelled = scorer_without_adaptation(model, table), model._labelled(table)
-        true = numbered((samples.labels[row] for row in rows), table)
+        own = samples.only(rows)
+        true = numbered(own.labels, table)
         none, counts = np.zeros(table.n_classes), np.bincount(true, minlength=table.n_classes)
-        with samples.directions(fitted.feature_normalisation, table.n_classes, rows) as directions:
+        with directions_of(own, fitted.feature_normalisation, table.n_classes, progress=False) as directions:
             accuracies = []
             for setting in self._settings:
                 found = adaptation_to(directions, table, layer, labelled, Settings(*setting), none, check=False)
                 scorer = found.scorer(table)
                 assert scorer is not None  # an adaptation that was not checked is trusted
                 recogniser = scorer.recogniser(fitted.feature_normalisation, label_array(table), none)
-                right = samples.named(recogniser, rows) == true
+                right = named_samples(own, recogniser) == true
                 shares = np.bincount(true, right, minlength=table.n_classes)[counts > 0] / counts[counts > 0]
                 accuracies.append(float(shares.mean()))
         self._accuracies.append(accuracies)

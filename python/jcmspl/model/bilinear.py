@@ -14,7 +14,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
-from jcmspl.data.reading import lazily, samples_dtype
+from jcmspl.data.reading import samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model import adapting
 from jcmspl.model.adaptation import GUESS_WEIGHT, Adaptation
@@ -22,7 +22,7 @@ from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
-from jcmspl.model.fitted import FittedAttribute, FittedModel
+from jcmspl.model.fitted import FittedAttribute
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import (
@@ -35,7 +35,7 @@ from jcmspl.model.parameters import (
     checked_by,
     one_of_names,
 )
-from jcmspl.model.prediction import biased_candidates, cached, recogniser_of
+from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
     LONE_SHARE,
     NEW_SHARE,
@@ -49,11 +49,11 @@ from jcmspl.model.prototypes import (
     share_of_samples,
     with_class_vectors,
 )
+from jcmspl.model.reading import by_rows
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.log import logger
-from jcmspl.support.renamed import accepts_old_keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -161,8 +161,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """
         model = self._fitted_twin()
         codes = affine_map(model.visual_projection_, model.feature_normalisation_)
-        samples = model.reader.checked(X, model._fitted.columns)
-        return cast(FloatArray, lazily(codes.scores, samples, samples_dtype(samples), len(codes.weights)))
+        samples = model._checked(X)
+        return cast(FloatArray, by_rows(codes.scores, samples, samples_dtype(samples), len(codes.weights)))
 
     @by_name
     def reconstruct_semantic(self, X: Any) -> FloatArray:
@@ -172,7 +172,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """
         model = self._fitted_twin()
         readout = affine_map(model._readout(), model.feature_normalisation_)
-        return model.class_normalisation_.undone(readout.scores(model.reader.checked(X, model._fitted.columns)))
+        return model.class_normalisation_.undone(readout.scores(model._checked(X)))
 
     @by_name
     def reconstruct_visual(self, class_vectors: Any = None) -> Float64Array:
@@ -192,7 +192,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         return np.asarray(model.feature_normalisation_.undone(model._expected(vectors)), dtype=np.float64)
 
     @by_name
-    @accepts_old_keywords
     def explain(
         self,
         X: Any,
@@ -228,16 +227,15 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
         if model.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
-        samples = model.reader.checked(X, model._fitted.columns)
+        samples = model._checked(X)
 
         def make() -> Explainer:
             return model._explainer(*biased_candidates(model, class_vectors, candidates, seen_penalty, model.space))
 
-        explainer = cached(model, "explainer", make, class_vectors, candidates, seen_penalty)
+        explainer = model._cached("explainer", make, class_vectors, candidates, seen_penalty)
         return explainer(samples, label=label, against=against)
 
     @changes
-    @accepts_old_keywords
     def adapt(
         self,
         X: Any,
@@ -330,12 +328,12 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             logger.info("%s: %s", type(self).__name__, self.alignment_)
             warn_of_alignment(self, self.alignment_, raw)
 
-    def _facts_of(self, fitted: FittedModel) -> dict[str, object]:
-        facts = super()._facts_of(fitted)
-        if fitted.alignment is not None and (fitted.alignment.is_aligned or self.cosine_share_):
-            share = f"{100 * self.cosine_share_:.0f} %"
-            facts["encoders"] = f"{fitted.alignment}; the cosine has a share of {share} in the score of new classes"
-        return facts
+    def _more_facts(self) -> dict[str, object]:
+        alignment = self.alignment_
+        if alignment is None or not (alignment.is_aligned or self.cosine_share_):
+            return {}
+        share = f"{100 * self.cosine_share_:.0f} %"
+        return {"encoders": f"{alignment}; the cosine has a share of {share} in the score of new classes"}
 
     def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
         if space != "visual":

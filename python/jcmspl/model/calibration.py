@@ -21,13 +21,11 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl.data.class_folds import ClassKFold, held_out_rows
 from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
-from jcmspl.data.on_dask import is_dask
-from jcmspl.data.training import LabelledRows
-from jcmspl.data.weights import weights_of
+from jcmspl.data.parts import Part
+from jcmspl.data.samples import Samples
 from jcmspl.model.fitted import Columns, FittedModel
-from jcmspl.model.labelled_samples import Judged, SamplesInMemory, SamplesOnDask, judged
+from jcmspl.model.labelled_samples import Judged, judged, judged_samples, statistics_of_folds
 from jcmspl.model.learning import learnt
-from jcmspl.model.reading import require_same_length
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
 from jcmspl.support.log import logger, told
@@ -175,12 +173,12 @@ def curve_of_model(
     """Return the curve of a model on samples of seen and of unseen classes."""
     seen = model.recogniser(candidates="seen", space=space)
     unseen = model.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
-    reader, columns = model.reader, model._fitted.columns
-    if is_dask(X):
-        samples = SamplesOnDask(reader.parts_of(X, y, columns=columns)[0])
-        (pieces,) = samples.judged([(seen, unseen)], np.arange(len(samples.labels)))
-        return curve_of(pieces, set(seen.labels.tolist()))
-    return generalized_curve(seen, unseen, [(reader.checked(X, columns), y)])
+    samples, _ = model.reader.unweighted().samples(X, y, columns=model._fitted.columns)
+    return curve_of(samples.map(_judged_part, seen, unseen, what="recognising"), set(seen.labels.tolist()))
+
+
+def _judged_part(part: Part, seen: Recogniser, unseen: Recogniser) -> Judged:
+    return judged(seen, unseen, part.whole().X, part.labels)
 
 
 def calibrated(
@@ -214,24 +212,19 @@ def require_class_vectors(fitted: FittedModel) -> None:
         raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
 
 
-def samples_of(model: ZeroShotClassifier, X: Any, y: Any) -> SamplesInMemory | SamplesOnDask:
+def samples_of(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:
     """Return samples that are read more than once, with the weights of their classes."""
-    reader, columns = model.reader, model._fitted.columns
-    if is_dask(X):
-        if reader.needs == "samples":
-            reader.samples(X, y, columns=columns)[0].array(reader.name)  # refused: samples stay on workers
-        return SamplesOnDask(reader.parts_of(X, y, columns=columns)[0].weighed(model.class_weight))
-    samples, labels = reader.checked(X, columns), as_label_list(y)
-    require_same_length(samples, labels)
-    weights = reader.weights_of(labels, None)
-    return SamplesInMemory(
-        samples, labels, None if weights is None else dict(zip(labels, weights.tolist(), strict=True))
-    )
+    reader = model.reader
+    samples, _ = reader.samples(X, y, columns=model._fitted.columns)
+    samples.require_rereadable(reader.name)
+    if reader.needs == "samples":
+        samples.array(reader.name)  # refused where samples stay on workers
+    return samples
 
 
 def calibrated_biases(
     model: ZeroShotClassifier,
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     *,
     n_splits: int | None,
     held_out: float,
@@ -250,7 +243,7 @@ def calibrated_biases(
 
 def drawn_folds(
     model: ZeroShotClassifier,
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     *,
     n_splits: int | None,
     held_out: float,
@@ -309,7 +302,7 @@ class FoldModel(NamedTuple):
 
 def fold_models(
     model: ZeroShotClassifier,
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     folds: list[list[Label]],
     testing: npt.NDArray[np.bool_],
 ) -> Iterator[FoldModel]:
@@ -318,16 +311,13 @@ def fold_models(
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in samples.labels])
     collector = Collector(fitted.class_table, *fitted.feature_normalisation.scaling, progress=False)
-    parts = samples.statistics(collector, np.where(testing, -1, fold), len(folds))
+    parts = statistics_of_folds(samples, collector, np.where(testing, -1, fold), len(folds))
     table = fitted.class_table.select(fold_of)
     for number in range(len(folds)):
         total = reduce(operator.add, (part for other, part in enumerate(parts) if other != number))
         twin = model._for_other_classes()
-        rows = None
-        if needs == "samples" and isinstance(samples, SamplesInMemory):
-            others = np.flatnonzero((fold != number) & ~testing)
-            weights = weights_of(samples.labels, None, samples.class_weight)
-            rows = LabelledRows.of(samples.X, samples.labels, total.labels, others, weights)
+        others = np.flatnonzero((fold != number) & ~testing)
+        rows = samples.only(others).coded(total.labels).labelled_rows() if needs == "samples" else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             twin._fitted = learnt(twin, total, table, Columns(total.statistics.n_features), {}, rows)
@@ -337,7 +327,7 @@ def fold_models(
 
 def _curves_of_folds(
     model: ZeroShotClassifier,
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     folds: list[list[Label]],
     testing: npt.NDArray[np.bool_],
     on_fold: Callable[[Any, Any, IntArray], None] | None,
@@ -351,7 +341,7 @@ def _curves_of_folds(
             (twin.recogniser(candidates="seen", space=space), twin.recogniser(candidates="unseen", space=space))
             for space in model.SPACES
         ]
-        found = samples.judged(kinds, np.union1d(unseen_rows, seen_rows))
+        found = judged_samples(samples.only(np.union1d(unseen_rows, seen_rows)), kinds)
         trained = set(twin.classes_.tolist())
         curves.append({space: curve_of(own, trained) for space, own in zip(model.SPACES, found, strict=True)})
     return curves

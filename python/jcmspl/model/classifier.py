@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import Collector
-from jcmspl.data.labels import LabelArray, some
+from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
-from jcmspl.data.reading import lazily
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
@@ -28,7 +26,15 @@ from jcmspl.model import calibration, known_classes, learning, prediction, regis
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
-from jcmspl.model.fitted import HOW_LOST, REPLACES_CALIBRATED, Columns, FittedAttribute, FittedModel, described
+from jcmspl.model.fitted import (
+    HOW_LOST,
+    REPLACES_CALIBRATED,
+    Columns,
+    FittedAttribute,
+    FittedModel,
+    described,
+    facts_of,
+)
 from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
@@ -43,18 +49,21 @@ from jcmspl.model.parameters import (
     one_of_names,
 )
 from jcmspl.model.persistence import load_model, save_model
+from jcmspl.model.prediction import recogniser_for
 from jcmspl.model.prototypes import Evidence
-from jcmspl.model.reading import SampleReader
-from jcmspl.model.recogniser import Recogniser, Scorer
+from jcmspl.model.reading import SampleReader, by_rows
+from jcmspl.model.recogniser import Recogniser, Scorer, cached
 from jcmspl.model.rejection import Threshold, with_none
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
 from jcmspl.support.calls import by_name, changes, lock_of
 from jcmspl.support.cards import Card
-from jcmspl.support.names import KERNELS, SPACES
-from jcmspl.support.renamed import accepts_old_keywords, alias, attributes_of, current_names
+from jcmspl.support.names import KERNELS
+from jcmspl.support.renamed import alias, attributes_of, current_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+T = TypeVar("T")
 
 _UNFITTED = FittedModel()
 
@@ -220,21 +229,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
             The vector of each class in y and, if you like, of other classes, which become candidates for later. The
             index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
-            pass a ClassTable: scikit-learn cuts the other forms up when they are as long as X. By default each class
-            gets a dimension of its own, which makes this a plain supervised classifier.
+            pass a ClassTable: scikit-learn cuts up other forms that are as long as X. By default each class gets a
+            dimension of its own, which makes this a plain supervised classifier.
         sample_weight : array_like of shape (n_samples,), optional
-            How often each sample counts. What weighs 0 is as if it were not there: a class without anything else is
-            not one of the training classes.
-
-        Returns
-        -------
-        self
+            How often each sample counts. A class whose samples all weigh 0 is not a training class.
         """
         self._fitted = learning.fitted_to(self._settled(), X, y, class_vectors, sample_weight)
         return self
 
     @changes
-    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -252,20 +255,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         X, y
             As for fit.
         classes : array_like, optional
-            Labels that may occur, now and in later calls; others in y are then refused. Classes may also just arrive.
+            Labels that may occur, now and in later calls; others in y are then refused. By default any may.
         class_vectors : optional
             As for fit; only classes without a vector so far need one.
         sample_weight : optional
             As for fit.
         refit : bool, default True
-            False: only take the samples in; what the model has learnt stays as it was until a later call. Saves time
-            when there are many chunks. There is nothing to solve before two classes have samples. A model that is
-            fitted already knows new classes at once, by their vectors and their samples
-            (see :meth:`add_classes`).
-
-        Returns
-        -------
-        self
+            False: only collect the samples, and leave the solution until a later call, which saves time with many
+            chunks. The first solution needs samples of two classes. A fitted model recognises new classes at once,
+            by their vectors and samples (see :meth:`add_classes`).
         """
         model = self._settled()
         self._fitted = learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=refit)
@@ -284,10 +282,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             The labels of the class numbers of the statistics; by default the numbers themselves.
         class_vectors
             As for fit.
-
-        Returns
-        -------
-        self
         """
         self._fitted = learning.fitted_to_statistics(self._settled(), statistics, classes, class_vectors)
         return self
@@ -317,8 +311,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def add_classes(self, class_vectors: Any = None, X: Any = None, y: Any = None, *, replace: bool = False) -> Self:
         """Make further classes known to a fitted model, by name, vector and samples; they are recognised at once.
 
-        What the model has learnt stays as it is. In the visual space of a bilinear method a few labelled samples tell
-        where a class lies, together with the model's prediction (prediction_count says how much that counts).
+        The solution stays the same. In the visual space of a bilinear method a few labelled samples tell where a class
+        lies, together with the model's prediction (prediction_count says how much that counts).
 
         Parameters
         ----------
@@ -326,57 +320,31 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             May be left out if there are samples of classes that the model knows already.
         X, y : optional
             Labelled samples, as for fit, of classes that are added or that the model knows but was not trained on. They
-            are added to those of earlier calls. A model that has its statistics takes them in there, too, so that a
-            later :meth:`partial_fit` learns from them.
+            are added to those of earlier calls, and to the statistics, so that a later :meth:`partial_fit` learns
+            from them.
         replace : bool, default False
             Whether a class that the model knows already, but was not trained on, may get a new vector; its samples are
             kept.
-
-        Returns
-        -------
-        self
         """
-        check_is_fitted(self)
-        if X is None and (y is not None or class_vectors is None):
-            missing = "y came without X" if y is not None else "nothing was given"
-            raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
-        fitted = self._fitted
-        if fitted.given_table is None:
-            raise ValueError(
-                "the model was trained without class_vectors, so it cannot know what other classes look like"
-            )
-        if class_vectors is not None:
-            fitted = known_classes.with_vectors(fitted, class_vectors, may_replace=replace)
-        if X is not None:
-            reader = self.reader.without_balance()
-            scaling = fitted.feature_normalisation.scaling
-            collector = Collector(fitted.class_table, *scaling, progress=bool(self.progress))
-            new, _ = reader.read(X, y, None, collector, fitted.columns)
-            fitted = known_classes.with_samples(fitted, new)
-        self._fitted = fitted
+        self._fitted = known_classes.extended(self._fitted_twin(), class_vectors, X, y, may_replace=replace)
         return self
 
     @changes
     def remove_classes(self, labels: Any) -> Self:
         """Make a fitted model forget classes that it was not trained on: they are candidates no longer.
 
-        What the model has learnt stays as it is, and so do a calibrated bias, thresholds and an adaptation. A class
-        may be added again, as if it had never been there. Training classes cannot be removed, for the model is made of
-        them: leave them out of the ``candidates`` of a call.
+        The solution, a calibrated bias, thresholds and an adaptation stay the same. A removed class may be added again.
+        Training classes cannot be removed, for the model is made of them: leave them out of the ``candidates`` of a
+        call.
 
         Parameters
         ----------
         labels : sequence or set of labels
             Of ``unseen_classes_``. Samples that the model was given of them (:meth:`add_classes`) are forgotten as
-            well. If these are part of its statistics, of which they cannot be taken out again, the model forgets its
+            well. If these are part of its statistics, from which they cannot be taken out, the model forgets its
             statistics, too: it predicts as before, but :meth:`partial_fit` cannot go on.
-
-        Returns
-        -------
-        self
         """
-        check_is_fitted(self)
-        self._fitted = known_classes.without(self._fitted, labels)
+        self._fitted = known_classes.without(self._fitted_twin()._fitted, labels)
         return self
 
     @changes
@@ -399,17 +367,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             The replacements of missing values: ``imputed_values_``.
         held_out : HeldOut, optional
             How test samples were drawn from the table: ``held_out_``.
-
-        Returns
-        -------
-        self
         """
-        check_is_fitted(self)
-        self._fitted = described(self._fitted, column_names, imputed_values, held_out)
+        self._fitted = described(self._fitted_twin()._fitted, column_names, imputed_values, held_out)
         return self
 
     @by_name
-    @accepts_old_keywords
     def recogniser(
         self,
         *,
@@ -433,10 +395,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             A plain linear layer, with ``to_onnx``, where the scores are linear in the sample; otherwise, as for a
             metric that is a function, a recogniser that calls the method with blocks of samples.
         """
-        return prediction.recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_penalty, space)
+        return recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_penalty, space)
 
     @by_name
-    @accepts_old_keywords
     def predict(
         self,
         X: Any,
@@ -452,24 +413,23 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
-            Of an array or a DataFrame of dask the result is an array of dask, whose partitions are named when and where
-            it is computed. The same holds for the methods below.
+            For an array or a DataFrame of dask this and the methods below return a dask array.
         class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like, optional
-            Classes to choose from, whether the model knows them or not; for this call their vectors count. The labels
-            of an array are its row numbers.
+            Classes to choose from, known to the model or not; for this call their vectors count. The labels of an array
+            are its row numbers.
         candidates : {"seen", "unseen", "all"} or sequence of labels, optional
             Choose among the classes of the training data, among those known (or given) but not trained on, among both
             (generalized), or among the classes named. By default: the classes in class_vectors if given, else all that
             the model knows.
         seen_penalty : float, optional
-            What to take off the scores of classes of the training data where both kinds are candidates, in place of
+            The number to subtract from the scores of training classes where both kinds are candidates, in place of
             the model's own seen_penalty_ (calibrated stacking), or of 0 where the model was adapted to samples.
         reject : float or "auto", optional
             Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
-            the one that :meth:`calibrate_rejection` has chosen for such candidates. By default all samples get a name.
+            the one that :meth:`calibrate_rejection` has chosen for these candidates. By default all samples get a name.
         reject_label : optional
-            What a sample is called that gets no name; None by default, in an array of objects. One of the type of the
-            labels, such as "" or -1, gives an array of that type.
+            The label of a rejected sample; None by default, in an array of objects. One of the type of the labels, such
+            as "" or -1, gives an array of that type.
 
         Returns
         -------
@@ -477,14 +437,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """
         model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         if reject is None:
-            return cast(LabelArray, lazily(recogniser.predict, samples, recogniser.labels.dtype))
+            return cast(LabelArray, by_rows(recogniser.predict, samples, recogniser.labels.dtype))
         threshold = prediction.threshold_for(model, reject, class_vectors, candidates)
         labels = with_none(recogniser.labels, reject_label)
         namer = Namer(recogniser, 1, None, threshold)
-        return cast(LabelArray, lazily(partial(named_or_none, namer, labels), samples, labels.dtype))
+        return cast(LabelArray, by_rows(partial(named_or_none, namer, labels), samples, labels.dtype))
 
     @by_name
-    @accepts_old_keywords
     def predict_topk(
         self,
         X: Any,
@@ -502,7 +461,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         X, class_vectors, candidates, seen_penalty
             As for predict.
         k : int, optional
-            How many; by default 5, or all candidates if there are fewer.
+            By default 5, or the number of candidates if there are fewer.
         return_scores : bool, default False
             Whether to return the scores as well.
 
@@ -520,7 +479,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return (labels, scores) if return_scores else labels
 
     @by_name
-    @accepts_old_keywords
     def decision_function(
         self,
         X: Any,
@@ -544,21 +502,21 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples, n_candidates)
             Columns are the candidates in the order given; "seen" is the order of classes_, "unseen" that of
-            unseen_classes_, "all" the one after the other. As in all of scikit-learn, a model that knows two classes
-            and nothing else gives one column (n_samples,) unless candidates or class_vectors are named: the score of
-            the second class minus that of the first.
+            unseen_classes_, "all" the one after the other. As in all of scikit-learn, a model that knows only two
+            classes gives one column (n_samples,) unless candidates or class_vectors are named: the score of the second
+            class minus that of the first.
         """
-        check_is_fitted(self)
         if seen_penalty is None:
-            seen_penalty = prediction.default_bias(self._settled(), class_vectors, candidates)  # scores choose no class
+            seen_penalty = prediction.default_bias(
+                self._fitted_twin(), class_vectors, candidates
+            )  # scores choose no class
         model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
-        scores = lazily(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
+        scores = by_rows(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and model.class_table_.n_classes == 2:
             return cast(FloatArray, scores[:, 1] - scores[:, 0])
         return cast(FloatArray, scores)
 
     @by_name
-    @accepts_old_keywords
     def predict_proba(
         self,
         X: Any,
@@ -570,7 +528,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     ) -> FloatArray:
         """Return the softmax of the scores divided by a temperature.
 
-        These rank as the scores do and say how clear a choice is. They are no calibrated probabilities.
+        These rank as the scores do and say how clear a choice is. They are not calibrated probabilities.
 
         Parameters
         ----------
@@ -588,10 +546,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """
         model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
         shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature))
-        return cast(FloatArray, lazily(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
+        return cast(FloatArray, by_rows(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
 
     @by_name
-    @accepts_old_keywords
     def score(
         self,
         X: Any,
@@ -605,9 +562,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     ) -> float:
         """Return the share recognised among the classes in y if all are unseen, else among all that the model knows.
 
-        The former is zero-shot recognition, as in cross-validation over classes: predict with ``candidates="unseen"``
-        where y holds all unseen classes. The latter is predict as it is. Name the candidates, or use a scorer of
-        :mod:`jcmspl.metrics`, and nothing depends on what y holds.
+        The former is zero-shot recognition, as in cross-validation over classes; the latter is :meth:`predict` by
+        default. Name the candidates, or use a scorer of :mod:`jcmspl.metrics`, and nothing depends on y.
 
         Parameters
         ----------
@@ -656,14 +612,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             The share of the samples of the other classes that is kept for testing.
         random_state : int, Generator, RandomState or None, default 0
         adaptation : bool, default False
-            Whether to choose the constants of ``adapt`` as well, adaptation_constants_, for models that have it: each
-            fold's model is adapted to the samples of the classes that it was not trained on. Others than
-            adaptation_pull and adaptation_temperature are chosen if they recognise more, by more than a standard error
-            over the folds.
-
-        Returns
-        -------
-        self
+            Whether to choose the constants of ``adapt`` as well, adaptation_constants_: each fold's model is adapted to
+            the samples of the classes that it was not trained on. Constants other than adaptation_pull and
+            adaptation_temperature are chosen if they recognise more, by more than a standard error over the folds.
         """
         model = self._fitted_twin()
         self._fitted = calibration.calibrated(
@@ -672,7 +623,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @changes
-    @accepts_old_keywords
     def calibrate_rejection(
         self,
         X: Any,
@@ -683,13 +633,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         held_out: float = 0.2,
         random_state: Any = 0,
     ) -> Self:
-        """Choose when ``predict(..., reject="auto")`` names nothing, on training data alone.
+        """Choose the threshold of ``predict(..., reject="auto")``, on training data alone.
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others. Samples of the fold are looked at twice, with their class among the candidates, and without it, as
         strangers. The threshold is the highest that rejects no more than a share of the former. One is chosen for each
         space and for each group of candidates (seen, unseen, all), for the metric of the model and its bias on seen
-        classes: calibrate that first. ``rejection_`` has them, with what they did to strangers.
+        classes: calibrate that first. ``rejection_`` has them, with the share of strangers that they reject.
 
         Parameters
         ----------
@@ -699,10 +649,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             The share of samples of candidates that may be rejected.
         n_splits, held_out, random_state
             As for :meth:`calibrate`; each fold holds out two classes at least.
-
-        Returns
-        -------
-        self
         """
         model = self._fitted_twin()
         self._fitted = rejection.with_thresholds(
@@ -747,8 +693,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         overwrite : bool, default False
             Whether an existing file may be replaced.
         """
-        check_is_fitted(self)
-        save_model(self._settled(), Path(path), statistics=statistics, overwrite=overwrite)
+        save_model(self._fitted_twin(), Path(path), statistics=statistics, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -758,9 +703,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}: use jcmspl.load")
         return model
 
-    # What a method says of itself.
+    # Hooks: what a method implements, or may change.
     def _prepare(self, training: TrainingData) -> Any:
-        """Return what fits with any parameters to the same normalised data have in common."""
+        """Return the data that fits with any parameters to the same normalised samples share."""
         return training
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
@@ -817,6 +762,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Return parameters that start other fits to the same data near the result of a fit, if there are any."""
         return {}
 
+    def _more_facts(self) -> dict[str, object]:
+        """Return facts of the fit that a kind of model shows in a notebook besides those of all models."""
+        return {}
+
     @property
     def _per_axis(self) -> bool:
         """PER_AXIS with the present parameters."""
@@ -827,15 +776,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """NEEDS with the present parameters, for methods whose NEEDS is that of the default parameters."""
         return self.NEEDS
 
-    # What methods, the parts of a model, and later layers of the package use.
+    # For methods, the parts of a model, and later layers of the package.
     @property
     def needs(self) -> str:
-        """What the method reads with its parameters as they are: "statistics" or "samples"."""
+        """The data that the method reads with its present parameters: "statistics" or "samples"."""
         return self._needs
 
     @property
     def treats_axes_separately(self) -> bool:
-        """Whether the method, with its parameters as they are, treats each axis separately: PER_AXIS."""
+        """Whether the method, with its present parameters, treats each axis separately: PER_AXIS."""
         return self._per_axis
 
     @property
@@ -853,7 +802,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Return the bias on seen classes in a space: the calibrated one, or else ``seen_penalty``."""
         if self._fitted.calibration is None:
             raise AttributeError("the model is not fitted yet")
-        return self._fitted.bias(space, self.own_metric, self.seen_penalty)
+        return float(self._fitted.calibration.get((space, self.own_metric), self.seen_penalty))
 
     def _settled(self, fitted: FittedModel | None = None) -> Self:
         """Return a copy with the present parameters and state, or another state, which other threads do not change."""
@@ -869,13 +818,35 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(twin)
         return twin
 
+    def _checked(self, X: Any) -> npt.NDArray[Any]:
+        """Return samples that have the features of the model."""
+        return self.reader.checked(X, self._fitted.columns)
+
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None
     ) -> tuple[Self, npt.NDArray[Any], Recogniser]:
         """Return a settled copy, validated samples and the recogniser of a call."""
         model = self._fitted_twin()
-        samples = model.reader.checked(X, model._fitted.columns)
-        return model, samples, prediction.cached_recogniser(model, class_vectors, candidates, seen_penalty)
+        call = class_vectors, candidates, seen_penalty
+        return model, model._checked(X), model._cached("recogniser", partial(recogniser_for, model, *call), *call)
+
+    def _cached(
+        self,
+        kind: str,
+        make: Callable[[], T],
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+    ) -> T:
+        """Return a cached result for the arguments of a call and the present parameters, or make it.
+
+        There is no cache for class vectors, or for candidates given as labels: comparing them takes as long.
+        """
+        if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
+            return make()
+        parameters = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        call = candidates, seen_penalty, self.bias_in(self.own_space)
+        return cached(self._fitted.cache, kind, call, parameters, make)
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return an array of the solution, for properties: a model that is not fitted does not have them."""
@@ -898,7 +869,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         super().__setstate__(current_names(state, self._get_param_names(), warn=False))  # of an old pickle
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._fitted.is_solved
+        return self._fitted.arrays is not None
+
+    def _facts(self) -> dict[str, object]:
+        """Return the facts of the fit that a notebook shows; none before a fit."""
+        return facts_of(self._settled())
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
@@ -908,31 +883,3 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         if "text/html" in bundle:
             bundle["text/html"] += Card.of_facts(self._facts())
         return bundle
-
-    def _facts(self) -> dict[str, object]:
-        """Return the facts of the fit that a notebook shows; none before a fit."""
-        model = self._settled()
-        return model._facts_of(model._fitted) if model._fitted.is_solved else {}
-
-    def _facts_of(self, fitted: FittedModel) -> dict[str, object]:
-        table, unseen = fitted.class_table, fitted.unseen_classes.tolist()
-        facts: dict[str, object] = {
-            "trained on": f"{len(fitted.classes):,} classes, {self.n_features_in_:,} features",
-            "class vectors": "none" if fitted.given_table is None else f"{table.n_attributes:,} attributes",
-            "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
-        }
-        if hasattr(self, "n_iter_"):
-            facts["iterations"] = f"{self.n_iter_}" + ("" if getattr(self, "converged_", True) else ", not converged")
-        if fitted.adaptation is not None:
-            adapted = fitted.adaptation
-            facts["adapted to"] = f"{adapted.n_samples:,} samples among {adapted.classes.n_classes:,} classes" + (
-                "" if adapted.is_trusted else ", but not used"
-            )
-        if self.own_space in SPACES:
-            facts["compares in"] = f"the {self.own_space} space"
-        if unseen:
-            known = self._is_biased_in(self.own_space)
-            facts["bias on seen classes"] = f"{self.seen_penalty_:.3g}" if known else "none: not calibrated"
-        if fitted.timings:
-            facts["fitted in"] = f"{sum(fitted.timings.values()):.2f} s"
-        return facts

@@ -12,16 +12,17 @@ from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
-from jcmspl.data.labels import Label, LabelArray
+from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.model.parameters import NamedArrays
-from jcmspl.model.recogniser_cache import RecogniserCache
 from jcmspl.support.arguments import Float64Array, as_real_array, require_finite
+from jcmspl.support.names import SPACES
 
 if TYPE_CHECKING:
     from jcmspl.model.adaptation import Adaptation
+    from jcmspl.model.classifier import ZeroShotClassifier
     from jcmspl.model.rejection import Threshold
 
 T = TypeVar("T")
@@ -49,68 +50,52 @@ class FittedModel:
 
     A change of the model makes a new object (``dataclasses.replace``) and assigns it in one step, so that a thread that
     reads the old one is not disturbed, and a change that fails leaves no trace. Nothing in it is changed in place.
-
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        The solution of the method; None while samples have only been read (``partial_fit(refit=False)``).
-    classes, class_table : LabelArray, ClassTable
-        The training classes; all known classes, the training classes first.
-    class_means, trained_vectors : ndarray
-        The mean sample (scaled) and the vector of each training class.
-    feature_normalisation, class_normalisation : Normalisation
-    sample_length : float
-        The root mean square length of normalised training samples.
-    alignment : Alignment or None
-    timings : dict of str to float
-    given_table : ClassTable or None
-        The class vectors the user gave; None where each class has a dimension of its own.
-    collected : LabelledStatistics or None
-        Statistics of all samples so far, unless they were lost (``HOW_LOST``).
-    samples : LabelledSums
-        The sum and number of all samples so far of each class.
-    declared : set of labels or None
-        The classes that may occur, if a call of partial_fit named them.
-    digest : SampleDigest or None
-        Of all samples so far; None where it is not known.
-    columns : Columns
-    calibration, rejection : dict
-        Biases by (space, metric), and thresholds by (space, metric, group of candidates).
-    adaptation_constants : tuple of float, or None
-    adaptation : Adaptation or None
-    imputed_values, column_names, held_out
-        How the table of training samples was read: replacements of missing values, names of its columns, and the test
-        samples that were drawn from it.
-    warned : set of str
-        The warnings that were given once and are not repeated. Shared with later states, until one clears it.
-    cache : RecogniserCache
     """
 
+    #: The solution of the method; None while samples have only been read (``partial_fit(refit=False)``).
     arrays: NamedArrays = _NOT_YET
+    #: The training classes.
     classes: LabelArray = _NOT_YET
+    #: All known classes, the training classes first.
     class_table: ClassTable = _NOT_YET
+    #: The mean sample (scaled) and the vector of each training class.
     class_means: Float64Array = _NOT_YET
     trained_vectors: Float64Array = _NOT_YET
     feature_normalisation: Normalisation = _NOT_YET
     class_normalisation: Normalisation = _NOT_YET
+    #: The root mean square length of normalised training samples.
     sample_length: float = _NOT_YET
     alignment: Alignment | None = None
+    #: Seconds per stage of the fit.
     timings: dict[str, float] = _NOT_YET
+    #: The class vectors the user gave; None where each class has a dimension of its own.
     given_table: ClassTable | None = None
+    #: Statistics of all samples so far, unless they were lost (``HOW_LOST``).
     collected: LabelledStatistics | None = None
+    #: The sum and number of all samples so far of each class.
     samples: LabelledSums = _NOT_YET
+    #: The classes that may occur, if a call of partial_fit named them.
     declared: set[Label] | None = None
+    #: Of all samples so far; None where it is not known.
     digest: SampleDigest | None = None
     columns: Columns = _NOT_YET
+    #: Biases by (space, metric), and thresholds by (space, metric, group of candidates).
     calibration: dict[tuple[str, Any], float] = _NOT_YET
     rejection: dict[tuple[str, Any, str], Threshold] = _NOT_YET
     adaptation_constants: tuple[float, float] | None = None
     adaptation: Adaptation | None = None
+    #: How the table of training samples was read: replacements of missing values, names of its columns, and the test
+    #: samples that were drawn from it.
     imputed_values: Float64Array | None = None
     column_names: tuple[str, ...] | None = None
     held_out: HeldOut | None = None
+    #: The warnings that were given once and are not repeated. Shared with later states, until one clears it.
     warned: set[str] = field(default_factory=set)
-    cache: RecogniserCache = field(init=False, default_factory=RecogniserCache)
+    #: Results for earlier calls (:func:`jcmspl.model.recogniser.cached`); copies and pickles start empty.
+    cache: dict[str, Any] = field(init=False, default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "cache": {}}
 
     @property
     def is_solved(self) -> bool:
@@ -132,10 +117,6 @@ class FittedModel:
         """The numbers of samples and classes so far, for the log."""
         return f"{self.samples.counts.sum():g} samples of {len(self.samples.labels)} classes"
 
-    def bias(self, space: str, metric: Any, given: float) -> float:
-        """Return the bias on seen classes: the calibrated one for a space and metric, else the one given."""
-        return float(self.calibration.get((space, metric), given))
-
     def recalibrated(self, biases: dict[tuple[str, Any], float], **changes: Any) -> FittedModel:
         """Return the state with other biases: thresholds among all classes were chosen for the old ones and go."""
         kept = {key: one for key, one in self.rejection.items() if key[2] != "all"}
@@ -149,15 +130,7 @@ class FittedModel:
 class FittedAttribute(Generic[T]):
     """A public attribute that reads a field of the fitted state; there is none before a fit.
 
-    Setting it replaces the state, as every change does.
-
-    Parameters
-    ----------
-    name : str
-        The field; ``"columns.names"`` for one within.
-    doc : str
-    may_be_none : bool
-        Whether None is a value of a fitted model.
+    Setting it replaces the state, as every change does. ``may_be_none``: None is a value of a fitted model.
     """
 
     def __init__(self, name: str, doc: str, *, may_be_none: bool = False) -> None:
@@ -210,3 +183,31 @@ def checked_names(names: Any, n_features: int) -> list[str]:
     if len(names) != n_features:
         raise ValueError(f"there are {len(names)} feature names, but {n_features} features")
     return names
+
+
+def facts_of(model: ZeroShotClassifier) -> dict[str, object]:
+    """Return the facts of a fit that a notebook shows; none before a fit."""
+    fitted = model.state
+    if not fitted.is_solved:
+        return {}
+    unseen = fitted.unseen_classes.tolist()
+    facts: dict[str, object] = {
+        "trained on": f"{len(fitted.classes):,} classes, {fitted.columns.n_features:,} features",
+        "class vectors": "none" if fitted.given_table is None else f"{fitted.class_table.n_attributes:,} attributes",
+        "knows besides": f"{len(unseen):,} unseen classes: {some(unseen)}" if unseen else "no unseen classes",
+    }
+    if hasattr(model, "n_iter_"):
+        facts["iterations"] = f"{model.n_iter_}" + ("" if getattr(model, "converged_", True) else ", not converged")
+    if fitted.adaptation is not None:
+        adapted = fitted.adaptation
+        facts["adapted to"] = f"{adapted.n_samples:,} samples among {adapted.classes.n_classes:,} classes" + (
+            "" if adapted.is_trusted else ", but not used"
+        )
+    if model.own_space in SPACES:
+        facts["compares in"] = f"the {model.own_space} space"
+    if unseen:
+        known = model._is_biased_in(model.own_space)
+        facts["bias on seen classes"] = f"{model.seen_penalty_:.3g}" if known else "none: not calibrated"
+    if fitted.timings:
+        facts["fitted in"] = f"{sum(fitted.timings.values()):.2f} s"
+    return facts | model._more_facts()

@@ -46,7 +46,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         model = self._fitted_twin()
-        samples = model.reader.checked(X, model._fitted.columns)
+        samples = model._checked(X)
         return model._embed(normalised(model.feature_normalisation_, samples))
 
     @property

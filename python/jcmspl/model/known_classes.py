@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import LabelledStatistics
+from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labelled_sums import LabelledSums
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.sample_digest import sum_if_known
@@ -20,17 +20,34 @@ from jcmspl.model.fitted import FittedModel
 from jcmspl.support.names import GROUPS as GROUPS
 from jcmspl.support.shown import quoted
 
+if TYPE_CHECKING:
+    from jcmspl.model.classifier import ZeroShotClassifier
+
+NO_VECTORS = "the model was trained without class_vectors, so it cannot know what other classes look like"
+
+
+def extended(
+    model: ZeroShotClassifier, class_vectors: Any, X: Any, y: Any, *, may_replace: bool = False
+) -> FittedModel:
+    """Return the state with further classes or samples; parameters are those of ``add_classes``."""
+    fitted = model.state
+    if X is None and (y is not None or class_vectors is None):
+        missing = "y came without X" if y is not None else "nothing was given"
+        raise ValueError(f"{missing}: pass class_vectors, or samples X and their labels y, or all of them")
+    if fitted.given_table is None:
+        raise ValueError(NO_VECTORS)
+    if class_vectors is not None:
+        fitted = with_vectors(fitted, class_vectors, may_replace=may_replace)
+    if X is not None:
+        scaling = fitted.feature_normalisation.scaling
+        collector = Collector(fitted.class_table, *scaling, progress=bool(model.progress))
+        new, _ = model.reader.without_balance().read(X, y, None, collector, fitted.columns)
+        fitted = with_samples(fitted, new)
+    return fitted
+
 
 def with_vectors(fitted: FittedModel, class_vectors: Any, *, may_replace: bool = False) -> FittedModel:
-    """Return a state that knows further classes by their vectors.
-
-    Parameters
-    ----------
-    fitted : FittedModel
-    class_vectors : ClassTable, dict of label -> vector or DataFrame
-    may_replace : bool
-        Whether classes that are known already, but were not trained on, may get new vectors.
-    """
+    """Return a state that knows further classes by their vectors; may_replace: known ones may get new vectors."""
     if isinstance(class_vectors, (np.ndarray, list, tuple)):
         raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
     table = ClassTable.of(class_vectors)

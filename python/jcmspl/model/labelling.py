@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.partitions import Part
+from jcmspl.data.labels import LabelArray
 from jcmspl.data.parts import ROWS, row_blocks
 from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
@@ -124,14 +122,3 @@ def lazy_topk(recogniser: Recogniser, X: Any, k: int) -> tuple[Any, Any]:
 
 def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
     return np.asarray(labels[indices])
-
-
-def right_in(part: Part, recogniser: Recogniser) -> Counter[Label]:
-    """Return what the samples of each label weigh that are recognised."""
-    right: Counter[Label] = Counter()
-    for block in part.blocks():
-        weights = np.ones(len(block.X)) if block.weights is None else block.weights
-        named = recogniser.predict(block.X).tolist()
-        for label, other, weight in zip(block.labels, named, weights.tolist(), strict=True):
-            right[label] += weight * (label == other)
-    return right

@@ -6,10 +6,10 @@ the model must not change meanwhile, which that of ``ZeroShotClassifier._settled
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from jcmspl.data.labels import Label, label_array, some
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.known_classes import candidate_table, unseen_in
+from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
 from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
 from jcmspl.model.parameters import as_temperature
 from jcmspl.model.recogniser import Recogniser
@@ -29,8 +29,6 @@ from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
-
-T = TypeVar("T")
 
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
@@ -43,7 +41,7 @@ _COMPETITION = (
 def candidates_of(fitted: FittedModel, class_vectors: Any, candidates: Any) -> tuple[ClassTable, Any]:
     """Return the candidate classes of a call, and which of them were seen in training."""
     if class_vectors is not None and fitted.given_table is None:
-        raise ValueError("the model was trained without class_vectors, so it cannot know what other classes look like")
+        raise ValueError(NO_VECTORS)
     return candidate_table(fitted.class_table, fitted.classes.tolist(), class_vectors, candidates)
 
 
@@ -118,37 +116,6 @@ def recogniser_for_labels(
     return recogniser
 
 
-def cached_recogniser(
-    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_penalty: float | None
-) -> Recogniser:
-    """Return the same as :func:`recogniser_for`, from the cache where the arguments are plain."""
-    make = partial(recogniser_for, model, class_vectors, candidates, seen_penalty)
-    return cached(model, "recogniser", make, class_vectors, candidates, seen_penalty)
-
-
-def cached(
-    model: ZeroShotClassifier,
-    kind: str,
-    make: Callable[[], T],
-    class_vectors: Any = None,
-    candidates: Any = None,
-    seen_penalty: float | None = None,
-) -> T:
-    """Return a cached result for the arguments of a call, or make it.
-
-    There is no cache for class vectors, or for candidates given as labels: comparing them takes as long.
-    """
-    if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
-        return make()
-    call = candidates, seen_penalty, model.bias_in(model.own_space)
-    return model._fitted.cache.get(kind, call, parameters_of(model), make)
-
-
-def parameters_of(model: ZeroShotClassifier) -> dict[str, Any]:
-    """Return the parameters of a model as they are, without the copy that ``get_params`` makes."""
-    return {name: value for name, value in vars(model).items() if name[0] != "_"}
-
-
 def namer_for(
     model: ZeroShotClassifier,
     k: int,
@@ -193,7 +160,7 @@ def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> floa
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen
-    return cached(model, "temperature", partial(_auto_temperature, model))
+    return model._cached("temperature", partial(_auto_temperature, model))
 
 
 def _auto_temperature(model: ZeroShotClassifier) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -12,8 +13,7 @@ from sklearn.base import BaseEstimator
 
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label
-from jcmspl.data.partitions import Parts
-from jcmspl.data.reading import checked_samples, samples_of, unlabelled_samples
+from jcmspl.data.reading import checked_samples, lazily, samples_of, unlabelled_samples
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.model.fitted import Columns
@@ -63,10 +63,9 @@ def is_plain(X: Any, columns: Columns) -> bool:
     )
 
 
-def require_same_length(X: Any, labels: list[Label]) -> None:
-    """Refuse samples and labels that differ in number."""
-    if len(labels) != len(X):
-        raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
+def by_rows(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, width: int | None = None) -> Any:
+    """Return the result of a function of rows, as :func:`~jcmspl.data.reading.lazily`; plain arrays take no detour."""
+    return function(X) if type(X) is np.ndarray else lazily(function, X, dtype, width)
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,10 @@ class SampleReader:
     def without_balance(self) -> SampleReader:
         """Return a reader without class_weight="balanced", which depends on all labels of a call."""
         return replace(self, class_weight=None) if isinstance(self.class_weight, str) else self
+
+    def unweighted(self) -> SampleReader:
+        """Return a reader without weights of classes, and for any sample weights: a model is tested with them."""
+        return replace(self, class_weight=None, needs="statistics")
 
     def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
         """Return samples that have the features of the model; those of dask as an array of dask."""
@@ -124,14 +127,6 @@ class SampleReader:
             weigh=self.weights_of,
         )
         return found, features
-
-    def parts_of(
-        self, X: Any, y: Any = None, sample_weight: Any = None, columns: Columns | None = None
-    ) -> tuple[Parts, Columns]:
-        """Return samples of dask with their labels, and the features, of which the header alone is validated."""
-        parts, features = Parts.of(X, y, sample_weight), Features(self.name, columns)
-        checked_samples(features.estimator, parts.header, reset=features.is_open, least=0)
-        return parts, features.columns
 
     def unlabelled(self, X: Any, columns: Columns) -> Samples:
         """Return samples without labels, an array or chunks of it."""

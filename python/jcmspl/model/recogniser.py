@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ from jcmspl.support.arguments import (
 from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
 from jcmspl.support.scaling import Scaling, signed_root
 from jcmspl.support.tables import Table
+
+T = TypeVar("T")
 
 _MOST_ROWS = 10  # in a notebook
 # Samples that are handed to a function at a time.
@@ -386,3 +388,25 @@ def _of_raw(
     function: Callable[[FloatArray], FloatArray], normalisation: Normalisation, X: npt.NDArray[Any]
 ) -> FloatArray:
     return function(normalised(normalisation, X))
+
+
+def cached(cache: dict[str, Any], kind: str, call: Any, parameters: dict[str, Any], make: Callable[[], T]) -> T:
+    """Return the cached result of a kind for an equal call and equal parameters, or make it.
+
+    Making a recogniser takes longer than using it. The cache is that of one fitted state, so a change of the model
+    starts with an empty one. Arrays and functions among parameters count as equal if they are the same object.
+    """
+    entry = cache.get(kind)  # one read: other threads may replace the entry
+    if entry is None or entry[0] != call or not _are_equal(entry[1], parameters):
+        entry = cache[kind] = call, parameters, make()
+    found: T = entry[2]
+    return found
+
+
+def _are_equal(some: dict[str, Any], others: dict[str, Any]) -> bool:
+    if any(isinstance(value, np.ndarray) and value is not some.get(name) for name, value in others.items()):
+        return False  # arrays have no single truth value
+    try:
+        return bool(some == others)  # looks at identity first, so arrays that are the same object are equal
+    except ValueError:  # an array nested in a parameter, or one array and another kind of value
+        return False

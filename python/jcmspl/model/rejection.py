@@ -17,9 +17,10 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
+from jcmspl.data.samples import Samples
 from jcmspl.model.calibration import drawn_folds, fold_models, require_class_vectors, samples_of
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelled_samples import SamplesInMemory, SamplesOnDask
+from jcmspl.model.labelled_samples import looked_at
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_number
 from jcmspl.support.log import told
@@ -157,7 +158,7 @@ def with_thresholds(
 
 def chosen_thresholds(
     model: ZeroShotClassifier,
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     *,
     max_false_rejection: float,
     n_splits: int | None,
@@ -185,7 +186,7 @@ def chosen_thresholds(
 
 def _pairs_of_fold(
     among: dict[str, Recogniser],
-    samples: SamplesInMemory | SamplesOnDask,
+    samples: Samples,
     unseen_rows: IntArray,
     seen_rows: IntArray,
 ) -> dict[str, _Pair]:
@@ -195,10 +196,10 @@ def _pairs_of_fold(
     strangers as they are; elsewhere their own class is left out.
     """
     unseen, everywhere = (
-        TwoLooks.joined(samples.looked_at(TwoLooksAt(among[group]), unseen_rows)) for group in ("unseen", "all")
+        TwoLooks.joined(looked_at(samples.only(unseen_rows), TwoLooksAt(among[group]))) for group in ("unseen", "all")
     )
     trained_of_all, trained, others = (
-        np.concatenate([np.empty(0), *samples.looked_at(OneLookAt(among[group]), rows)])
+        np.concatenate([np.empty(0), *looked_at(samples.only(rows), OneLookAt(among[group]))])
         for group, rows in (("all", seen_rows), ("seen", seen_rows), ("seen", unseen_rows))
     )
     return {

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jcmspl.data.labels import Label, LabelArray, as_label_list
-from jcmspl.data.on_dask import is_dask
-from jcmspl.model.labelling import right_in
+from jcmspl.data.labels import Label
+from jcmspl.data.parts import Part
 from jcmspl.model.prediction import recogniser_for_labels
-from jcmspl.model.reading import require_same_length
-from jcmspl.support.arguments import Float64Array, as_sample_weights, one_of
+from jcmspl.model.recogniser import Recogniser
+from jcmspl.support.arguments import one_of
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
-
-_NOTHING = "there are no samples in X, or none that weighs anything: there is nothing to score"
 
 
 def accuracy_of(
@@ -32,39 +30,35 @@ def accuracy_of(
 ) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
     one_of(average, "average", ("class", "sample"))
-    reader, columns = model.reader, model._fitted.columns
-    if is_dask(X):
-        parts, _ = reader.parts_of(X, y, sample_weight, columns)
-        totals = parts.label_counts()
-        if not any(totals.values()):
-            raise ValueError(_NOTHING)
-        recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
-        # only sums of weights travel
-        right = parts.reduced(right_in, recogniser, what="recognising", progress=reader.progress)
-        return mean_share(right, totals, average)
-    labels, samples = as_label_list(y), reader.checked(X, columns)
-    require_same_length(samples, labels)
-    weights = np.ones(len(samples)) if sample_weight is None else as_sample_weights(sample_weight, len(samples))
-    if not weights.any():
-        raise ValueError(_NOTHING)
-    recogniser = recogniser_for_labels(model, labels, class_vectors, candidates, seen_penalty)
-    return accuracy(labels, recogniser.predict(samples), weights, average)
-
-
-def accuracy(labels: list[Label], predicted: LabelArray, weights: Float64Array, average: str) -> float:
-    """Return the weighted share of right predictions: the mean over classes, or that of all samples."""
-    right = weights * np.array([a == b for a, b in zip(predicted.tolist(), labels, strict=True)], dtype=np.float64)
+    reader = model.reader
+    samples, _ = reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
+    totals = samples.label_counts()
+    if not any(totals.values()):
+        raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
+    recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
+    found: Right = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
     if average == "sample":
-        return float(right.sum() / weights.sum())
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    codes = np.array([numbers[label] for label in labels])
-    totals = np.bincount(codes, weights)
-    counted = totals > 0
-    return float(np.mean(np.bincount(codes, right)[counted] / totals[counted]))
+        return found.weight / found.of_all
+    return float(np.mean([found.by_label[label] / weight for label, weight in totals.items() if weight]))
 
 
-def mean_share(right: Mapping[Label, float], totals: Mapping[Label, float], average: str) -> float:
-    """Return the same from the weights of right predictions and of all samples by label."""
-    if average == "sample":
-        return float(sum(right.values()) / sum(totals.values()))
-    return float(np.mean([right[label] / weight for label, weight in totals.items() if weight]))
+@dataclass(frozen=True)
+class Right:
+    """The weight of the samples that are recognised, by label and in all, and that of all samples."""
+
+    by_label: Counter[Label]
+    weight: float
+    of_all: float
+
+    def __add__(self, other: Right) -> Right:
+        return Right(self.by_label + other.by_label, self.weight + other.weight, self.of_all + other.of_all)
+
+
+def _right_in(part: Part, recogniser: Recogniser) -> Right:
+    labels, weights = part.labels, np.ones(len(part)) if part.weights is None else part.weights
+    named = recogniser.predict(part.whole().X).tolist()
+    right = weights * np.array([one == label for one, label in zip(named, labels, strict=True)], dtype=np.float64)
+    by_label: Counter[Label] = Counter()
+    for label, weight in zip(labels, right.tolist(), strict=True):
+        by_label[label] += weight
+    return Right(by_label, float(right.sum()), float(weights.sum()))

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from jcmspl.support.renamed import current_names, old_keywords
+
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -49,13 +51,13 @@ def changes(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[
     The method computes the new state first and assigns it last, in one step, so that a call that fails or is
     interrupted leaves the object as it was. A change of the same object from within the call is refused.
     """
-    refuse_positions = _positions_of(method)
+    given = _arguments_of(method)
 
     @wraps(method)
     def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        refuse_positions(self, args)
+        named = given(self, args, kwargs)
         with lock_of(self), _no_change_within(self, method.__name__):
-            method(self, *args, **kwargs)
+            method(self, *args, **named)
         return self
 
     return cast(Callable[Concatenate[S, P], S], call)
@@ -63,12 +65,11 @@ def changes(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[
 
 def by_name(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Decorate a method whose keyword arguments users might give by position, to refuse that in a helpful sentence."""
-    refuse_positions = _positions_of(method)
+    given = _arguments_of(method)
 
     @wraps(method)
     def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_positions(self, args)
-        return method(self, *args, **kwargs)
+        return method(self, *args, **given(self, args, kwargs))
 
     return cast(Callable[Concatenate[Any, P], R], call)
 
@@ -88,17 +89,23 @@ def _no_change_within(thing: object, name: str) -> Iterator[None]:
         _changing.discard(id(thing))
 
 
-def _positions_of(method: Callable[..., Any]) -> Callable[[object, tuple[Any, ...]], None]:
-    """Return a check that refuses too many positional arguments and names those that go by name."""
+def _arguments_of(method: Callable[..., Any]) -> Callable[[object, tuple[Any, ...], dict[str, Any]], Any]:
+    """Return a check of a call's arguments, which returns those by name with new names in place of old ones.
+
+    It refuses too many positional arguments, and names those that go by name.
+    """
     parameters = list(inspect.signature(method).parameters.values())[1:]
     placed = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     named = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
-    def check(thing: object, args: tuple[Any, ...]) -> None:
+    old = old_keywords(method)
+
+    def check(thing: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if named and len(args) > len(placed):
             raise TypeError(
                 f"{type(thing).__name__}.{method.__name__} takes only {', '.join(placed)} by position: give the rest "
                 f"by name, such as {named[0]}=..."
             )
+        return kwargs if old.keys().isdisjoint(kwargs) else current_names(kwargs, (), old)
 
     return check

@@ -62,10 +62,15 @@ def current_names(
     return found
 
 
+def old_keywords(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the old names of keyword arguments that a function takes, with the new ones."""
+    known = signature(function).parameters
+    return {old: new for old, new in KEYWORDS.items() if new in known}
+
+
 def accepts_old_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function accept the old names of its keyword arguments."""
-    known = signature(function).parameters
-    table = {old: new for old, new in KEYWORDS.items() if new in known}
+    table = old_keywords(function)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

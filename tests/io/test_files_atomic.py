@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from jcmspl.io import atomic
-from jcmspl.io.atomic import cleaning_up, is_part, open_atomically, remove_abandoned, write_atomically
+from jcmspl.io import files as atomic
+from jcmspl.io.files import cleaning_up, is_part, open_atomically, remove_abandoned, write_atomically
 from support.processes import interruptible
 
 
@@ -64,7 +64,7 @@ import signal, sys, threading, time
 {handler}
 from jcmspl.methods import RPL
 from jcmspl.datasets import load_digits, save_npz, save_xlsa17
-from jcmspl.io import atomic
+from jcmspl.io import files as atomic
 def wait(_):
     print("writing", flush=True)
     time.sleep(3600)
@@ -148,7 +148,7 @@ def test_abandoned_files(tmp_path):
 
 WRITER = """
 import time
-from jcmspl.io.atomic import open_atomically
+from jcmspl.io.files import open_atomically
 with open_atomically("mine.npz", overwrite=True) as file:
     file.write(b"half")
     file.flush()

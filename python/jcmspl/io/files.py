@@ -1,19 +1,179 @@
-"""Atomic writing of files, also when SIGTERM or SIGHUP ends the process."""
+"""Files: local paths, remote addresses such as s3://bucket/folder (with fsspec), checks of both, atomic writing."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fnmatch
 import hashlib
 import io
 import os
 import re
 import secrets
 import signal
+import stat
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
+
+#: Characters of patterns, which stand for several files.
+WILDCARDS = "*?["
+
+
+class Address:
+    """A remote file or folder with the interface of ``Path``; it holds nothing open, so it can be pickled."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.rstrip("/") if not text.endswith("://") else text
+
+    @property
+    def name(self) -> str:
+        """The last component."""
+        return self.text.rpartition("/")[2]
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name from its last dot on."""
+        return Path(self.name).suffix
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return Path(self.name).stem
+
+    @property
+    def parent(self) -> Address:
+        """The folder."""
+        return Address(self.text.rpartition("/")[0])
+
+    def __truediv__(self, name: str) -> Address:
+        return Address(f"{self.text}/{name}")
+
+    def absolute(self) -> Address:
+        """Return the address itself."""
+        return self
+
+    def exists(self) -> bool:
+        """Whether the file or folder exists."""
+        with self._opened() as (files, path):
+            return bool(files.exists(path))
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        with self._opened() as (files, path):
+            return bool(files.isdir(path))
+
+    def is_file(self) -> bool:
+        """Whether it is a file."""
+        with self._opened() as (files, path):
+            return bool(files.isfile(path))
+
+    def iterdir(self) -> Iterator[Address]:
+        """Yield the files and folders in a folder, sorted by name."""
+        with self._opened() as (files, path):
+            names = {str(item).rstrip("/").rpartition("/")[2] for item in files.ls(path, detail=False)}
+        return (self / name for name in sorted(names))
+
+    def open(self, mode: str = "rb") -> IO[bytes]:
+        """Open a file to read it."""
+        with self._opened() as (files, path):
+            file: IO[bytes] = files.open(path, mode)
+            return file
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, str]]:
+        """Yield the file system and the path on it."""
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError:
+            raise ImportError(
+                f"{self} is an address, which needs fsspec: pip install 'jcmspl[remote]', or copy the files here"
+            ) from None
+        try:
+            files, path = url_to_fs(self.text)
+            yield files, path
+        except ImportError as error:  # each protocol has a package of its own
+            raise ImportError(f"{self} cannot be read: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{self} cannot be read: {error}") from error
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{self} does not exist") from None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Address({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Address) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Place = Path | Address
+
+
+def place_of(path: str | Path | Address) -> Place:
+    """Return a path or an address."""
+    if isinstance(path, Address):
+        return path
+    return Address(str(path)) if "://" in str(path) else Path(path)
+
+
+def size_of(file: IO[bytes]) -> int:
+    """Return the size of an open file in bytes, and rewind it."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return size
+
+
+def matches(pattern: Place) -> list[Place]:
+    """Return the files that match a pattern, in natural order.
+
+    Parents that exist are taken literally: folders may have brackets in their names.
+    """
+    if isinstance(pattern, Address):
+        folder, names = pattern.parent, pattern.name
+        found: list[Place] = [
+            item for item in (folder.iterdir() if folder.is_dir() else ()) if fnmatch.fnmatchcase(item.name, names)
+        ]
+    else:
+        base = pattern.parent
+        while not base.exists():
+            base = base.parent
+        found = list(base.glob(str(pattern.relative_to(base))))
+    return sorted(found, key=natural_order)
+
+
+def natural_order(place: Place) -> tuple[Any, ...]:
+    """Return a sort key that compares numbers in names by value: 2 before 10."""
+    pieces = re.split(r"(\d+)", str(place))
+    return (*(int(piece) if i % 2 else piece for i, piece in enumerate(pieces)), str(place))
+
+
+def require_file(path: Place) -> None:
+    """Refuse folders, pipes and devices: reading a pipe may wait forever, and a device may never end."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, but a file is expected")
+    if not path.is_file():
+        kind = other_kind(path) if isinstance(path, Path) else "a device"
+        raise OSError(f"{path} is {kind}, but a regular file is expected: copy its content to one")
+
+
+def other_kind(path: Path) -> str | None:
+    """Return the kind of a path, such as "a named pipe"; None for a regular file."""
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
 
 try:
     import fcntl

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.row_source import RowSource
-from jcmspl.support.arguments import Float64Array, IntArray, one_of
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import Float64Array, IntArray, LazyRows, one_of
 from jcmspl.support.names import IMPUTATIONS
 
 _ROWS = 8192  # read at a time

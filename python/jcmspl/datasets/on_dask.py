@@ -18,7 +18,7 @@ from jcmspl.data.tasks import Literal
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.imputation import ImputedRows, filled
 from jcmspl.datasets.row_source import RowSource
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import LazyRows
 
 # The most bytes and the fewest rows of a partition.
 _MOST_BYTES, _LEAST_ROWS = 2**26, 1024

@@ -19,8 +19,7 @@ from jcmspl.datasets.row_files import KINDS, METADATA, files_of
 from jcmspl.datasets.row_source import as_ids
 from jcmspl.datasets.zarr_array import ZarrShard, is_zarr
 from jcmspl.io.paths import Place
-from jcmspl.support.arguments import IntArray
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import IntArray, LazyRows
 from jcmspl.support.shown import listed, quoted
 
 #: A file of rows. ``read(rows, kept)`` returns rows, given in ascending order, and state that speeds up the next read

@@ -22,7 +22,7 @@ from jcmspl.embed.image_preprocessing import (
 )
 from jcmspl.embed.onnx_model import OnnxModel, inputs_named, pooling_of
 from jcmspl.support.arguments import as_count
-from jcmspl.support.threads import usable_cores
+from jcmspl.support.machine import usable_cores
 
 
 class ImageEncoder:

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from jcmspl.io.atomic import write_atomically
 from jcmspl.io.paths import require_file
-from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.machine import memory_at_hand
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 

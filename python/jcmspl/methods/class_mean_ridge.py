@@ -16,7 +16,7 @@ from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import WEIGHT, NamedArrays, Shape, estimator, one_of_names
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.renamed import accepts_old_keywords
+from jcmspl.support.calls import accepts_old_keywords
 
 
 @estimator

@@ -43,8 +43,8 @@ from jcmspl.model.model_layout import (
 from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
 from jcmspl.model.rejection import Threshold
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
+from jcmspl.support.calls import current_names
 from jcmspl.support.names import GROUPS, KERNELS
-from jcmspl.support.renamed import current_names
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.shown import listed, quoted
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model_selection.base import BaseClassSearch
-from jcmspl.support.renamed import current_names
+from jcmspl.support.calls import current_names
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -8,8 +8,14 @@ import numpy as np
 from jcmspl.data.samples import Kept
 from jcmspl.model import adaptation_rounds
 from jcmspl.model.adaptation import neighbour_agreement
-from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.directions import Directions, StoredDirections, rows_at_a_time
+from jcmspl.model.adaptation_rounds import (
+    MOST_ROUNDS,
+    Directions,
+    Settings,
+    StoredDirections,
+    moved_to_samples,
+    rows_at_a_time,
+)
 from jcmspl.model.recogniser import LinearScorer
 from question import Contestants, Question, Target
 

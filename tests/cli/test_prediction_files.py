@@ -299,7 +299,7 @@ class TestGoingOn:
 HALTED = """
 import sys, time
 from jcmspl import cli
-from jcmspl.io import atomic
+from jcmspl.io import files as atomic
 replace = atomic.os.replace
 def wait(part, path):
     if path.name == sys.argv[1]:

@@ -240,7 +240,7 @@ def test_ctrl_c_writes_nothing(tmp_path):
 WAITING = """
 import sys, time
 from jcmspl import cli
-from jcmspl.io import atomic
+from jcmspl.io import files as atomic
 def wait(_):
     print("writing", flush=True)
     time.sleep(3600)

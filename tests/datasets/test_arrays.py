@@ -353,7 +353,7 @@ def test_bad_split_files(tmp_path, text, message):
     ("text", "message"),
     [
         ("", "x.csv is empty"),
-        ("a,b\n", "holds no lines but its header"),
+        ("a,b\n", "holds no samples"),
         ("1,2\n3\n", "line 2 has 1 cells, but line 1 has 2"),
         ("a,b\n1,2\n3,four\n", "line 3 holds 'four' in the column 'b' where a plain number is expected"),
         ("a,b\n1,2\n3,\n", "line 3 has no value in the column 'b': fill it in, or train a model with impute"),
@@ -392,7 +392,7 @@ def test_bad_files_of_other_kinds(tmp_path):
             load_arrays(tmp_path / name, Y, class_vectors=VECTORS)
     (tmp_path / "x.xls").write_text("")
     with pytest.raises(
-        DatasetError, match=r"unknown kind: features are read from .npy, .npz, .csv, .tsv, .txt, .parquet files"
+        DatasetError, match=r"unknown kind: features are read from .npy, .npz, .csv, .tsv, .txt, .parquet, .arrow"
     ):
         load_arrays(tmp_path / "x.xls", Y, class_vectors=VECTORS)
     with pytest.raises(DatasetError, match=r"unknown kind: class vectors are read from .csv, .tsv, .txt, .npy, .npz"):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from jcmspl.datasets import DatasetError, csv_cells, load_arrays, load_features
+from jcmspl.datasets import DatasetError, csv_table, load_arrays, load_features
 from jcmspl.datasets.arrays import load_classes
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0]}
@@ -282,7 +282,7 @@ class TestHostile:
         assert len(str(caught.value)) < 500
 
     def test_lines_without_end(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(csv_cells, "_LONGEST_LINE", 1000)
+        monkeypatch.setattr(csv_table, "_LONGEST_LINE", 1000)
         with pytest.raises(
             DatasetError, match="line 2 has more than 1,000 characters: a table has a line for each row"
         ):

@@ -344,7 +344,7 @@ class TestHostile:
         assert "row 0 has no value in the column 'v'" in told(None, [1, 2])
         assert "row 0 has no value in the column 'v'" in told([], [1, 2])
         assert "row 1 has a number missing in the column 'v'" in told([1, 2], [1, None])
-        assert "the columns v, w all hold vectors: keep one" in told([1, 2], w=[[1.0]]).replace("'", "")
+        assert "the columns v, w all hold vectors: name one" in told([1, 2], w=[[1.0]]).replace("'", "")
         assert "does not hold vectors of numbers" in told_of_words(tmp_path)
 
     def test_tables_that_do_not_belong_together(self, tmp_path):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import feather
 from scipy.io import savemat
 
 from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
@@ -137,12 +139,28 @@ def _write_own(folder, kind):
         frame = pd.DataFrame(data.X, columns=[f"feature {i}" for i in range(data.n_features)]).assign(label=labels)
         if kind == "csv":
             frame.to_csv(folder / "features.csv", index=False)
+        elif kind in ("arrow", "feather"):
+            _write_arrow(folder, kind, data.X, labels)
+        elif kind == "jsonl":
+            rows = zip(data.X.round(4).tolist(), labels, strict=True)
+            lines = [json.dumps({"name": f"x{i}", "embedding": x, "label": y}) for i, (x, y) in enumerate(rows)]
+            (folder / "features.jsonl").write_text("\n".join(lines))
         else:
             frame.to_parquet(folder / "features.parquet", index=False, compression="gzip", row_group_size=16)
     names = [f"class {number}" for number in range(data.classes.n_classes)]
     pd.DataFrame(data.classes.vectors, index=names).add_prefix("attribute ").to_csv(folder / "classes.csv")
     part_of = {row: part for part, rows in data.parts.items() for row in rows}
     (folder / "split.csv").write_text("\n".join(part_of.get(row, "unused") for row in range(len(labels))))
+
+
+def _write_arrow(folder, kind, X, labels):
+    """Write vectors in a column of lists, in two batches: a stream, or a compressed file."""
+    table = pa.table({"embedding": list(X), "label": labels, "id": [str(i) for i in range(len(X))]})
+    if kind == "feather":
+        feather.write_feather(table, folder / "features.feather", compression="lz4", chunksize=24)
+    else:
+        with pa.OSFile(str(folder / "features.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table, max_chunksize=24)
 
 
 LAYOUTS = {
@@ -166,6 +184,9 @@ LAYOUTS = {
     "npy": Layout(lambda folder: _write_own(folder, "npy"), _dataset_in_folder),
     "csv": Layout(lambda folder: _write_own(folder, "csv"), _dataset_in_folder),
     "parquet": Layout(lambda folder: _write_own(folder, "parquet"), _dataset_in_folder),
+    "arrow": Layout(lambda folder: _write_own(folder, "arrow"), _dataset_in_folder),
+    "feather": Layout(lambda folder: _write_own(folder, "feather"), _dataset_in_folder),
+    "jsonl-table": Layout(lambda folder: _write_own(folder, "jsonl"), _dataset_in_folder),
     "jsonl": Layout(lambda folder: _write_stream(folder, False), _streamed),
     "jsonl-named": Layout(lambda folder: _write_stream(folder, True), _streamed),
     "encoder": Layout(_write_encoder, _embedded, one_in=5),

@@ -22,11 +22,10 @@ from jcmspl.datasets.digits import PIXEL_SETTINGS
 from jcmspl.exceptions import ModelFileError
 from jcmspl.io.archive import Archive, read_archive, write_archive
 from jcmspl.methods import RidgeVS
-from jcmspl.model import directions as directions_module
+from jcmspl.model import adaptation_rounds
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
-from jcmspl.model.adaptation_rounds import Settings, moved_to_samples
+from jcmspl.model.adaptation_rounds import Directions, Settings, StoredDirections, moved_to_samples
 from jcmspl.model.adapting import AdaptationTrials
-from jcmspl.model.directions import Directions, StoredDirections
 from jcmspl.model.persistence import FORMAT_VERSION
 from jcmspl.model.recogniser import LinearScorer
 from support.animals import make_zoo
@@ -177,9 +176,9 @@ def test_samples_in_any_form(plain, read):
 
 def test_float32_memory_maps_and_a_file_for_what_is_too_much(tmp_path, model, monkeypatch):
     np.save(tmp_path / "X.npy", ZOO.X_new.astype(np.float32))
-    monkeypatch.setattr(directions_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(adaptation_rounds.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("jcmspl.data.samples.IN_MEMORY", 0)
-    monkeypatch.setattr("jcmspl.model.directions.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.model.adaptation_rounds.rows_at_a_time", lambda *_: 16)
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     found = model.adapt(X, candidates="unseen").decision_function(ZOO.X_new, candidates="unseen")
     monkeypatch.undo()
@@ -196,9 +195,9 @@ def test_a_full_disk_is_told_of(model, monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(directions_module.tempfile, "TemporaryFile", lambda **_: Full())
+    monkeypatch.setattr(adaptation_rounds.tempfile, "TemporaryFile", lambda **_: Full())
     monkeypatch.setattr("jcmspl.data.samples.IN_MEMORY", 0)
-    monkeypatch.setattr("jcmspl.model.directions.rows_at_a_time", lambda *_: 16)
+    monkeypatch.setattr("jcmspl.model.adaptation_rounds.rows_at_a_time", lambda *_: 16)
     with pytest.raises(OSError, match="No space left on device") as raised:
         model.adapt(ZOO.X_new)
     assert raised.value.filename

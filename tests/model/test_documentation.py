@@ -10,7 +10,7 @@ from jcmspl import JCMSPLCV
 from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.documentation import ADAPTATION, ATTRIBUTES, PARAMETERS, SOME_ATTRIBUTES, documented
-from jcmspl.model.parameters import estimator
+from jcmspl.model.parameters import FittedArray, estimator
 from jcmspl.support.calls import ATTRIBUTES as RENAMED
 from support.animals import make_zoo
 
@@ -53,7 +53,11 @@ def test_attributes_are_there(cls):
         assert name.endswith("_")
     assert {"classes_", "class_table_", "timings_"} <= described.keys()
     assert ("adapted_" in described) == hasattr(cls, "adapt")
-    properties = {name for name, value in inspect.getmembers(cls) if isinstance(value, property) and name[-1] == "_"}
+    properties = {
+        name
+        for name, value in inspect.getmembers(cls)
+        if isinstance(value, (property, FittedArray)) and name[-1] == "_"
+    }
     hidden = {*RENAMED}
     assert {name for name in properties if name[0] != "_"} - hidden <= described.keys()
     model = cls(**({"max_iter": 2, "tol": 0} if {"max_iter", "tol"} <= {f.name for f in fields(cls)} else {}))
@@ -111,3 +115,31 @@ def test_the_tables_are_sections_of_numpydoc():
 
 def test_a_class_without_a_docstring_is_told_of_too():
     assert documented(registry.get("FPL")).startswith("Least squares")
+
+
+def test_the_example_imports_a_method_from_where_it_is():
+    @estimator
+    class Elsewhere(ZeroShotClassifier):
+        """A method of another package."""
+
+        EXAMPLE = "tol=0.1"
+
+    Elsewhere.__module__ = "my_package"
+    Elsewhere.__doc__ = "A method of another package."
+    assert ">>> from my_package import Elsewhere\n" in documented(Elsewhere)
+    assert ">>> model = Elsewhere(tol=0.1).fit(" in documented(Elsewhere)
+    assert ">>> from jcmspl.methods import ESZSL\n" in registry.get("ESZSL").__doc__
+
+
+def test_arrays_of_the_solution_are_attributes_with_their_shapes():
+    assert told(registry.get("LATEM"), "Attributes")["maps_"] == (
+        "ndarray of shape (n_maps, n_attributes, n_features)",
+        "W_k, for normalised samples and class vectors; those that were not dropped.",
+    )
+    assert told(registry.get("SSE"), "Attributes")["weights_"][0] == "ndarray of shape (n_features,)"
+
+
+def test_one_map_is_described_as_one():
+    assert told(registry.get("RPL"), "Attributes")["visual_projection_"][1] == "W, for normalised samples."
+    assert told(registry.get("CCA"), "Attributes")["visual_projection_"][1] == "A."
+    assert told(registry.get("RPL"), "Parameters")["space"][0].endswith('default "visual"')

@@ -23,7 +23,8 @@ from sklearn.base import clone
 import jcmspl
 from jcmspl import JCMSPL, ClassTable, load
 from jcmspl.exceptions import ModelFileError
-from jcmspl.io import archive, atomic
+from jcmspl.io import archive
+from jcmspl.io import files as atomic
 from jcmspl.model.model_layout import decoded
 from support.animals import make_zoo
 

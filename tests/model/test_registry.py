@@ -55,8 +55,9 @@ def test_the_table_is_that_of_the_files():
     named = {}
     for source in folder.glob("*.py"):
         for node in ast.parse(source.read_text("utf-8")).body:
-            fields = [part.target.id for part in getattr(node, "body", []) if isinstance(part, ast.AnnAssign)]
-            if isinstance(node, ast.ClassDef) and "PAPER" in fields:
+            assigned = [part for part in getattr(node, "body", []) if isinstance(part, ast.Assign)]
+            facts = [target.id for part in assigned for target in part.targets if isinstance(target, ast.Name)]
+            if isinstance(node, ast.ClassDef) and "PAPER" in facts:
                 named[node.name] = source.stem
     assert named == registry.MODULES
     first, *others = registry.MODULES

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.cli import predict
 from jcmspl.datasets import Dataset, open_rows
-from jcmspl.datasets.on_dask import rows_on_dask
+from jcmspl.datasets.row_source import rows_on_dask
 from jcmspl.exceptions import TrainedOnWarning
 from jcmspl.methods import RidgeVS
 from jcmspl.methods.conse import ConSE

@@ -17,7 +17,7 @@ from support.benchmark_files import write_benchmark
 
 def test_the_system_is_asked():
     total = int(Path("/proc/meminfo").read_text().split()[1]) * 1024 if Path("/proc/meminfo").exists() else np.inf
-    assert 0 < memory.memory_at_hand() <= total
+    assert 0 < machine.memory_at_hand() <= total
 
 
 def test_a_limit_on_the_address_space(monkeypatch):
@@ -27,7 +27,7 @@ def test_a_limit_on_the_address_space(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2**50, 2**50))
     assert 2**49 < next(machine._address_space()) < 2**50  # what is taken already is not at hand
     monkeypatch.setattr(resource, "getrlimit", lambda _: (4096, 4096))
-    assert memory.memory_at_hand() == 0
+    assert machine.memory_at_hand() == 0
 
 
 def refused(message, load, *arguments, **options):

@@ -52,9 +52,11 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
 
 def on_workers(dataset: Any, n_workers: int) -> Any:
     """Return the data set on the workers, or unchanged if there are none."""
-    from jcmspl.datasets.on_dask import dataset_on_dask
+    from dataclasses import replace
 
-    return dataset_on_dask(dataset, n_workers) if n_workers else dataset
+    from jcmspl.datasets.row_source import rows_on_dask
+
+    return replace(dataset, X=rows_on_dask(dataset.X, n_workers)) if n_workers else dataset
 
 
 @contextlib.contextmanager

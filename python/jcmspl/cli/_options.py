@@ -74,12 +74,20 @@ def add_headers(parser: Any) -> None:
     parser.add_argument(
         "--ignore", metavar="COLUMN", action="append", default=[], help="leave out this column (may be repeated)"
     )
+    parser.add_argument(
+        "--vector",
+        metavar="COLUMN",
+        help="column of a parquet, Arrow or JSON lines file that holds a vector in each row (default: the only one)",
+    )
     parser.add_argument("--ignore-text", action="store_true", help="leave out all columns without numbers")
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options for reading a table of features."""
-    return {name: getattr(arguments, name) for name in ("header", "delimiter", "id_column", "ignore", "ignore_text")}
+    return {
+        name: getattr(arguments, name)
+        for name in ("header", "delimiter", "id_column", "ignore", "ignore_text", "vector")
+    }
 
 
 def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tested: bool = False) -> Dataset:
@@ -117,7 +125,7 @@ def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
 def compare_columns(model: Any, source: str, columns: Sequence[str] | None) -> None:
     """Refuse named features whose order differs from that of the model's training data."""
     from jcmspl.datasets.columns import require_same_columns
-    from jcmspl.io.paths import place_of
+    from jcmspl.io.files import place_of
 
     trained = columns_of(model)
     if columns is not None and trained is not None and len(columns) == len(trained):  # another check compares lengths
@@ -154,7 +162,7 @@ def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset
     from jcmspl.datasets import load_arrays, load_dataset
     from jcmspl.datasets.errors import refuse_pictures
     from jcmspl.datasets.loading import is_data_set, is_folder_of_arrays
-    from jcmspl.datasets.row_files import holds_rows
+    from jcmspl.datasets.rows import holds_rows
 
     path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
     own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jcmspl.cli._prediction_writers import FORMATS
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import require_file
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
 
@@ -98,7 +98,7 @@ class PredictionFiles:
 
     def begin(self, force: bool) -> None:
         """Create the folder and its manifest; with force remove existing predictions."""
-        from jcmspl.io.atomic import remove_abandoned, write_atomically
+        from jcmspl.io.files import remove_abandoned, write_atomically
 
         self.folder.mkdir(exist_ok=True)
         remove_abandoned(self.folder)
@@ -112,7 +112,7 @@ class PredictionFiles:
 
 
 def _content(folder: Path) -> list[str]:
-    from jcmspl.io.atomic import is_part
+    from jcmspl.io.files import is_part
 
     if folder.is_dir():
         return sorted(item.name for item in folder.iterdir() if not is_part(item.name))
@@ -159,7 +159,7 @@ def _samples(samples: Any, arguments: argparse.Namespace) -> list[list[Any]]:
 
     Whole files are read, because times of files say too little where files are copied.
     """
-    from jcmspl.datasets.imputation import ImputedRows
+    from jcmspl.datasets.row_source import ImputedRows
 
     X: Any = samples.X.source if isinstance(samples.X, ImputedRows) else samples.X
     if hasattr(X, "shards"):

@@ -59,16 +59,18 @@ def streamed_chunks(arguments: argparse.Namespace, model: Any) -> Iterator[Chunk
     """Iterate over the samples of a stream in chunks."""
     import contextlib
 
-    from jcmspl.datasets.imputation import filled
+    from jcmspl.datasets.columns import TableForm
+    from jcmspl.datasets.row_source import filled
     from jcmspl.datasets.sample_stream import read_stream
 
     is_standard = arguments.samples == STANDARD
     name = Path("standard input" if is_standard else arguments.samples)
     opened: Any = contextlib.nullcontext(sys.stdin.buffer) if is_standard else name.open("rb")
     values = getattr(model, "imputed_values_", None)
-    options = {"size": CHUNK, "header": arguments.header, "missing": values is not None, "columns": columns_of(model)}
+    form = TableForm(header=arguments.header, missing=values is not None, vector=arguments.vector)
     with opened as file:
-        for rows, X, ids in read_stream(file, name, model.n_features_in_, **options):
+        stream = read_stream(file, name, model.n_features_in_, size=CHUNK, form=form, columns=columns_of(model))
+        for rows, X, ids in stream:
             if values is not None:
                 X = filled(X, values)
             yield Chunk(rows, _finite(X, rows, str(name)), ids)

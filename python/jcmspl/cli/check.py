@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.data_checks import check_data
-    from jcmspl.io.atomic import write_atomically
+    from jcmspl.io.files import write_atomically
 
     refuse_existing(arguments.output, arguments.force)
     if arguments.output is not None and Path(arguments.output).suffix not in (".json", ".txt"):

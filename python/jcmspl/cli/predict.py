@@ -155,7 +155,7 @@ def run(arguments: argparse.Namespace) -> None:
     }
     with workers_of(arguments) as n_workers:
         if n_workers and samples is not None:
-            from jcmspl.datasets.on_dask import rows_on_dask
+            from jcmspl.datasets.row_source import rows_on_dask
 
             samples = samples._replace(X=rows_on_dask(samples.X, n_workers))
         if arguments.adapt and samples is not None:
@@ -337,7 +337,7 @@ def _write_file(
     path: Path, named: Iterator[Predictions], namer: Any, form: Form, suffix: str, *, overwrite: bool
 ) -> int:
     """Write a file, completely or not at all, and return its number of samples."""
-    from jcmspl.io.atomic import open_atomically
+    from jcmspl.io.files import open_atomically
 
     count = 0
 

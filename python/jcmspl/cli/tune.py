@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> None:
     remember_table(search.best_estimator_, dataset)
     remember_held_out(arguments, search.best_estimator_, dataset)
     if arguments.results is not None:
-        from jcmspl.io.atomic import write_atomically
+        from jcmspl.io.files import write_atomically
 
         write_atomically(Path(arguments.results), _results(search.cv_results_), overwrite=arguments.force)
         say(arguments, f"wrote {arguments.results}")

@@ -23,12 +23,11 @@ from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.loading import LAYOUTS, load_dataset
+from jcmspl.datasets.matlab_layouts import load_sae, load_xlsa17, save_xlsa17
 from jcmspl.datasets.npz import load_npz, save_npz
 from jcmspl.datasets.rows import ShardedRows, open_rows, read_labels
-from jcmspl.datasets.sae_demo import load_sae
 from jcmspl.datasets.splits import make_split
 from jcmspl.datasets.synthetic import make_zsl
-from jcmspl.datasets.xlsa17 import load_xlsa17, save_xlsa17
 
 __all__ = [
     "LAYOUTS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,33 +12,37 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
-from jcmspl.datasets.columns import LABEL_COLUMNS, Column, TableForm
-from jcmspl.datasets.csv_cells import checked_delimiter
-from jcmspl.datasets.csv_table import read_class_csv, read_csv, read_text_rows
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Table, TableForm
+from jcmspl.datasets.csv_table import checked_delimiter, read_class_csv, read_csv, read_text_rows
 from jcmspl.datasets.dataset import PARTS, Dataset
 from jcmspl.datasets.errors import DatasetError, about, not_a_table, refuse_pictures, require_keys
-from jcmspl.datasets.imputation import imputed
+from jcmspl.datasets.json_lines import read_json_lines
 from jcmspl.datasets.npy import open_npy, require_characters
 from jcmspl.datasets.npz import NpzReader
-from jcmspl.datasets.parquet import holds_vectors, read_parquet
-from jcmspl.datasets.row_files import KINDS, holds_rows
-from jcmspl.datasets.row_source import RowSource
-from jcmspl.datasets.rows import opened_rows, read_labels
+from jcmspl.datasets.parquet import holds_vectors, read_arrow, read_parquet
+from jcmspl.datasets.row_source import RowSource, imputed
+from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
-from jcmspl.io.paths import Address, place_of, require_file
+from jcmspl.io.files import Address, place_of, require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.names import IMPUTATIONS
 from jcmspl.support.shown import listed, quoted
 
 #: The file formats of each part of a data set.
 SUFFIXES = {
-    "features": (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet"),
+    "features": (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".jsonl", ".ndjson"),
     "labels": (".npy", ".txt", ".csv"),
     "classes": (".csv", ".tsv", ".txt", ".npy", ".npz"),
     "split": (".csv", ".txt"),
 }
 _UNUSED = "unused"
 _TEXT_TABLES = (".csv", ".tsv", ".txt")
+_TABLES: dict[str, Callable[[Path, TableForm, Column | Sequence[str] | None], Table]] = {
+    **dict.fromkeys(_TEXT_TABLES, read_csv),
+    ".parquet": read_parquet,
+    **dict.fromkeys((".arrow", ".feather"), read_arrow),
+    **dict.fromkeys((".jsonl", ".ndjson"), read_json_lines),
+}
 _NO_LABELS: tuple[()] = ()  # labels are not needed
 
 
@@ -60,6 +64,7 @@ def load_arrays(
     id_column: Column | None = None,
     ignore: Sequence[Column] = (),
     ignore_text: bool = False,
+    vector: str | None = None,
     impute: str | None = None,
     missing: bool = False,
 ) -> Dataset:
@@ -70,10 +75,10 @@ def load_arrays(
     Parameters
     ----------
     features : path or array of shape (n_samples, n_features)
-        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), ``.csv``,
-        ``.tsv``, ``.txt`` or ``.parquet`` (one column for each feature, optionally one of labels and one of ids; read
-        into memory). Or anything that :func:`open_rows` takes, read on demand: a zarr array, a folder or a pattern of
-        files, an address.
+        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), or a table:
+        ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.arrow``, ``.feather`` or ``.jsonl`` (one column for each feature,
+        or a column with a vector in each row; optionally one of labels and one of ids). Or anything that
+        :func:`open_rows` takes, read on demand: a zarr array, a folder or a pattern of files, an address.
     labels : path, column name or array_like of shape (n_samples,), optional
         A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample; a pattern of ``.npy`` files; or the column
         (in a ``.npz``: the array) of labels in the file of features or in the ``metadata`` beside it, by its name or
@@ -100,6 +105,8 @@ def load_arrays(
         Columns to leave out, by name or number. Columns with usual names of labels or ids are never features.
     ignore_text : bool, default False
         Whether to leave out all other columns of text; otherwise they are refused.
+    vector : str, optional
+        The column of a parquet, Arrow or JSON lines file that holds a vector in each row; by default the only one.
     impute : {None, "mean", "zero"}
         The replacement of missing values (NaN; in tables also empty, NA, null or ?): the mean of the training samples,
         or zero. See :meth:`Dataset.imputed`.
@@ -117,7 +124,7 @@ def load_arrays(
     """
     if impute is not None:
         one_of(impute, "impute", IMPUTATIONS)
-    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing or impute is not None)
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing or impute is not None, vector)
     found, y = _features_and_labels(features, labels, form)
     X = found.X
     if found.left_out:
@@ -179,6 +186,7 @@ def load_features(
     id_column: Column | None = None,
     ignore: Sequence[Column] = (),
     ignore_text: bool = False,
+    vector: str | None = None,
     imputed_values: Any = None,
 ) -> Features:
     r"""Open samples to classify: the features of a file; labels in it are ignored.
@@ -187,7 +195,7 @@ def load_features(
     ----------
     path : str or Path
         As ``features`` of :func:`load_arrays`.
-    header, delimiter, id_column, ignore, ignore_text
+    header, delimiter, id_column, ignore, ignore_text, vector
         As for :func:`load_arrays`.
     imputed_values : array_like of shape (n_features,), optional
         The replacements of missing values, such as ``model.imputed_values_``. None: missing values are refused, here or
@@ -205,7 +213,7 @@ def load_features(
     >>> found.ids, found.X[:].tolist()
     (['zebra.jpg', 'lynx.jpg'], [[1.5, 2.0], [1.0, 0.5]])
     """
-    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing=imputed_values is not None)
+    form = TableForm(header, delimiter, id_column, ignore, ignore_text, imputed_values is not None, vector)
     found, _ = _features_and_labels(path, _NO_LABELS, form)
     with about(place_of(path)):
         return found if imputed_values is None else replace(found, X=imputed(found.X, imputed_values))
@@ -272,9 +280,8 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     path = Path(features)
     refuse_pictures(path)
     require_file(path)
-    if path.suffix in (*_TEXT_TABLES, ".parquet"):
-        read_table = read_parquet if path.suffix == ".parquet" else read_csv
-        table = read_table(path, form, None if apart else column or LABEL_COLUMNS)
+    if path.suffix in _TABLES:
+        table = _TABLES[path.suffix](path, form, None if apart else column or LABEL_COLUMNS)
         left_out = () if labels is _NO_LABELS else table.left_out
         columns = None if table.columns is None else tuple(table.columns)
         found = Features(table.numbers, table.ids, table.id_name, left_out, columns)

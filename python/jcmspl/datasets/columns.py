@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.paths import Place
+from jcmspl.io.files import Place
 from jcmspl.support.exceptions import warn_user
 from jcmspl.support.shown import quoted
 
@@ -24,6 +26,8 @@ ID_COLUMNS = (
     "",  # pandas writes an unnamed index with this name
     "unnamed: 0",  # and reads it back with this one
 )
+#: The remedies for a missing value, as the end of a sentence.
+MISSING_ADVICE = "fill it in, or train a model with impute='mean' or 'zero' (--impute), which it remembers"
 #: A column by its name, or by its number from 1 on.
 Column = str | int
 
@@ -46,6 +50,8 @@ class TableForm:
         Whether all other columns of text are left out; otherwise they are refused.
     missing : bool
         Whether values may be missing; they become NaN.
+    vector : str, optional
+        The column that holds a vector in each row; by default the only one.
     """
 
     header: str = "auto"
@@ -54,6 +60,7 @@ class TableForm:
     ignore: Sequence[Column] = ()
     ignore_text: bool = False
     missing: bool = False
+    vector: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.ignore, (str, int)):
@@ -81,6 +88,20 @@ class Table:
     ids: list[str] | None = None
     id_name: str = "id"
     left_out: tuple[str, ...] = ()  #: names of columns that were left out without being asked for
+
+
+def joined(path: Place, blocks: Iterable[Table]) -> Table:
+    """Return the blocks of a file as one table."""
+    tables = list(blocks)
+    if not tables:
+        raise DatasetError(f"{path} holds no samples")
+
+    def texts(name: str) -> list[Any] | None:
+        lists = [getattr(table, name) for table in tables]
+        return None if lists[0] is None else list(itertools.chain.from_iterable(lists))
+
+    numbers = tables[0].numbers if len(tables) == 1 else np.concatenate([table.numbers for table in tables])
+    return replace(tables[0], numbers=numbers, labels=texts("labels"), ids=texts("ids"))
 
 
 def roles_of(
@@ -124,6 +145,27 @@ def roles_of(
     if not features:
         raise DatasetError(f"{path} has {width} columns, of which none is left for features")
     return Roles(features, label, identity, tuple(names[i] for i in unasked) if names else ())
+
+
+def one_vector(path: Place, names: Sequence[str]) -> str | None:
+    """Return the only column of vectors, or None; several are refused."""
+    if len(names) > 1:
+        raise DatasetError(
+            f"{path}: the columns {some(list(names))} all hold vectors: name one with vector (--vector), or leave the "
+            "others out with ignore (--ignore)"
+        )
+    return names[0] if names else None
+
+
+def beside_vector(
+    path: Place, names: Sequence[str], vector: str, labels: Column | Sequence[str] | None, form: TableForm
+) -> tuple[str | None, str | None]:
+    """Return the columns of labels and ids beside a column of vectors."""
+    label = None if labels is None else names[_label(path, names, len(names), labels)]
+    if form.id_column is not None:
+        return label, names[position_of(path, names, len(names), form.id_column)]
+    by_name = {name.lower(): name for name in reversed(names) if name not in (vector, label)}
+    return label, next((by_name[name] for name in ID_COLUMNS if name in by_name), None)
 
 
 def position_of(path: Place, names: Sequence[str] | None, width: int, column: Column) -> int:

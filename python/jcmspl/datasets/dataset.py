@@ -14,8 +14,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.reading import in_chunks, read_rows, unlabelled_rows
 from jcmspl.datasets.errors import DatasetError, about
-from jcmspl.datasets.imputation import Imputation, imputed
-from jcmspl.datasets.row_source import LazyIds, RowSource
+from jcmspl.datasets.row_source import Imputation, LazyIds, RowSource, imputed
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import PARTS as PARTS

@@ -11,11 +11,10 @@ from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError, refuse_pictures
 from jcmspl.datasets.matlab import open_mat
+from jcmspl.datasets.matlab_layouts import SPLITS, load_sae, load_xlsa17
 from jcmspl.datasets.npz import load_npz
-from jcmspl.datasets.row_files import EMBEDDINGS
-from jcmspl.datasets.sae_demo import load_sae
-from jcmspl.datasets.xlsa17 import SPLITS, load_xlsa17
-from jcmspl.io.paths import Address, matches, place_of, require_file
+from jcmspl.datasets.rows import EMBEDDINGS
+from jcmspl.io.files import Address, matches, place_of, require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory, require_unchanged
-from jcmspl.io.paths import Place, require_file, size_of
+from jcmspl.io.files import Place, require_file, size_of
 from jcmspl.support.arguments import IntArray, runs_of
 
 CHUNK_BYTES = 2**25

@@ -30,8 +30,7 @@ from jcmspl.datasets.errors import (
 )
 from jcmspl.datasets.npy import CHUNK_BYTES, Header, read_header, require_characters
 from jcmspl.datasets.row_source import LazyIds, as_ids
-from jcmspl.io.atomic import open_atomically
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import open_atomically, require_file
 from jcmspl.support.shown import listed, quoted
 
 _KIND = "a NumPy .npz file"

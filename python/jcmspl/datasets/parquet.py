@@ -1,36 +1,36 @@
-"""Parquet files: tables of samples, columns of labels, and shards whose rows are read on demand.
+"""Tables of pyarrow: parquet files, read whole or on demand, and Arrow files (Feather is one), read whole.
 
-A damaged file must not end the process: row groups and columns have as many rows as the file claims, or it is refused.
+A damaged file must not end the process: row groups and columns of a parquet file have as many rows as the file claims,
+and record batches of an Arrow file are validated before their values are read, or the file is refused.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.labels import some
 from jcmspl.datasets.columns import (
-    ID_COLUMNS,
+    MISSING_ADVICE,
     Column,
-    Roles,
     Table,
     TableForm,
-    id_name,
+    beside_vector,
+    joined,
     no_column,
-    position_of,
+    one_vector,
     roles_of,
 )
-from jcmspl.datasets.csv_cells import MISSING_ADVICE
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory, require_unchanged
 from jcmspl.datasets.row_source import as_ids
-from jcmspl.io.paths import Place, require_file, size_of
+from jcmspl.io.files import Place, require_file, size_of
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import quoted, shown
 
@@ -38,6 +38,7 @@ _KIND = "a parquet file"  # in messages
 _SAFE_PYARROW = 17  # as in pyproject.toml
 _BATCH = 4096  # rows that are decoded at a time, roughly
 _PANDAS_INDEX = "__index_level_"
+_ARROW = b"ARROW1"  # the start of an Arrow file; a stream starts otherwise
 
 
 def import_parquet(path: Place) -> Any:
@@ -67,32 +68,14 @@ def open_parquet(path: Place) -> Any:
 
 
 def read_parquet(path: Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
-    """Read a parquet file of samples, a batch at a time; parameters as for :func:`read_csv`."""
+    """Read a parquet file of samples, a batch at a time; arguments as for :func:`roles_of`."""
     with open_parquet(path) as file, decoding(path, _KIND):
-        names, roles, types = _columns_of(path, file, labels, form)
-        single = all(type_.kind == "f" and type_.itemsize <= 4 for type_ in types)
-        n_rows, dtype = sum(_group_sizes(path, file.metadata)), np.dtype(np.float32 if single else np.float64)
-        others = [i for i in (roles.label, roles.id) if i is not None]
-        require_memory(path, "the table", n_rows * (len(roles.features) + len(others)) * dtype.itemsize)
-        numbers = np.empty((n_rows, len(roles.features)), dtype)
-        texts: dict[int, list[Any]] = {i: [] for i in others}
-        wanted = [names[i] for i in (*roles.features, *others)]
-        done = 0
-        for batch in _batches_of(path, file, wanted):
-            block = numbers[done : done + batch.num_rows]
-            for i, position in enumerate(roles.features):
-                block[:, i] = _numbers_of(path, batch.column(names[position]), names[position], done, form)
-            for position in others:
-                texts[position] += batch.column(names[position]).to_pylist()
-            done += batch.num_rows
-    return Table(
-        columns=[names[i] for i in roles.features],
-        numbers=numbers,
-        labels=None if roles.label is None else texts[roles.label],
-        ids=None if roles.id is None else as_ids(texts[roles.id]),
-        id_name=id_name(names, roles.id),
-        left_out=roles.left_out,
-    )
+        found = _columns_of(path, file.schema_arrow, labels, form, lambda name: _first_of(file, name))
+        others = [name for name in (found.label, found.id) if name is not None]
+        n_rows = sum(_group_sizes(path, file.metadata))
+        require_memory(path, "the table", n_rows * (found.width + len(others)) * found.dtype.itemsize)
+        batches = _batches_of(path, file, [*found.names, *others])
+        return joined(path, _tables(path, batches, found, form))
 
 
 def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> list[Any]:
@@ -101,9 +84,8 @@ def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> lis
         columns = [str(column) for column in file.schema_arrow.names]
         if name not in columns:
             raise no_column(path, quoted(name), columns)
-        values: list[Any] = []
-        for batch in _batches_of(path, file, [name]):
-            values += batch.column(name).to_pylist()
+        batches = _batches_of(path, file, [name])
+        values = [value for batch in batches for value in batch.column(name).to_pylist()]
     if None in values and not missing:
         raise DatasetError(f"{path}: row {values.index(None)} has no value in the column {quoted(name)}")
     return values
@@ -111,8 +93,49 @@ def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> lis
 
 def holds_vectors(path: Path, form: TableForm) -> bool:
     """Whether a parquet file has a column with a vector in each row."""
-    with open_parquet(path) as file:
-        return _vector_column(path, file, (str(name) for name in form.ignore)) is not None
+    with open_parquet(path) as file, decoding(path, _KIND):
+        schema, ignored = file.schema_arrow, {str(name) for name in form.ignore}
+        return any(_is_list(schema.field(name).type) for name in schema.names if name not in ignored)
+
+
+def read_arrow(path: Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
+    """Read an Arrow file (or stream) of samples; arguments as for :func:`roles_of`."""
+    require_file(path)
+    import_parquet(path)
+    from pyarrow import OSFile, ipc
+
+    kind = "an Arrow file"
+    with decoding(path, kind), OSFile(str(path)) as file:
+        is_file = file.read(len(_ARROW)) == _ARROW
+        file.seek(0)
+        with (ipc.open_file if is_file else ipc.open_stream)(file) as reader:
+            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
+            whole = (_validated(batch) for batch in batches if batch.num_rows)
+            first = next(whole, None)
+            if first is None:
+                raise DatasetError(f"{path} holds no samples")
+            found = _columns_of(path, reader.schema, labels, form, lambda name: first.column(name)[:1])
+            return joined(path, _tables(path, itertools.chain([first], whole), found, form))
+
+
+def _validated(batch: Any) -> Any:
+    batch.validate(full=True)
+    return batch
+
+
+def _tables(path: Place, batches: Iterator[Any], found: _Columns, form: TableForm) -> Iterator[Table]:
+    """Yield batches as tables."""
+    done = 0
+    for batch in batches:
+        yield Table(
+            list(found.names) if found.length is None else None,
+            _features(path, batch, found, done, form),
+            None if found.label is None else batch.column(found.label).to_pylist(),
+            None if found.id is None else as_ids(batch.column(found.id).to_pylist()),
+            found.id or "id",
+            found.left_out,
+        )
+        done += batch.num_rows
 
 
 @dataclass(frozen=True)
@@ -120,11 +143,7 @@ class ParquetShard:
     """The feature columns of a parquet file, or its one column of vectors; other columns are not read."""
 
     path: Place
-    columns: tuple[str, ...]
-    vector_length: int | None  #: of a column of vectors; 0 if the file has no rows
-    label_column: str | None
-    id_column: str | None
-    dtype: np.dtype[Any]
+    found: _Columns
     group_ends: tuple[int, ...]  #: the number of rows up to the end of each row group
     n_bytes: int
     form: TableForm
@@ -132,33 +151,31 @@ class ParquetShard:
     @classmethod
     def of(cls, path: Place, label_columns: Sequence[str], form: TableForm) -> ParquetShard:
         """Read the schema of a file; the first of the label columns that it has is not a feature."""
-        with open_parquet(path) as file:
+        with open_parquet(path) as file, decoding(path, _KIND):
             there = [str(name) for name in file.schema_arrow.names]
             label = next((name for name in label_columns if name in there), None)
             if isinstance(form.id_column, str) and form.id_column not in there and not form.id_column.isdecimal():
                 form = replace(form, id_column=None)  # it may be in the tables beside the features
-            vectors = _vector_column(path, file, (label, *(str(name) for name in form.ignore)))
-            if vectors is None:
-                names, roles, types = _columns_of(path, file, label, form)
-                columns = [names[i] for i in roles.features]
-                own_id = None if roles.id is None else names[roles.id]
-            else:
-                columns, types = [vectors[0]], [vectors[2]]
-                own_id = _id_beside_vectors(path, there, form, vectors[0])
-            floats = all(type_.kind == "f" for type_ in types)
-            dtype = np.result_type(*types) if floats and types else np.dtype(np.float64)
+            found = _columns_of(path, file.schema_arrow, label, form, lambda name: _first_of(file, name), exact=True)
             sizes = _group_sizes(path, file.metadata)
-        length = None if vectors is None else vectors[1]
-        if sum(sizes) or length != 0:
-            require_features(path, (sum(sizes), len(columns) if length is None else length), dtype)
-        ends = tuple(accumulate(sizes))
-        return cls(path, tuple(columns), length, label, own_id, dtype, ends, _bytes_of(path), form)
+        if sum(sizes) or found.length != 0:
+            require_features(path, (sum(sizes), found.width), found.dtype)
+        return cls(path, found, tuple(accumulate(sizes)), _bytes_of(path), form)
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the features; None if a column holds vectors."""
+        return self.found.names if self.found.length is None else None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the features."""
+        return self.found.dtype
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        width = len(self.columns) if self.vector_length is None else self.vector_length
-        return self.group_ends[-1] if self.group_ends else 0, width
+        return self.group_ends[-1] if self.group_ends else 0, self.found.width
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], Any]:
         """Return rows, given in ascending order, and the cursor to continue from."""
@@ -202,7 +219,7 @@ class _Cursor:
         ends = self._shard.group_ends
         self._start = self._stop = ends[group - 1] if group else 0
         self._block = np.empty((0, self._shard.shape[1]), self._shard.dtype)
-        self._batches = _batches_of(self._shard.path, self._file, self._shard.columns, group)
+        self._batches = _batches_of(self._shard.path, self._file, self._shard.found.names, group)
 
     def _advance(self) -> None:
         shard = self._shard
@@ -210,91 +227,114 @@ class _Cursor:
             batch = next(self._batches, None)
             if batch is None:
                 raise DatasetError(f"{shard.path} is damaged: of {shard.shape[0]:,} rows {self._stop:,} are there")
-            block = np.empty((batch.num_rows, shard.shape[1]), shard.dtype)
-            for i, name in enumerate(shard.columns):
-                column = batch.column(name)
-                if shard.vector_length is None:
-                    block[:, i] = _numbers_of(shard.path, column, name, self._stop, shard.form)
-                else:
-                    block[:] = self._vectors(column, name, shard.vector_length)
+            block = _features(shard.path, batch, shard.found, self._stop, shard.form)
         self._start, self._stop, self._block = self._stop, self._stop + len(block), block
 
-    def _vectors(self, column: Any, name: str, length: int) -> npt.NDArray[Any]:
-        path = self._shard.path
-        if column.null_count:
-            raise DatasetError(
-                f"{path}: row {self._stop + _first_null(column)} has no value in the column {quoted(name)}"
-            )
-        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
-        if (lengths != length).any():
-            row = int(np.argmax(lengths != length))
-            raise DatasetError(
-                f"{path}: row {self._stop + row} has {lengths[row]} numbers in the column {quoted(name)}, "
-                f"but the first row has {length}"
-            )
-        values = column.flatten()
-        if values.null_count and not self._shard.form.missing:
-            row = self._stop + _first_null(values) // length
-            raise DatasetError(f"{path}: row {row} has a number missing in the column {quoted(name)}")
-        if values.null_count:
-            values = values.cast("float64")
-        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, length)
+
+class _Columns(NamedTuple):
+    """The columns of features, labels and ids; `length` is that of the vectors in a column, 0 if there are no rows."""
+
+    names: tuple[str, ...]
+    length: int | None
+    dtype: np.dtype[Any]
+    label: str | None
+    id: str | None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return len(self.names) if self.length is None else self.length
 
 
 def _columns_of(
-    path: Place, file: Any, labels: Column | Sequence[str] | None, form: TableForm
-) -> tuple[list[str], Roles, list[np.dtype[Any]]]:
-    """Return the names of all columns, their roles, and the types of the features."""
-    # pandas stores the index of a table as a column
-    names = [str(name) for name in file.schema_arrow.names if not str(name).startswith(_PANDAS_INDEX)]
-    with decoding(path, _KIND):
-        types = [_numpy_type(file.schema_arrow.field(name).type) for name in names]
-    texts = [i for i, type_ in enumerate(types) if type_.kind not in "fiub"]
-    roles = roles_of(path, names, len(names), labels, form, texts)
-    return names, roles, [types[i] for i in roles.features]
+    path: Place,
+    schema: Any,
+    labels: Column | Sequence[str] | None,
+    form: TableForm,
+    first_of: Callable[[str], Any],
+    exact: bool = False,
+) -> _Columns:
+    """Return the roles of the columns; `first_of` gives the first value of a column as an array, None without rows.
 
-
-def _vector_column(path: Place, file: Any, others: Iterable[str | None]) -> tuple[str, int, np.dtype[Any]] | None:
-    """Return the name, vector length and type of the one column, besides `others`, of vectors; None if there is none.
-
-    The length is 0 if the file has no rows and the schema does not fix it.
+    Numbers are float32 or float64, or `exact`: of the type of the columns.
     """
+    # pandas stores the index of a table as a column
+    names = [str(name) for name in schema.names if not str(name).startswith(_PANDAS_INDEX)]
+    ignored = {str(name) for name in form.ignore} | ({labels} if isinstance(labels, str) else set())
+    lists = [name for name in names if name not in ignored and _is_list(schema.field(name).type)]
+    if form.vector is not None and form.vector not in lists:
+        raise no_column(path, f"{quoted(form.vector)} with a vector in each row", names)
+    vector = form.vector or one_vector(path, lists)
+    if vector is None:
+        types = [_numpy_type(schema.field(name).type) for name in names]
+        texts = [i for i, type_ in enumerate(types) if type_.kind not in "fiub"]
+        roles = roles_of(path, names, len(names), labels, form, texts)
+        label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
+        features = tuple(names[i] for i in roles.features)
+        return _Columns(features, None, _common([types[i] for i in roles.features], exact), label, own, roles.left_out)
+    type_ = schema.field(vector).type
+    dtype = _numpy_type(type_.value_type)
+    if dtype.kind not in "fiub":
+        raise DatasetError(f"{path}: the column {quoted(vector)} does not hold vectors of numbers")
+    length = getattr(type_, "list_size", None)
+    if length is None:
+        first = first_of(vector)
+        length = 0 if first is None else first.value_lengths()[0].as_py()
+        if first is not None and not length:
+            raise DatasetError(f"{path}: row 0 has no value in the column {quoted(vector)}")
+    label, own = beside_vector(path, names, vector, labels, form)
+    return _Columns((vector,), int(length), _common([dtype], exact), label, own)
+
+
+def _first_of(file: Any, name: str) -> Any:
+    """Return the first value of a column, as an array."""
+    groups = [i for i in range(file.metadata.num_row_groups) if file.metadata.row_group(i).num_rows]
+    first = next(file.iter_batches(batch_size=1, row_groups=groups[:1], columns=[name]), None)
+    return None if first is None or not first.num_rows else first.column(0)
+
+
+def _is_list(type_: Any) -> bool:
     from pyarrow import types
 
-    with decoding(path, _KIND):
-        passed_over = set(others)
-        is_list = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-        fields = [field for field in file.schema_arrow if field.name not in passed_over]
-        found = [field for field in fields if any(is_kind(field.type) for is_kind in is_list)]
-        if not found:
-            return None
-        if len(found) > 1:
-            raise DatasetError(
-                f"{path}: the columns {some([field.name for field in found])} all hold vectors: keep one, and "
-                "leave the others out with ignore (--ignore)"
-            )
-        (field,) = found
-        dtype = _numpy_type(field.type.value_type)
-        if dtype.kind not in "fiub":
-            raise DatasetError(f"{path}: the column {quoted(field.name)} does not hold vectors of numbers")
-        if types.is_fixed_size_list(field.type):
-            return field.name, int(field.type.list_size), dtype
-        groups = [i for i in range(file.metadata.num_row_groups) if file.metadata.row_group(i).num_rows]
-        first = next(file.iter_batches(batch_size=1, row_groups=groups[:1], columns=[field.name]), None)
-        if first is None or not first.num_rows:
-            return field.name, 0, dtype
-        length = first.column(0).value_lengths()[0].as_py()
-        if not length:
-            raise DatasetError(f"{path}: row 0 has no value in the column {quoted(field.name)}")
-        return field.name, int(length), dtype
+    return any(is_kind(type_) for is_kind in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
-def _id_beside_vectors(path: Place, names: Sequence[str], form: TableForm, vectors: str) -> str | None:
-    """Return the column of ids in a file with a column of vectors."""
-    if form.id_column is not None:
-        return names[position_of(path, names, len(names), form.id_column)]
-    by_name = {name.lower(): name for name in reversed(names) if name != vectors}
-    return next((by_name[name] for name in ID_COLUMNS if name in by_name), None)
+def _common(types: Sequence[np.dtype[Any]], exact: bool) -> np.dtype[Any]:
+    if not types or any(type_.kind != "f" for type_ in types):
+        return np.dtype(np.float64)
+    return np.result_type(*types, *(() if exact else (np.float32,)))
+
+
+def _features(path: Place, batch: Any, found: _Columns, first_row: int, form: TableForm) -> npt.NDArray[Any]:
+    """Return the features of a batch, which starts with this row of the file."""
+    block = np.empty((batch.num_rows, found.width), found.dtype)
+    for i, name in enumerate(found.names):
+        column = batch.column(name)
+        if found.length is None:
+            block[:, i] = _numbers_of(path, column, name, first_row, form)
+        else:
+            block[:] = _vectors(path, column, name, found.length, first_row, form)
+    return block
+
+
+def _vectors(path: Place, column: Any, name: str, length: int, first_row: int, form: TableForm) -> npt.NDArray[Any]:
+    if column.null_count:
+        raise DatasetError(f"{path}: row {first_row + _first_null(column)} has no value in the column {quoted(name)}")
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    if (lengths != length).any():
+        row = int(np.argmax(lengths != length))
+        raise DatasetError(
+            f"{path}: row {first_row + row} has {lengths[row]} numbers in the column {quoted(name)}, "
+            f"but the first row has {length}"
+        )
+    values = column.flatten()
+    if values.null_count and not form.missing:
+        row = first_row + _first_null(values) // length
+        raise DatasetError(f"{path}: row {row} has a number missing in the column {quoted(name)}")
+    if values.null_count:
+        values = values.cast("float64")
+    return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, length)
 
 
 def _numbers_of(path: Place, column: Any, name: str, first_row: int, form: TableForm) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory
-from jcmspl.io.paths import Address, Place
+from jcmspl.io.files import Address, Place
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import listed, quoted
 

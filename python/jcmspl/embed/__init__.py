@@ -13,9 +13,8 @@
 ONNX models need ``pip install 'jcmspl[embed]'``.
 """
 
-from jcmspl.embed.batching import batches
 from jcmspl.embed.embed_images import ImageEmbeddings, images
-from jcmspl.embed.embed_texts import save_classes, texts
+from jcmspl.embed.embed_texts import batches, save_classes, texts
 from jcmspl.embed.image_encoder import ImageEncoder
 from jcmspl.embed.text_encoder import TextEncoder
 

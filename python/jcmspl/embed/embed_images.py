@@ -18,11 +18,11 @@ import numpy as np
 from jcmspl.data.labels import LabelArray, label_array
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import write_arrays
-from jcmspl.embed.batching import vectors_of
+from jcmspl.embed.embed_texts import vectors_of
 from jcmspl.embed.image_encoder import ImageEncoder
 from jcmspl.embed.image_folder import Pictures, find_pictures, import_pillow, no_pillow_warnings, read_picture, reason
 from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
-from jcmspl.io.atomic import open_atomically
+from jcmspl.io.files import open_atomically
 from jcmspl.support.arguments import as_count
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress

@@ -15,7 +15,7 @@ import numpy as np
 
 from jcmspl.datasets.csv_table import read_text_rows
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.paths import other_kind
+from jcmspl.io.files import other_kind
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import POOLINGS
 from jcmspl.support.shown import listed, printable, quoted, shown

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.io.atomic import writing
+from jcmspl.io.files import writing
 from jcmspl.support.shown import listed
 
 try:

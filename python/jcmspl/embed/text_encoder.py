@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.embed.image_encoder import beside_model
-from jcmspl.embed.image_preprocessing import CONFIG, channels_are_last, read_config, sizes_of_config
+from jcmspl.embed.image_encoder import CONFIG, beside_model, channels_are_last, read_config, sizes_of_config
 from jcmspl.embed.onnx_model import OnnxModel, Slot, inputs_named, pooling_of
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import require_file
 from jcmspl.support.arguments import as_count
 from jcmspl.support.exceptions import warn_user
 from jcmspl.support.machine import usable_cores

@@ -11,7 +11,7 @@ from typing import Any
 from jcmspl.evaluation import published
 from jcmspl.evaluation.findings import space_name
 from jcmspl.evaluation.published import CHECKS, Literature
-from jcmspl.io.atomic import write_atomically
+from jcmspl.io.files import write_atomically
 from jcmspl.io.json_text import dumps
 from jcmspl.report.figures import Display
 from jcmspl.report.method_charts import AblationDisplay

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from jcmspl.io.atomic import write_atomically
-from jcmspl.io.paths import require_file
+from jcmspl.io.files import require_file, write_atomically
 from jcmspl.support.machine import memory_at_hand
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__

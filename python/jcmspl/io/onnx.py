@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jcmspl.io.atomic import write_atomically
+from jcmspl.io.files import write_atomically
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.version import __version__

@@ -1,10 +1,7 @@
 """Joint dictionaries of samples and class vectors, which share sparse codes."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -16,16 +13,15 @@ from jcmspl.model.kinds import Embedding
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
 from jcmspl.model.parameters import (
-    COUNT,
     FLAG,
     NOT_NEGATIVE,
     OPTIONAL_COUNT,
     SEED,
     WEIGHT,
+    FittedArray,
     NamedArrays,
-    Shape,
-    check_parameters,
     estimator,
+    field,
     one_of_names,
 )
 from jcmspl.model.recogniser import Scorer
@@ -74,21 +70,8 @@ class AAW(Iterative, Embedding):
 
     Attributes
     ----------
-    visual_atoms_ : ndarray of shape (n_atoms, n_features)
-        Dx'.
-    semantic_atoms_ : ndarray of shape (n_atoms, n_attributes)
-        Dz'.
     objective_
         The objective, per sample, after the codes of each iteration.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import AAW
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = AAW(sparsity=0.2).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     n_atoms: int | None = field(default=None, kw_only=False, metadata=OPTIONAL_COUNT)
@@ -97,34 +80,20 @@ class AAW(Iterative, Embedding):
     entropy_weight: float = field(default=0.01, metadata=NOT_NEGATIVE)
     sharpness: float = field(default=3.0, metadata=NOT_NEGATIVE)
     refit: bool = field(default=True, metadata=FLAG)
-    max_iter: int = field(default=50, metadata=COUNT)
-    tol: float = field(default=1e-3, metadata=NOT_NEGATIVE)
+    max_iter: int = 50
+    tol: float = 1e-3
     random_state: Any = field(default=0, metadata=SEED)
 
-    PAPER: ClassVar[str] = "Kolouri et al. (2018): Joint dictionaries for zero-shot learning"
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    COMPARISON: ClassVar[tuple[str, ...]] = (*Embedding.COMPARISON, "prediction", "entropy_weight", "sharpness")
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "sparsity": (0.03, 0.1, 0.3),
-        "prediction": ("agnostic", "aware"),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        "visual_atoms": ("r", "m"),
-        "semantic_atoms": ("r", "d"),
-        "penalty": (),
-        **Iterative.COURSE,
-    }
+    EXAMPLE = "sparsity=0.2"
+    PAPER = "Kolouri et al. (2018): Joint dictionaries for zero-shot learning"
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    COMPARISON = (*Embedding.COMPARISON, "prediction", "entropy_weight", "sharpness")
+    GRID = {"sparsity": (0.03, 0.1, 0.3), "prediction": ("agnostic", "aware")}
+    ARRAYS = {"visual_atoms": ("n_atoms", "m"), "semantic_atoms": ("n_atoms", "d"), "penalty": (), **Iterative.COURSE}
 
-    @property
-    def visual_atoms_(self) -> Float64Array:
-        """Dx'."""
-        return self._array("visual_atoms")
-
-    @property
-    def semantic_atoms_(self) -> Float64Array:
-        """Dz'."""
-        return self._array("semantic_atoms")
+    visual_atoms_ = FittedArray("Dx', a row for each atom.")
+    semantic_atoms_ = FittedArray("Dz'.")
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         Dx, Dz = self._start(prepared)
@@ -188,7 +157,6 @@ class AAW(Iterative, Embedding):
         return sparse_codes(D @ D.T, Z @ D.T, (Z**2).sum(axis=1), float(self.arrays_["penalty"]))[0]
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
-        check_parameters(self, ("prediction", "entropy_weight", "sharpness"))  # they may have been set since the fit
         if self.prediction == "agnostic":
             return super()._scorer(class_vectors, space)
         return self._scorer_by(partial(self._embed_among, class_vectors), class_vectors)

@@ -1,11 +1,8 @@
 """Attribute label embedding."""
 
-from __future__ import annotations
+from typing import Any
 
-from dataclasses import field
-from typing import Any, ClassVar
-
-from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.parameters import estimator
 
@@ -22,27 +19,13 @@ class ALE(Ranker, Bilinear):
 
     Parameters
     ----------
-    space
-        Compare Wx with s (as does "concept"), or x with W's.
     metric : {"dot", "cosine", "euclidean"} or callable
         "dot" is the published one, s'Wx.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import ALE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = ALE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    metric: Any = field(default="dot", metadata=METRIC)
+    metric: Any = "dot"
 
-    PAPER: ClassVar[str] = "Akata et al. (2016): Label-embedding for image classification"
-    VIOLATORS: ClassVar[str] = "all"
+    EXAMPLE = "max_iter=10"
+    ONE_MAP = True
+    PAPER = "Akata et al. (2016): Label-embedding for image classification"
+    VIOLATORS = "all"

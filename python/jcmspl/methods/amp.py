@@ -1,17 +1,13 @@
 """Semantic manifold distance by an absorbing Markov chain."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist, pdist
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.model.parameters import COUNT, POSITIVE, estimator
+from jcmspl.model.parameters import COUNT, POSITIVE, estimator, field
 from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities, most_likely, training_numbers
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
@@ -44,28 +40,16 @@ class AMP(PosteriorMethod):
         In units of the median distance between training classes.
     n_likely : int
         From how many training classes a walk may start: those that are likeliest for the sample.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import AMP
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = AMP(n_neighbours=5).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     n_neighbours: int = field(default=3, kw_only=False, metadata=COUNT)
     width: float = field(default=1.0, kw_only=False, metadata=POSITIVE)
     n_likely: int = field(default=10, metadata=COUNT)
 
-    PAPER: ClassVar[str] = "Fu, Xiang, Kodirov, Gong (2015): Zero-shot object recognition by semantic manifold distance"
-    COMPARISON: ClassVar[tuple[str, ...]] = ("n_neighbours", "width", "n_likely", *PosteriorMethod.COMPARISON)
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "n_neighbours": (3, 5, 10),
-        "width": (0.5, 1.0),
-        "posterior_temperature": (1.0, 10.0, 30.0),
-    }
+    EXAMPLE = "n_neighbours=5"
+    PAPER = "Fu, Xiang, Kodirov, Gong (2015): Zero-shot object recognition by semantic manifold distance"
+    COMPARISON = ("n_neighbours", "width", "n_likely", *PosteriorMethod.COMPARISON)
+    GRID = {"n_neighbours": (3, 5, 10), "width": (0.5, 1.0), "posterior_temperature": (1.0, 10.0, 30.0)}
 
     def _scorer_of(self, table: ClassTable, space: str) -> FunctionScorer:
         numbers = training_numbers(self, table)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from jcmspl.core.scoring import AffineScorer
 from jcmspl.core.similarities import HammingScorer, Words, packed_signs
 from jcmspl.data.labels import LabelArray
-from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation
+from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Iterative, course, sums_by_class, weighted_samples
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, SEED, WEIGHT, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.parameters import COUNT, SEED, WEIGHT, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.recogniser import Recogniser, lead_of, with_lead
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state
 
@@ -54,57 +54,33 @@ class BZSL(Iterative, ZeroShotClassifier):
 
     Attributes
     ----------
-    visual_projection_ : ndarray of shape (n_bits, n_features)
-        P'.
-    semantic_projection_ : ndarray of shape (n_bits, n_attributes)
-        Q'.
     objective_
         The value of the objective, per sample and bit, after each iteration; it never falls.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import BZSL
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = BZSL(n_bits=256).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    feature_normalisation: str = field(
-        default="sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
-    )
+    feature_normalisation: str = "sample_l2+center+whiten"
     n_bits: int = field(default=1024, kw_only=False, metadata=COUNT)
     visual_weight: float = field(default=1.0, metadata=WEIGHT)
     semantic_weight: float = field(default=1.0, metadata=WEIGHT)
-    max_iter: int = field(default=20, metadata=COUNT)
-    tol: float = field(default=5e-3, metadata=NOT_NEGATIVE)
+    max_iter: int = 20
+    tol: float = 5e-3
     random_state: Any = field(default=0, metadata=SEED)
 
-    PAPER: ClassVar[str] = "Shen et al. (2019): Scalable zero-shot learning via binary visual-semantic embeddings"
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "visual_weight": (0.1, 1.0, 10.0),
-        "semantic_weight": (0.1, 1.0, 10.0),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        "visual_projection": ("b", "m"),
-        "semantic_projection": ("b", "d"),
+    EXAMPLE = "n_bits=256"
+    PAPER = "Shen et al. (2019): Scalable zero-shot learning via binary visual-semantic embeddings"
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    GRID = {"visual_weight": (0.1, 1.0, 10.0), "semantic_weight": (0.1, 1.0, 10.0)}
+    ARRAYS = {
+        "visual_projection": ("n_bits", "m"),
+        "semantic_projection": ("n_bits", "d"),
         "visual_origin": ("m",),
         "semantic_origin": ("d",),
         **Iterative.COURSE,
     }
 
-    @property
-    def visual_projection_(self) -> Float64Array:
-        """P'."""
-        return self._array("visual_projection")
-
-    @property
-    def semantic_projection_(self) -> Float64Array:
-        """Q'."""
-        return self._array("semantic_projection")
+    visual_projection_ = FittedArray("P'.")
+    semantic_projection_ = FittedArray("Q'.")
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         coding = _Coding(prepared, self.n_bits, self.visual_weight, self.semantic_weight)

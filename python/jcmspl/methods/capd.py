@@ -1,19 +1,13 @@
 """Class-adapting principal directions."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.optimize import nnls
 from scipy.special import expit
 
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import POSITIVE_WEIGHT, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -44,41 +38,25 @@ class CAPD(ZeroShotClassifier):
     ----------
     penalty : float
         The paper's λ.
-
-    Attributes
-    ----------
-    coefficients_ : ndarray of shape (n_classes, n_classes)
-        a, such that W_j is the sum over classes k of ``a_jk v_jk x_k'``, with v_jk the vector in l of samples of class
-        k and x_k their mean.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import CAPD
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = CAPD(1e-3).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
-    feature_normalisation: str = field(
-        default="sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
-    )
-    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = "sample_l2+center+whiten"
+    class_normalisation: str = "sample_l2"
 
-    LINEAR: ClassVar[bool] = True
-    PAPER: ClassVar[str] = (
+    LINEAR = True
+    EXAMPLE = "1e-3"
+    PAPER = (
         "Rahman, Khan, Porikli (2018): A unified approach for conventional zero-shot, generalized zero-shot, and "
         "few-shot learning"
     )
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)}
-    ARRAYS: ClassVar[dict[str, Shape]] = {"coefficients": ("c", "c"), "means": ("c", "m"), "vectors": ("c", "d")}
+    GRID = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)}
+    ARRAYS = {"coefficients": ("c", "c"), "means": ("c", "m"), "vectors": ("c", "d")}
 
-    @property
-    def coefficients_(self) -> Float64Array:
-        """How much of each class's mean sample there is in the map of each class."""
-        return self._array("coefficients")
+    coefficients_ = FittedArray(
+        "a, such that W_j is the sum over classes k of ``a_jk v_jk x_k'``, with v_jk the vector in l of samples of "
+        "class k and x_k their mean."
+    )
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         vectors, means = prepared.class_vectors, prepared.class_means

@@ -1,16 +1,10 @@
 """Canonical correlation analysis."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
-
 import numpy as np
 
-from jcmspl.core.scoring import SPACES
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import GramBasis, Moments
-from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, estimator, one_of_names
+from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 
@@ -40,26 +34,16 @@ class CCA(Bilinear):
         A.
     semantic_projection_ : ndarray of shape (n_components, n_attributes)
         B.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import CCA
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = CCA(n_components=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
-    >>> model.visual_projection_.shape
-    (10, 64)
     """
 
     visual_penalty: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
     semantic_penalty: float = field(default=100.0, kw_only=False, metadata=WEIGHT)
     n_components: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    space: str = field(default="concept", metadata=one_of_names(SPACES))
+    space: str = "concept"
 
-    PAPER: ClassVar[str] = "Hotelling (1936): Relations Between Two Sets of Variates"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+    EXAMPLE = "n_components=10"
+    PAPER = "Hotelling (1936): Relations Between Two Sets of Variates"
+    GRID = {
         "visual_penalty": (1.0, 10.0, 100.0),
         "semantic_penalty": (10.0, 100.0, 1e3, 1e4),
         "space": ("concept", "visual"),

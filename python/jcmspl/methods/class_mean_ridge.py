@@ -1,19 +1,15 @@
 """Ridge regression of mean samples on class vectors."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.core.scoring import SPACES
-from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.explanation import ClassMap, Explanation
 from jcmspl.model.kinds import map_to_means
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import WEIGHT, NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.parameters import WEIGHT, NamedArrays, estimator, field
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.calls import accepts_old_keywords
@@ -21,7 +17,7 @@ from jcmspl.support.calls import accepts_old_keywords
 
 @estimator
 class ClassMeanRidge(Bilinear):
-    """Ridge regression of the mean samples of classes on class vectors, ``min |M - VS|^2 + alpha |V|^2``.
+    """Ridge regression of the mean samples of classes on class vectors, ``min |M - W'S|^2 + alpha |W|^2``.
 
     M holds a column for each class, its mean sample, and S its vector: each class counts once, however many samples it
     has. Where all have b samples this is :class:`RPL` with b times the penalty. It is also the predictor of
@@ -32,35 +28,18 @@ class ClassMeanRidge(Bilinear):
     ----------
     alpha : float
         Penalty of the regression.
-    space : {"visual", "semantic", "concept"}
-        Compare x with Vy, or V'x with y.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        V'.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import ClassMeanRidge
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = ClassMeanRidge(1.0).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
-    space: str = field(default="visual", metadata=one_of_names(SPACES))
-    metric: Any = field(default="euclidean", metadata=METRIC)
+    space: str = "visual"
+    metric: Any = "euclidean"
 
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "intercept": ("m",)}
-    ADDED_ARRAYS: ClassVar[tuple[str, ...]] = ("intercept",)
-    PAPER: ClassVar[str] = "ridge regression from class vectors to mean samples; a baseline of the field"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0),
-        "metric": ("euclidean", "cosine"),
-    }
+    ARRAYS = {**Bilinear.ARRAYS, "intercept": ("m",)}
+    ADDED_ARRAYS = ("intercept",)
+    EXAMPLE = "1.0"
+    ONE_MAP = True
+    PAPER = "ridge regression from class vectors to mean samples; a baseline of the field"
+    GRID = {"alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0), "metric": ("euclidean", "cosine")}
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
         return one_map(map_to_means(moments, self.alpha))

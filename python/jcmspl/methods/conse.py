@@ -1,14 +1,10 @@
 """Convex combinations of the class vectors of likely training classes."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 
-from jcmspl.model.parameters import COUNT, estimator
+from jcmspl.model.parameters import COUNT, estimator, field
 from jcmspl.model.posteriors import Affine, PosteriorMethod, most_likely
 from jcmspl.model.prototypes import directions
 from jcmspl.model.recogniser import FunctionScorer
@@ -27,26 +23,14 @@ class ConSE(PosteriorMethod):
     ----------
     n_likely : int
         The paper's T; all of them, if there are fewer training classes.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import ConSE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = ConSE(n_likely=5).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     n_likely: int = field(default=10, kw_only=False, metadata=COUNT)
 
-    PAPER: ClassVar[str] = "Norouzi et al. (2014): Zero-shot learning by convex combination of semantic embeddings"
-    COMPARISON: ClassVar[tuple[str, ...]] = ("n_likely", *PosteriorMethod.COMPARISON)
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "shrinkage": (0.1, 0.5, 0.9),
-        "n_likely": (3, 10),
-        "posterior_temperature": (1.0, 10.0, 30.0),
-    }
+    EXAMPLE = "n_likely=5"
+    PAPER = "Norouzi et al. (2014): Zero-shot learning by convex combination of semantic embeddings"
+    COMPARISON = ("n_likely", *PosteriorMethod.COMPARISON)
+    GRID = {"shrinkage": (0.1, 0.5, 0.9), "n_likely": (3, 10), "posterior_temperature": (1.0, 10.0, 30.0)}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> FunctionScorer:
         function = partial(_cosines, self._log_posterior(), self.n_likely, self._training_vectors(), class_vectors)

@@ -1,11 +1,9 @@
 """Generalized recognition by a gate between an expert for training classes and one for others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,6 @@ from jcmspl.core.scoring import METRICS, SPACES
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
@@ -28,10 +25,9 @@ from jcmspl.model.parameters import (
     SHARE,
     WEIGHT,
     NamedArrays,
-    Shape,
-    check_parameters,
     checked_by,
     estimator,
+    field,
     one_of_names,
 )
 from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
@@ -108,17 +104,15 @@ class COSMO(ZeroShotClassifier):
     tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
     smoothing: bool = field(default=True, metadata=FLAG)
     n_splits: int = field(default=4, metadata=checked_by(_check_splits))
-    feature_normalisation: str = field(
-        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
-    )
-    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = "auto_power+sample_l2+center+whiten"
+    class_normalisation: str = "sample_l2+center_unit"
 
-    PAPER: ClassVar[str] = "Atzmon, Chechik (2019): Adaptive confidence smoothing for generalized zero-shot learning"
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    COMPARISON: ClassVar[tuple[str, ...]] = ("smoothing",)
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"expert": ("JCMSPL", "RPL")}
-    ARRAYS: ClassVar[dict[str, Shape]] = {
+    PAPER = "Atzmon, Chechik (2019): Adaptive confidence smoothing for generalized zero-shot learning"
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    COMPARISON = ("smoothing",)
+    GRID = {"expert": ("JCMSPL", "RPL")}
+    ARRAYS = {
         "weights": ("c", "m"),
         "offsets": ("c",),
         "visual_projection": ("k", "m"),
@@ -213,7 +207,6 @@ class COSMO(ZeroShotClassifier):
         others = table.vectors[numbers < 0]
         if not len(others):  # the gate compares with unseen classes that the model knows
             others = self.class_table_.vectors[len(self.classes_) :]
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         arrays, normalised = self.arrays_, self.class_normalisation_.of_rows
         where, how = arrays["comparison"].astype(int).tolist()  # of the expert that was fitted
         expert = Expert(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import FLAG, POSITIVE, NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.parameters import FLAG, POSITIVE, NamedArrays, estimator, field, one_of_names
 from jcmspl.model.posteriors import THRESHOLDS, Affine, Covariance, PosteriorMethod, Signatures
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -38,36 +37,20 @@ class DAP(PosteriorMethod):
         How P(a_j | x) is found: by linear discriminant analysis of the samples with and without the attribute, in
         closed form from statistics (shrinkage is that of the covariance within the two groups), or by logistic
         regression, which reads the samples again and again.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import DAP
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = DAP(use_prior=False).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     threshold: str = field(default="attribute_mean", kw_only=False, metadata=one_of_names(THRESHOLDS))
     use_prior: bool = field(default=True, metadata=FLAG)
     posterior_temperature: float = field(default=1.0, metadata=POSITIVE)
 
-    PAPER: ClassVar[str] = (
+    EXAMPLE = "use_prior=False"
+    PAPER = (
         "Lampert, Nickisch, Harmeling (2014): Attribute-based classification for zero-shot visual object categorization"
     )
-    COMPARISON: ClassVar[tuple[str, ...]] = ("use_prior", *PosteriorMethod.COMPARISON)
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "shrinkage": (0.01, 0.1, 0.5, 0.9),
-        "use_prior": (True, False),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        **PosteriorMethod.ARRAYS,
-        "weights": ("d", "m"),
-        "offsets": ("d",),
-        "thresholds": ("d",),
-    }
-    LINK: ClassVar[str] = "sigmoid"
+    COMPARISON = ("use_prior", *PosteriorMethod.COMPARISON)
+    GRID = {"shrinkage": (0.01, 0.1, 0.5, 0.9), "use_prior": (True, False)}
+    ARRAYS = {**PosteriorMethod.ARRAYS, "weights": ("d", "m"), "offsets": ("d",), "thresholds": ("d",)}
+    LINK = "sigmoid"
 
     def _signatures(self, vectors: Float64Array) -> Signatures:
         return Signatures.fitted(vectors, self.threshold).require_varied(type(self).__name__, self.threshold)

@@ -1,9 +1,5 @@
 """The deep visual-semantic embedding model."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.parameters import estimator
@@ -20,25 +16,11 @@ class DeViSE(Ranker, Bilinear):
 
     Parameters
     ----------
-    space
-        Compare Wx with s (as does "concept"), or x with W's.
     metric : {"cosine", "dot", "euclidean"} or callable
         "dot" compares as the training does. The authors search for the nearest class vector.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import DeViSE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = DeViSE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    PAPER: ClassVar[str] = "Frome et al. (2013): DeViSE: A deep visual-semantic embedding model"
-    VIOLATORS: ClassVar[str] = "any"
+    EXAMPLE = "max_iter=10"
+    ONE_MAP = True
+    PAPER = "Frome et al. (2013): DeViSE: A deep visual-semantic embedding model"
+    VIOLATORS = "any"

@@ -1,13 +1,10 @@
 """Embarrassingly simple zero-shot learning."""
 
-from __future__ import annotations
+from typing import Any
 
-from dataclasses import field
-from typing import Any, ClassVar
-
-from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT, checked_by, estimator
+from jcmspl.model.parameters import DECADES, WEIGHT, checked_by, estimator, field
 from jcmspl.support.arguments import Float64Array, as_number
 
 
@@ -20,8 +17,8 @@ def _check_negative_label(value: Any, name: str) -> None:
 class ESZSL(Bilinear):
     """Embarrassingly simple zero-shot learning (Romera-Paredes, Torr, 2015).
 
-    ``V = (XX' + gamma I)^-1 X L S' (SS' + lambda I)^-1``, with L the labels, a row for each sample, and S a column for
-    each class; a sample's class is that of the highest x'Vs.
+    ``W' = (XX' + gamma I)^-1 X L S' (SS' + lambda I)^-1``, with L the labels, a row for each sample, and S a column for
+    each class; a sample's class is that of the highest s'Wx.
 
     Parameters
     ----------
@@ -32,33 +29,19 @@ class ESZSL(Bilinear):
     negative_label : float
         What L holds for the classes that a sample is not of; 1 for its own. -1 as published; 0 is common elsewhere. On
         centred samples the choice makes no difference but to the scale of the scores.
-    space
-        Compare V'x with s (as does "concept"), or x with Vs.
     metric : {"dot", "cosine", "euclidean"} or callable
-        "dot" is the published one, x'Vs.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        V'.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import ESZSL
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = ESZSL(visual_penalty=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
+        "dot" is the published one, s'Wx.
     """
 
     visual_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     semantic_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     negative_label: float = field(default=-1.0, metadata=checked_by(_check_negative_label))
-    metric: Any = field(default="dot", metadata=METRIC)
+    metric: Any = "dot"
 
-    PAPER: ClassVar[str] = "Romera-Paredes, Torr (2015): An embarrassingly simple approach to zero-shot learning"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+    EXAMPLE = "visual_penalty=10"
+    ONE_MAP = True
+    PAPER = "Romera-Paredes, Torr (2015): An embarrassingly simple approach to zero-shot learning"
+    GRID = {
         "visual_penalty": DECADES,
         "semantic_penalty": DECADES,
         "space": ("semantic", "visual"),

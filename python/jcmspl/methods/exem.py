@@ -1,20 +1,16 @@
 """Predicted visual exemplars."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.model.kinds import PredictedMeans
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.parameters import NamedArrays, estimator, field, one_of_names
 from jcmspl.model.recogniser import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
-from jcmspl.support.names import KERNELS
 
 DISTANCES = ("euclidean", "standardised")
 
@@ -47,16 +43,12 @@ class EXEM(PredictedMeans):
     """
 
     distance: str = field(default="euclidean", metadata=one_of_names(DISTANCES))
-    class_kernel: str = field(default="rbf", metadata=one_of_names(KERNELS))
+    class_kernel: str = "rbf"
 
-    LINEAR: ClassVar[bool] = True
-    PAPER: ClassVar[str] = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "alpha": (1e-2, 0.1, 1.0),
-        "kernel_width": (0.5, 1.0, 2.0),
-        "distance": DISTANCES,
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**PredictedMeans.ARRAYS, "scale": ("m",)}
+    LINEAR = True
+    PAPER = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
+    GRID = {"alpha": (1e-2, 0.1, 1.0), "kernel_width": (0.5, 1.0, 2.0), "distance": DISTANCES}
+    ARRAYS = {**PredictedMeans.ARRAYS, "scale": ("m",)}
 
     @property
     def _per_axis(self) -> bool:

@@ -1,9 +1,5 @@
 """Least squares from samples to class vectors."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import estimator
@@ -15,22 +11,11 @@ class FPL(Bilinear):
     """Least squares from samples to class vectors, ``min |WX - Y|^2``, the W of least norm where several do.
 
     The paper's "forward projection learning", without a concept space: :class:`RidgeVS` for alpha -> 0.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import FPL
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = FPL().fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
-    >>> model.visual_projection_.shape
-    (16, 64)
     """
 
-    PAPER: ClassVar[str] = (
-        "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition (its ablation FPL)"
-    )
+    EXAMPLE = ""
+    ONE_MAP = True
+    PAPER = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition (its ablation FPL)"
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
         return one_map(moments.visual.solve(moments.cross, 0.0))

@@ -1,15 +1,12 @@
 """Indirect attribute prediction."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.parameters import FLAG, estimator, one_of_names
+from jcmspl.model.parameters import FLAG, estimator, field, one_of_names
 from jcmspl.model.posteriors import THRESHOLDS, Affine, PosteriorMethod, Signatures, log_probabilities
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
@@ -30,28 +27,17 @@ class IAP(PosteriorMethod):
         none, do not count.
     use_prior : bool
         Whether P(a_j), the share of training classes that have or lack the attribute, is subtracted.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import IAP
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = IAP(shrinkage=0.3).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     threshold: str = field(default="attribute_mean", kw_only=False, metadata=one_of_names(THRESHOLDS))
     use_prior: bool = field(default=True, metadata=FLAG)
 
-    PAPER: ClassVar[str] = (
+    EXAMPLE = "shrinkage=0.3"
+    PAPER = (
         "Lampert, Nickisch, Harmeling (2014): Attribute-based classification for zero-shot visual object categorization"
     )
-    COMPARISON: ClassVar[tuple[str, ...]] = ("threshold", "use_prior", *PosteriorMethod.COMPARISON)
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "shrinkage": (0.1, 0.5, 0.9),
-        "posterior_temperature": (1.0, 3.0, 10.0, 30.0),
-    }
+    COMPARISON = ("threshold", "use_prior", *PosteriorMethod.COMPARISON)
+    GRID = {"shrinkage": (0.1, 0.5, 0.9), "posterior_temperature": (1.0, 3.0, 10.0, 30.0)}
 
     def _prepare(self, training: TrainingData) -> Any:
         self._signatures(training.class_vectors)  # which are refused before anything is decomposed

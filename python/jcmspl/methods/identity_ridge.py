@@ -1,27 +1,22 @@
 """Ridge regression of samples on class vectors, towards the identity."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from jcmspl.core.scoring import SPACES
 from jcmspl.core.statistics import Statistics
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import WEIGHT, checked_by, estimator, one_of_names
+from jcmspl.model.parameters import WEIGHT, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 
 @estimator
 class IdentityRidge(Bilinear):
-    """Ridge regression towards the identity, for encoders that are aligned: ``min |X - WY|^2 + alpha |W - I|^2``.
+    """Ridge regression towards the identity, for encoders that are aligned: ``min |X - W'Y|^2 + alpha |W - I|^2``.
 
-    ``W = (XY' + alpha I)(YY' + alpha I)^-1``. Samples and class vectors must come from one encoder, or from two that
+    ``W' = (XY' + alpha I)(YY' + alpha I)^-1``. Samples and class vectors must come from one encoder, or from two that
     were trained to agree: with a large penalty it is :class:`TextPrototypes`, and with a small one :class:`RPL`.
     Without class vectors the mean sample of a class takes the place of its vector.
 
@@ -30,13 +25,6 @@ class IdentityRidge(Bilinear):
     alpha : float
         Penalty of the difference to the identity. With 0 the solution is least squares, and the identity in directions
         in which there are no classes.
-    space : {"visual", "semantic", "concept"}
-        Compare x with Wy, or W'x with y.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_features, n_features)
-        W'.
 
     Examples
     --------
@@ -51,13 +39,14 @@ class IdentityRidge(Bilinear):
     """
 
     alpha: float = field(default=100.0, kw_only=False, metadata=WEIGHT)
-    space: str = field(default="visual", metadata=one_of_names(SPACES))
-    feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
-    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+    space: str = "visual"
+    feature_normalisation: str = "sample_l2"
+    class_normalisation: str = "sample_l2"
 
-    PER_AXIS: ClassVar[bool] = True  # class vectors are compared with samples axis by axis
-    PAPER: ClassVar[str] = "ridge regression towards the identity; for class vectors of aligned encoders"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": (1.0, 10.0, 100.0, 1e3, 1e4)}
+    PER_AXIS = True  # class vectors are compared with samples axis by axis
+    ONE_MAP = True
+    PAPER = "ridge regression towards the identity; for class vectors of aligned encoders"
+    GRID = {"alpha": (1.0, 10.0, 100.0, 1e3, 1e4)}
 
     def _vectors_of_none(self, statistics: Statistics) -> Float64Array:
         return statistics.class_sums / statistics.counts[:, None]
@@ -72,7 +61,7 @@ class IdentityRidge(Bilinear):
         return super()._prepare(training)
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
-        # W - I is the ridge regression of X - Y, and zero in directions in which there are no classes
+        # W' - I is the ridge regression of X - Y, and zero in directions in which there are no classes
         identity = np.eye(len(moments.cross))
         rest = moments.cross.T - (moments.vectors.T * moments.counts) @ moments.vectors
         return one_map((identity + moments.semantic.solve(rest, self.alpha)).T)

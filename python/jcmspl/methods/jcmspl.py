@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.rotated_classes import n_directions
-from jcmspl.core.scoring import SPACES
 from jcmspl.core.solver import STATIONARITY, Solution, solve
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.concept_codes import Prepared, require_affordable
@@ -26,11 +23,11 @@ from jcmspl.model.parameters import (
     SEED,
     SHARE_OR_AUTO,
     WEIGHT,
+    FittedArray,
     NamedArrays,
-    Shape,
     checked_by,
     estimator,
-    one_of_names,
+    field,
 )
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
 from jcmspl.support.exceptions import warn_user
@@ -111,13 +108,6 @@ class JCMSPL(Bilinear):
 
     Attributes
     ----------
-    visual_projection_
-        The paper's A, for normalised samples.
-    semantic_projection_
-        The paper's B, for normalised class vectors.
-    objective_terms_ : ndarray of shape (n_iter\_, 5)
-        The five terms of the objective after each iteration, in the order of the formula
-        (:data:`jcmspl.core.solver.TERMS`).
     stationarity_ : dict
         The relative gradient of each of the three blocks at the end.
 
@@ -141,11 +131,9 @@ class JCMSPL(Bilinear):
     array(['tiger', 'tiger'], dtype='<U5')
     """
 
-    feature_normalisation: str = field(
-        default="auto_power+sample_l2+center+whiten", metadata=checked_by(parse_feature_normalisation)
-    )
-    class_normalisation: str = field(default="sample_l2+center_unit", metadata=checked_by(parse_normalisation))
-    space: str = field(default="visual", metadata=one_of_names(SPACES))
+    feature_normalisation: str = "auto_power+sample_l2+center+whiten"
+    class_normalisation: str = "sample_l2+center_unit"
+    space: str = "visual"
     semantic_match: float = field(default=1.0, metadata=WEIGHT)
     class_match: float = field(default=100.0, metadata=INFINITE_WEIGHT)
     visual_reconstruction: float = field(default=10.0, metadata=INFINITE_WEIGHT)
@@ -159,26 +147,21 @@ class JCMSPL(Bilinear):
     tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
     random_state: Any = field(default=None, metadata=SEED)
 
-    PAPER: ClassVar[str] = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+    PAPER = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
+    GRID = {
         "semantic_match": (1e-2, 1.0, 1e2),
         "class_match": (1e-2, 1.0, 1e2),
         "visual_reconstruction": (1e-1, 1e1, 1e3),
         "semantic_reconstruction": (1e-2, 1.0, 1e2),
         "space": ("semantic", "concept", "visual"),
     }
-    HEAVY_IS_SIMPLE: ClassVar[bool] = False
-    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+    HEAVY_IS_SIMPLE = False
+    VARIANTS = {
         "JCMSPL1": {"class_match": 0.0},
         "JCMSPL0": {"visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
         "IPL": {"class_match": 0.0, "visual_reconstruction": 0.0, "semantic_reconstruction": 0.0},
     }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        **Bilinear.ARRAYS,
-        "objective_terms": ("i", 5),
-        "stationarity": (len(STATIONARITY),),
-        "converged": (),
-    }
+    ARRAYS = {**Bilinear.ARRAYS, "objective_terms": ("i", 5), "stationarity": (len(STATIONARITY),), "converged": ()}
 
     @classmethod
     def paper(cls, data_set: str = "CUB", **changes: Any) -> Self:
@@ -217,10 +200,10 @@ class JCMSPL(Bilinear):
         }
         return cls(**{**form, **changes})
 
-    @property
-    def objective_terms_(self) -> Float64Array:
-        """The five terms of the objective after each iteration, in the order of the formula."""
-        return self._array("objective_terms")
+    objective_terms_ = FittedArray(
+        "The five terms of the objective after each iteration, in the order of the formula "
+        "(:data:`jcmspl.core.solver.TERMS`)."
+    )
 
     @property
     def objective_(self) -> Float64Array:

@@ -1,22 +1,17 @@
 """Joint latent similarity embedding: mixtures of seen classes on both sides, and a matrix that matches them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 
 from jcmspl.core.constrained import Mixtures, mixtures
-from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Block, Iterative, Minimum, course, descend, sums_by_class, weighted_samples
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, checked_by, estimator, one_of_names
+from jcmspl.model.parameters import WEIGHT, FittedArray, NamedArrays, estimator, field, one_of_names
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
 
@@ -57,43 +52,27 @@ class JLSE(Iterative, ZeroShotClassifier):
 
     Attributes
     ----------
-    matching_ : ndarray of shape (n_classes, n_classes)
-        W: of codes of classes and codes of samples.
     objective_
         After each iteration; for "hinge" with a wider parabola in the first stage than in the second.
     n_iter_
         1 where there is a closed form.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import JLSE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = JLSE().fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    feature_normalisation: str = field(
-        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
-    )
+    feature_normalisation: str = "sample_l2+center_unit"
     loss: str = field(default="squared", metadata=one_of_names(LOSSES))
     visual_penalty: float = field(default=1.0, metadata=WEIGHT)
     semantic_penalty: float = field(default=1.0, metadata=WEIGHT)
     visual_ridge: float = field(default=1.0, metadata=WEIGHT)
     semantic_ridge: float = field(default=0.01, metadata=WEIGHT)
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    max_iter: int = 100
+    tol: float = 1e-6
 
-    PAPER: ClassVar[str] = "Zhang, Saligrama (2016): Zero-shot learning via joint latent similarity embedding"
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "visual_penalty": (0.1, 10.0),
-        "visual_ridge": (0.3, 1.0, 3.0),
-        "semantic_ridge": (0.01, 0.1),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
+    EXAMPLE = ""
+    PAPER = "Zhang, Saligrama (2016): Zero-shot learning via joint latent similarity embedding"
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    GRID = {"visual_penalty": (0.1, 10.0), "visual_ridge": (0.3, 1.0, 3.0), "semantic_ridge": (0.01, 0.1)}
+    ARRAYS = {
         "matching": ("c", "c"),
         "visual_atoms": ("c", "m"),
         "semantic_atoms": ("c", "d"),
@@ -101,10 +80,7 @@ class JLSE(Iterative, ZeroShotClassifier):
         **Iterative.COURSE,
     }
 
-    @property
-    def matching_(self) -> Float64Array:
-        """W: of codes of classes and codes of samples."""
-        return self._array("matching")
+    matching_ = FittedArray("W, which matches codes of classes (rows) with codes of samples.")
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         S, D = np.ascontiguousarray(prepared.class_vectors), np.ascontiguousarray(prepared.class_means)

@@ -1,32 +1,17 @@
 """Latent attribute dictionaries."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
 
 from jcmspl.core.constrained import descend_within_ball
 from jcmspl.data.training import TrainingData
-from jcmspl.model.bilinear import METRIC
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.kinds import Embedding
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import (
-    COUNT,
-    NOT_NEGATIVE,
-    OPTIONAL_COUNT,
-    POSITIVE,
-    WEIGHT,
-    NamedArrays,
-    Shape,
-    check_parameters,
-    estimator,
-    one_of_names,
-)
+from jcmspl.model.parameters import OPTIONAL_COUNT, POSITIVE, WEIGHT, NamedArrays, estimator, field, one_of_names
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 
@@ -59,15 +44,6 @@ class LAD(Iterative, Embedding):
         of ``(W'W + ridge I)^-1 W'l`` and y. It may be changed after a fit.
     metric : {"dot", "cosine", "euclidean"} or callable
         Of unit vectors: all three choose the same class.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import LAD
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = LAD(compare="attribute").fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     semantic_match: float = field(default=0.1, kw_only=False, metadata=WEIGHT)
@@ -75,19 +51,16 @@ class LAD(Iterative, Embedding):
     n_latent: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     ridge: float = field(default=0.01, metadata=POSITIVE)
     compare: str = field(default="both", metadata=one_of_names(COMPARED))
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
-    metric: Any = field(default="dot", metadata=METRIC)
+    max_iter: int = 100
+    tol: float = 1e-4
+    metric: Any = "dot"
 
-    PAPER: ClassVar[str] = "Jiang et al. (2017): Learning Discriminative Latent Attributes for Zero-Shot Classification"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "semantic_match": (0.01, 0.1, 1.0),
-        "class_match": (1e-3, 1e-2, 0.1),
-        "compare": COMPARED,
-    }
-    COMPARISON: ClassVar[tuple[str, ...]] = ("metric", "compare")
-    HEAVY_IS_SIMPLE: ClassVar[bool] = False
-    ARRAYS: ClassVar[dict[str, Shape]] = {
+    EXAMPLE = 'compare="attribute"'
+    PAPER = "Jiang et al. (2017): Learning Discriminative Latent Attributes for Zero-Shot Classification"
+    GRID = {"semantic_match": (0.01, 0.1, 1.0), "class_match": (1e-3, 1e-2, 0.1), "compare": COMPARED}
+    COMPARISON = ("metric", "compare")
+    HEAVY_IS_SIMPLE = False
+    ARRAYS = {
         "encoder": ("k", "m"),
         "semantic_map": ("k", "d"),
         "similarity_map": ("c", "k"),
@@ -126,7 +99,6 @@ class LAD(Iterative, Embedding):
         return self._of_latent(latent)
 
     def _prototypes(self, class_vectors: Float64Array) -> Float64Array:
-        check_parameters(self, ("compare",))  # it may have been set since the fit
         if self.compare == "attribute":
             return unit_length(class_vectors)
         return np.asarray(self._of_latent(class_vectors @ self.arrays_["semantic_map"].T), dtype=np.float64)

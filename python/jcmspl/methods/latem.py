@@ -1,19 +1,15 @@
 """Latent embeddings: several bilinear maps that compete."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.core.margin_ranking import BilinearRanking
-from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.bilinear_ranker import Ranker, highest_scores
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import COUNT, SHARE, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.parameters import COUNT, SHARE, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array
 
@@ -40,38 +36,20 @@ class LATEM(Ranker, ZeroShotClassifier):
         Maps that in the first five epochs gave the score of the own class for less than this share of the samples are
         dropped after these. The authors do so with 0.05 and n_maps=16 where they do not choose n_maps on held-out
         classes; with 0 none is dropped.
-
-    Attributes
-    ----------
-    maps_ : ndarray of shape (n_maps, n_attributes, n_features)
-        W_k, for normalised samples and class vectors; those that were not dropped.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import LATEM
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = LATEM(n_maps=3, max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    feature_normalisation: str = field(
-        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
-    )
+    feature_normalisation: str = "sample_l2+center_unit"
     n_maps: int = field(default=2, metadata=COUNT)
     pruning: float = field(default=0.0, metadata=SHARE)
 
-    PAPER: ClassVar[str] = "Xian et al. (2016): Latent embeddings for zero-shot classification"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"learning_rate": (0.1, 1.0, 10.0), "n_maps": (2, 4)}
-    FITTED_FOR: ClassVar[tuple[str, ...]] = ()
-    ARRAYS: ClassVar[dict[str, Shape]] = {"maps": ("k", "d", "m"), "losses": ("i",)}
-    VIOLATORS: ClassVar[str] = "any"
+    EXAMPLE = "n_maps=3, max_iter=10"
+    PAPER = "Xian et al. (2016): Latent embeddings for zero-shot classification"
+    GRID = {"learning_rate": (0.1, 1.0, 10.0), "n_maps": (2, 4)}
+    FITTED_FOR = ()
+    ARRAYS = {"maps": ("n_maps", "d", "m"), "losses": ("i",)}
+    VIOLATORS = "any"
 
-    @property
-    def maps_(self) -> Float64Array:
-        """The maps, for normalised samples and class vectors."""
-        return self._array("maps")
+    maps_ = FittedArray("W_k, for normalised samples and class vectors; those that were not dropped.")
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         maps, losses = self._learnt(prepared, monitor, self.n_maps)

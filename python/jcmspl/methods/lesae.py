@@ -1,9 +1,6 @@
 """The low-rank embedded semantic autoencoder."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +8,7 @@ from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, WEIGHT, NamedArrays, Shape, estimator
+from jcmspl.model.parameters import OPTIONAL_COUNT, WEIGHT, NamedArrays, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 
@@ -32,41 +29,26 @@ class LESAE(Iterative, Bilinear):
         The paper's β.
     rank : int
         The paper's r; by default half of what the class vectors span. From that on the method is :class:`SAE`.
-    space
-        Compare Wx with y (as does "concept"), or x with W'y.
     tol
         Stop when a turn lowers the objective by less than this part of it.
 
     Attributes
     ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
     objective_
         After each turn; the first is that of SAE.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import LESAE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = LESAE(rank=8).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     low_rank: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
     rank: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    max_iter: int = 100
+    tol: float = 1e-6
 
-    PAPER: ClassVar[str] = "Liu et al. (2018): Zero Shot Learning via Low-rank Embedded Semantic AutoEncoder"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "weight": (0.01, 0.1, 1.0, 10.0),
-        "low_rank": (0.1, 10.0, 1e3),
-        "space": ("semantic", "visual"),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Iterative.COURSE}
+    EXAMPLE = "rank=8"
+    ONE_MAP = True
+    PAPER = "Liu et al. (2018): Zero Shot Learning via Low-rank Embedded Semantic AutoEncoder"
+    GRID = {"weight": (0.01, 0.1, 1.0, 10.0), "low_rank": (0.1, 10.0, 1e3), "space": ("semantic", "visual")}
+    ARRAYS = {**Bilinear.ARRAYS, **Iterative.COURSE}
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         problem = _Problem(prepared, self.weight, self.low_rank, self.rank)

@@ -1,13 +1,8 @@
 """Ridge regression of class vectors on samples."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
-
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT, estimator
+from jcmspl.model.parameters import DECADES, WEIGHT, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 
@@ -19,13 +14,6 @@ class RidgeVS(Bilinear):
     ----------
     alpha : float
         Penalty of the regression.
-    space
-        Compare Wx with y (as does "concept"), or x with W'y.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
 
     Examples
     --------
@@ -41,8 +29,9 @@ class RidgeVS(Bilinear):
 
     alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
 
-    PAPER: ClassVar[str] = "ridge regression from samples to class vectors; the visual-semantic baseline of the field"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": DECADES}
+    ONE_MAP = True
+    PAPER = "ridge regression from samples to class vectors; the visual-semantic baseline of the field"
+    GRID = {"alpha": DECADES}
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
         return one_map(moments.visual.solve(moments.cross, self.alpha))

@@ -1,15 +1,10 @@
 """The semantic autoencoder."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
-
 import numpy as np
 
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.moments import Moments, one_map
-from jcmspl.model.parameters import DECADES, WEIGHT, estimator
+from jcmspl.model.parameters import DECADES, WEIGHT, estimator, field
 from jcmspl.support.arguments import Float64Array
 
 
@@ -24,28 +19,14 @@ class SAE(Bilinear):
     ----------
     weight : float
         The paper's λ.
-    space
-        Compare Wx with y (as does "concept"), or x with W'y.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SAE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SAE(0.2, space="visual").fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     weight: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
 
-    PAPER: ClassVar[str] = "Kodirov, Xiang, Gong (2017): Semantic autoencoder for zero-shot learning"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"weight": DECADES, "space": ("semantic", "visual")}
+    EXAMPLE = '0.2, space="visual"'
+    ONE_MAP = True
+    PAPER = "Kodirov, Xiang, Gong (2017): Semantic autoencoder for zero-shot learning"
+    GRID = {"weight": DECADES, "space": ("semantic", "visual")}
 
     def _solve(self, moments: Moments) -> tuple[Float64Array, Float64Array]:
         U, s = moments.semantic.vectors, moments.semantic.values

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.parameters import POSITIVE_WEIGHT, NamedArrays, Shape, estimator
+from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
 
@@ -22,59 +21,37 @@ _CURVATURE = 0.01
 
 @estimator
 class SemanticSoftmax(Iterative, Bilinear):
-    r"""Bilinear logistic regression: the softmax of ``s'Tx`` over the training classes, s a class vector of length one.
+    r"""Bilinear logistic regression: the softmax of ``s'Wx`` over the training classes, s a class vector of length one.
 
-    ``min over T of the mean over samples of -log softmax(STx)_y + penalty |T|^2``, which is convex. The form of
+    ``min over W of the mean over samples of -log softmax(SWx)_y + penalty |W|^2``, which is convex. The form of
     :class:`SCoRe` whose codewords are the class vectors and which does not look at single attributes. A temperature of
     1 gives the probabilities that were fitted.
 
     Parameters
     ----------
     penalty : float
-        Penalty of T beside the mean loss of samples, so that it does not depend on their number.
+        Penalty of W beside the mean loss of samples, so that it does not depend on their number.
     max_iter
         The largest number of iterations of L-BFGS.
     tol
         Stop when no entry of the gradient is larger than this part of the largest one at the start.
-    space
-        Compare Tx with s (as does "concept"), or x with T's.
     metric : {"cosine", "dot", "euclidean"} or callable
         "cosine" compares as the training does, with class vectors of length one.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        T.
-    codewords_ : ndarray of shape (n_classes, n_attributes)
-        The vectors with which training classes were compared: ``transform(X) @ codewords_.T`` are the scores of the
-        softmax.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SemanticSoftmax
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SemanticSoftmax(penalty=1e-4).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
 
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    PAPER: ClassVar[str] = "Morgado, Vasconcelos (2017): Semantically consistent regularization, with fixed codewords"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3)}
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        **Bilinear.ARRAYS,
-        "codewords": ("c", "d"),
-        **Iterative.COURSE,
-    }
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    EXAMPLE = "penalty=1e-4"
+    ONE_MAP = True
+    PAPER = "Morgado, Vasconcelos (2017): Semantically consistent regularization, with fixed codewords"
+    GRID = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3)}
+    ARRAYS = {**Bilinear.ARRAYS, "codewords": ("c", "d"), **Iterative.COURSE}
 
-    @property
-    def codewords_(self) -> Float64Array:
-        """The vectors with which training classes were compared."""
-        return self._array("codewords")
+    codewords_ = FittedArray(
+        "The vectors of training classes, of length one: ``transform(X) @ codewords_.T`` are the scores of the softmax."
+    )
 
     def _objective(self, blocks: SampleBlocks) -> SoftmaxObjective:
         return SoftmaxObjective(blocks, self.penalty)

@@ -1,18 +1,16 @@
 """Structured joint embedding."""
 
-from __future__ import annotations
-
-from dataclasses import field, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.bilinear_ranker import Ranker
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.parameters import FLAG, NamedArrays, estimator
+from jcmspl.model.parameters import FLAG, NamedArrays, estimator, field
 
 
 @estimator
@@ -29,33 +27,22 @@ class SJE(Ranker, Bilinear):
         Whether class vectors of several sources (:meth:`ClassTable.joined`) have a W each, learnt without the others,
         whose scores are added by source_shares, as the authors do; they choose the shares on held-out classes. With
         False one W is learnt from the joined vectors.
-    space
-        Compare Wx with s (as does "concept"), or x with W's.
     metric : {"dot", "cosine", "euclidean"} or callable
         "dot" is the published one, s'Wx.
 
     Attributes
     ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
     losses_ : ndarray
         The mean loss of a sample in each epoch; of one source after the other, where these are separate.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SJE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SJE(max_iter=10).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    metric: Any = field(default="dot", metadata=METRIC)
+    metric: Any = "dot"
     separate_sources: bool = field(default=False, metadata=FLAG)
 
-    PAPER: ClassVar[str] = "Akata et al. (2015): Evaluation of output embeddings for fine-grained image classification"
-    VIOLATORS: ClassVar[str] = "worst"
+    EXAMPLE = "max_iter=10"
+    ONE_MAP = True
+    PAPER = "Akata et al. (2015): Evaluation of output embeddings for fine-grained image classification"
+    VIOLATORS = "worst"
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         if not self.separate_sources or prepared.sources is None:

@@ -1,21 +1,17 @@
 """Semantic similarity embedding: classes as mixtures of seen classes."""
 
-from __future__ import annotations
-
-from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.core.constrained import mixtures
 from jcmspl.core.similarities import Intersections
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.iterations import Iterative, WeightedBlocks, course, descend, sums_by_class
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, checked_by, estimator
+from jcmspl.model.parameters import WEIGHT, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
@@ -51,62 +47,34 @@ class SSE(Iterative, ZeroShotClassifier):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_features,)
-        w.
-    thresholds_ : ndarray of shape (n_classes, n_features)
-        V.
     objective_
         The objective after each iteration; it never rises.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SSE
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SSE().fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
-    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = "sample_l2"
+    class_normalisation: str = "sample_l2"
     sample_margin: float = field(default=100.0, metadata=WEIGHT)
     class_margin: float = field(default=100.0, metadata=WEIGHT)
     threshold_penalty: float = field(default=0.01, metadata=WEIGHT)
     mixture_ridge: float = field(default=0.01, metadata=WEIGHT)
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=5e-3, metadata=NOT_NEGATIVE)
+    max_iter: int = 100
+    tol: float = 5e-3
 
-    PAPER: ClassVar[str] = "Zhang, Saligrama (2015): Zero-shot learning via semantic similarity embedding"
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    HEAVY_IS_SIMPLE: ClassVar[bool] = False
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "sample_margin": (10.0, 100.0, 1000.0),
-        "mixture_ridge": (0.001, 0.01, 0.1),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        "weights": ("m",),
-        "thresholds": ("c", "m"),
-        "atoms": ("c", "d"),
-        "ridge": (),
-        **Iterative.COURSE,
-    }
+    EXAMPLE = ""
+    PAPER = "Zhang, Saligrama (2015): Zero-shot learning via semantic similarity embedding"
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    HEAVY_IS_SIMPLE = False
+    GRID = {"sample_margin": (10.0, 100.0, 1000.0), "mixture_ridge": (0.001, 0.01, 0.1)}
+    ARRAYS = {"weights": ("m",), "thresholds": ("c", "m"), "atoms": ("c", "d"), "ridge": (), **Iterative.COURSE}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    @property
-    def weights_(self) -> Float64Array:
-        """The weight of each feature: w."""
-        return self._array("weights")
-
-    @property
-    def thresholds_(self) -> Float64Array:
-        """The thresholds of each training class, a row for each: V."""
-        return self._array("thresholds")
+    weights_ = FittedArray("w, the weight of each feature.")
+    thresholds_ = FittedArray("V, the thresholds of each training class.")
 
     def _prepare(self, training: TrainingData) -> TrainingData:
         for Z, _ in training.samples():

@@ -1,16 +1,12 @@
 """Semi-supervised vocabulary-informed learning."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.core.scoring import nearest
-from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.training import TrainingData
-from jcmspl.model.bilinear import METRIC, Bilinear
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
@@ -20,9 +16,9 @@ from jcmspl.model.parameters import (
     POSITIVE_WEIGHT,
     SHARE,
     NamedArrays,
-    Shape,
     checked_by,
     estimator,
+    field,
 )
 from jcmspl.support.arguments import Float64Array, as_matrix
 
@@ -63,46 +59,26 @@ class SSVoc(Iterative, Bilinear):
         The largest number of iterations of L-BFGS.
     tol
         Stop when no entry of the gradient is larger than this part of the largest one at the start.
-    space
-        Compare Wx with s (as does "concept"), or x with W's.
     metric : {"euclidean", "cosine", "dot"} or callable
         "euclidean" is the published one.
-
-    Attributes
-    ----------
-    visual_projection_ : ndarray of shape (n_attributes, n_features)
-        W.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SSVoc
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SSVoc(n_neighbours=3).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
-    feature_normalisation: str = field(
-        default="sample_l2+center_unit", metadata=checked_by(parse_feature_normalisation)
-    )
+    feature_normalisation: str = "sample_l2+center_unit"
     penalty: float = field(default=1.0, kw_only=False, metadata=POSITIVE_WEIGHT)
     regression: float = field(default=0.6, metadata=SHARE)
     tube: float = field(default=0.0, metadata=NOT_NEGATIVE)
     margin: float = field(default=1.0, metadata=NOT_NEGATIVE)
     n_neighbours: int = field(default=5, metadata=COUNT)
     vocabulary: Any = field(default=None, metadata=checked_by(_check_vocabulary, may_be_array=True))
-    metric: Any = field(default="euclidean", metadata=METRIC)
+    metric: Any = "euclidean"
 
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    PAPER: ClassVar[str] = "Fu, Sigal (2016): Semi-supervised vocabulary-informed learning"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "penalty": (0.1, 1.0, 10.0),
-        "regression": (0.3, 0.6),
-        "metric": ("euclidean", "cosine"),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, **Iterative.COURSE}
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    EXAMPLE = "n_neighbours=3"
+    ONE_MAP = True
+    PAPER = "Fu, Sigal (2016): Semi-supervised vocabulary-informed learning"
+    GRID = {"penalty": (0.1, 1.0, 10.0), "regression": (0.3, 0.6), "metric": ("euclidean", "cosine")}
+    ARRAYS = {**Bilinear.ARRAYS, **Iterative.COURSE}
 
     def _prepare(self, training: TrainingData) -> Any:
         return SampleBlocks(training)

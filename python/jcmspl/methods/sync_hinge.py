@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,7 +15,7 @@ from jcmspl.model.iterations import Iterative, Minimum, WeightedBlocks, course, 
 from jcmspl.model.kinds import Synthesised, learnt
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, NamedArrays, Shape, estimator, one_of_names
+from jcmspl.model.parameters import NamedArrays, estimator, field, one_of_names
 from jcmspl.support.arguments import Float64Array, IntArray
 
 LOSSES = ("one_versus_other", "crammer_singer", "structured")
@@ -53,29 +52,18 @@ class SynCHinge(Iterative, Synthesised):
     ----------
     objective_
         After each iteration; smoother in the first stage than in the second.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import SynCHinge
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = SynCHinge(loss="crammer_singer", penalty=1e-3).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     loss: str = field(default="one_versus_other", metadata=one_of_names(LOSSES))
-    max_iter: int = field(default=1000, metadata=COUNT)
-    tol: float = field(default=1e-5, metadata=NOT_NEGATIVE)
+    max_iter: int = 1000
+    tol: float = 1e-5
 
-    NEEDS: ClassVar[str] = "samples"
-    READS_WEIGHTS: ClassVar[bool] = True
-    PAPER: ClassVar[str] = "Changpinyo, Chao, Gong, Sha (2016): Synthesized Classifiers for Zero-Shot Learning"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "penalty": tuple(2.0**power for power in (-20, -16, -12)),
-        "tau": (0.25, 0.5, 1.0, 2.0),
-    }
-    ARRAYS: ClassVar[dict[str, Shape]] = {**Synthesised.ARRAYS, **Iterative.COURSE}
+    NEEDS = "samples"
+    READS_WEIGHTS = True
+    EXAMPLE = 'loss="crammer_singer", penalty=1e-3'
+    PAPER = "Changpinyo, Chao, Gong, Sha (2016): Synthesized Classifiers for Zero-Shot Learning"
+    GRID = {"penalty": tuple(2.0**power for power in (-20, -16, -12)), "tau": (0.25, 0.5, 1.0, 2.0)}
+    ARRAYS = {**Synthesised.ARRAYS, **Iterative.COURSE}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

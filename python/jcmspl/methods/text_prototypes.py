@@ -1,19 +1,15 @@
 """No training: samples are compared with class vectors as they are."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.core.statistics import Statistics
-from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.learning import Monitor
-from jcmspl.model.parameters import NamedArrays, checked_by, estimator
+from jcmspl.model.parameters import NamedArrays, estimator
 from jcmspl.model.prototypes import directions
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
@@ -37,14 +33,12 @@ class TextPrototypes(ZeroShotClassifier):
     array(['owl'], dtype='<U3')
     """
 
-    feature_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_feature_normalisation))
-    class_normalisation: str = field(default="sample_l2", metadata=checked_by(parse_normalisation))
+    feature_normalisation: str = "sample_l2"
+    class_normalisation: str = "sample_l2"
 
-    PER_AXIS: ClassVar[bool] = True  # class vectors are compared with samples axis by axis
-    LINEAR: ClassVar[bool] = True
-    PAPER: ClassVar[str] = (
-        "Radford et al. (2021): Learning Transferable Visual Models From Natural Language Supervision"
-    )
+    PER_AXIS = True  # class vectors are compared with samples axis by axis
+    LINEAR = True
+    PAPER = "Radford et al. (2021): Learning Transferable Visual Models From Natural Language Supervision"
 
     def _vectors_of_none(self, statistics: Statistics) -> Float64Array:
         return statistics.class_sums / statistics.counts[:, None]

@@ -1,18 +1,14 @@
 """An autoencoder whose encoder and decoder are learnt apart."""
 
-from __future__ import annotations
-
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jcmspl.data.training import TrainingData
-from jcmspl.model.bilinear import METRIC
 from jcmspl.model.kinds import Embedding
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import SHARE, WEIGHT, NamedArrays, Shape, check_parameters, estimator
+from jcmspl.model.parameters import SHARE, WEIGHT, NamedArrays, estimator, field
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.scaling import unit_length
 
@@ -34,30 +30,22 @@ class UntiedAutoencoder(Embedding):
         The share of the visual space, from 0 to 1. It may be changed after a fit.
     metric : {"dot", "cosine", "euclidean"} or callable
         Of the unit vectors of both spaces, side by side: all three choose the same class.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import UntiedAutoencoder
-    >>> from jcmspl.datasets import make_zsl
-    >>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
-    >>> model = UntiedAutoencoder(visual_share=0.7).fit(*data.part("train"), class_vectors=data.classes)
-    >>> model.score(*data.part("test_unseen")) > 0.2  # chance
-    True
     """
 
     encoder_penalty: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
     decoder_penalty: float = field(default=10.0, kw_only=False, metadata=WEIGHT)
     visual_share: float = field(default=0.5, metadata=SHARE)
-    metric: Any = field(default="dot", metadata=METRIC)
+    metric: Any = "dot"
 
-    PAPER: ClassVar[str] = "two ridge regressions; the semantic autoencoder of Kodirov, Xiang, Gong (2017), untied"
-    GRID: ClassVar[dict[str, tuple[Any, ...]]] = {
+    EXAMPLE = "visual_share=0.7"
+    PAPER = "two ridge regressions; the semantic autoencoder of Kodirov, Xiang, Gong (2017), untied"
+    GRID = {
         "encoder_penalty": (0.1, 1.0, 10.0),
         "decoder_penalty": (1.0, 10.0, 100.0),
         "visual_share": (0.25, 0.5, 0.75),
     }
-    COMPARISON: ClassVar[tuple[str, ...]] = ("metric", "visual_share")
-    ARRAYS: ClassVar[dict[str, Shape]] = {"encoder": ("d", "m"), "decoder": ("d", "m")}
+    COMPARISON = ("metric", "visual_share")
+    ARRAYS = {"encoder": ("d", "m"), "decoder": ("d", "m")}
 
     def _prepare(self, training: TrainingData) -> Any:
         return Moments(training)
@@ -75,6 +63,5 @@ class UntiedAutoencoder(Embedding):
 
     def _side_by_side(self, semantic: FloatArray, visual: FloatArray) -> FloatArray:
         """Return rows whose inner products are the cosines of both spaces together."""
-        check_parameters(self, ("visual_share",))  # it may have been set since the fit
         shares = float(np.sqrt(1 - self.visual_share)), float(np.sqrt(self.visual_share))
         return np.hstack([shares[0] * unit_length(semantic), shares[1] * unit_length(visual)])

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.model.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
-from jcmspl.model.adaptation_rounds import Moved
-from jcmspl.model.directions import Blocks, Directions
+from jcmspl.model.adaptation_rounds import Blocks, Directions, Moved
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.shown import Card, ShownAsCard, Table, aligned, quoted, shown
@@ -55,12 +54,7 @@ def neighbour_agreement(
 ) -> Agreement | None:
     """Compare the names of neighbouring samples by two linear layers; None where samples have too few neighbours.
 
-    Parameters
-    ----------
-    directions : Directions
-    before, after : LinearScorer
-    class_size : float
-        The size of the class that a usual sample is in.
+    ``class_size`` is the size of the class that a usual sample is in.
     """
     if class_size < _LEAST_CLASS:
         return None

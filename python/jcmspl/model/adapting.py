@@ -17,10 +17,9 @@ from jcmspl.data.labels import label_array, numbered, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.samples import Samples
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
-from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Settings, moved_to_samples
-from jcmspl.model.directions import Directions, stored_directions
+from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Directions, Settings, moved_to_samples, stored_directions
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelled_samples import named_samples
+from jcmspl.model.labelling import named_samples
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.recogniser import LinearScorer
@@ -114,21 +113,8 @@ def adaptation_to(
 ) -> Adaptation:
     """Return the adaptation of candidates to the directions of samples.
 
-    Parameters
-    ----------
-    directions : Directions
-    table : ClassTable
-        The candidates.
-    layer : LinearScorer
-        Their scores before.
-    labelled : ndarray of shape (n_candidates,)
-        The number of labelled samples of each.
-    settings : Settings
-    bias : ndarray of shape (n_candidates,)
-        Is added to scores while prototypes move.
-    check : bool
-        Whether to check that neighbouring samples agree no less than before.
-    on_round : function of the number of rounds
+    ``layer`` scores the candidates before, ``labelled`` is the number of labelled samples of each, and the bias is
+    added to scores while prototypes move. ``check``: whether neighbouring samples must agree no less than before.
     """
     moved = moved_to_samples(
         directions, layer.weights, layer.offsets, settings, bias=bias, labelled=labelled, on_round=on_round
@@ -153,12 +139,7 @@ def directions_of(samples: Samples, normalisation: Normalisation, n_candidates: 
 def known_shares(given: Any, table: ClassTable) -> Float64Array | None:
     """Return the shares of the candidates, which add up to one, or None if they are not known.
 
-    Parameters
-    ----------
-    given : None, "even", mapping of label -> number, or array_like of shape (n_candidates,)
-        Numbers above 0 in any unit: shares, percentages or numbers of samples.
-    table : ClassTable
-        The candidates.
+    They are given as "even", a mapping of label -> number or an array: shares, percentages or numbers of samples.
     """
     if given is None:
         return None
@@ -206,10 +187,7 @@ _TEMPERATURES = (0.01, 0.02, 0.05, 0.1)
 class AdaptationTrials:
     """Adapts models to samples of classes that they were not trained on, with each of some settings.
 
-    Parameters
-    ----------
-    pull, temperature : float
-        What is used unless another setting is better for sure.
+    The given pull and temperature win unless another setting is better for sure.
     """
 
     def __init__(self, pull: float, temperature: float) -> None:

@@ -88,6 +88,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
     LINEAR: ClassVar[bool] = True
+    #: Whether A is a map W of samples to class vectors, and B the identity.
+    ONE_MAP: ClassVar[bool] = False
     SPACES: ClassVar[tuple[str, ...]] = SPACES
     COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *_EVIDENCE)
     ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}

@@ -24,7 +24,7 @@ from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.parts import Part
 from jcmspl.data.samples import Samples
 from jcmspl.model.fitted import Columns, FittedModel
-from jcmspl.model.labelled_samples import Judged, judged, judged_samples, statistics_of_folds
+from jcmspl.model.labelling import Judged, judged, judged_samples, statistics_of_folds
 from jcmspl.model.learning import learnt
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
@@ -65,7 +65,7 @@ class SeenUnseenCurve:
     def of(
         cls, gaps: npt.ArrayLike, right: npt.ArrayLike, classes: npt.ArrayLike, is_seen: npt.ArrayLike
     ) -> SeenUnseenCurve:
-        """Make the curve of per-class accuracies.
+        """Make the curve of per-class accuracies from the values of samples.
 
         Parameters
         ----------
@@ -73,10 +73,8 @@ class SeenUnseenCurve:
             The best score of a seen class minus the best of an unseen one.
         right : array_like of shape (n,)
             Whether the best class of the sample's own kind is the right one.
-        classes : array_like of shape (n,)
-            Class numbers.
-        is_seen : array_like of shape (n,)
-            Whether the sample's class is a seen one.
+        classes, is_seen : array_like of shape (n,)
+            Class numbers, and whether these are seen ones.
         """
         gap, seen = np.asarray(gaps, dtype=np.float64), np.asarray(is_seen, dtype=bool)
         _, numbers, counts = np.unique(np.asarray(classes), return_inverse=True, return_counts=True)

@@ -22,7 +22,7 @@ from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
 from jcmspl.data.weights import check_class_weight
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection, scoring
+from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
@@ -84,6 +84,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     temperature: Any = field(default="auto", metadata=checked_by(as_temperature))
 
     # Facts that a method states about itself.
+    #: Where the method was published: a class with its own PAPER is a method, and registered.
+    PAPER: ClassVar[str]
+    #: The parameters of the example in the docstring, which is otherwise the same for all methods.
+    EXAMPLE: ClassVar[str | None] = None
     #: The kind of method; None: the class that it derives from tells.
     KIND: ClassVar[str | None] = None
     #: What the method reads: "statistics" of the samples, or the "samples" themselves.
@@ -569,7 +573,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         accuracy : float
         """
         model = self._fitted_twin()
-        return scoring.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
+        return prediction.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
 
     @changes
     def calibrate(

@@ -1,7 +1,8 @@
 """Docstrings of methods, made whole: each parameter and attribute is described once.
 
 A method's docstring describes what is particular to it. The descriptions of everything else come from the docstrings of
-the classes it derives from and from the tables below; default values come from the fields.
+the classes it derives from and from the tables below; default values come from the fields, and the example from the
+parameters that the method gives for it (EXAMPLE).
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import MISSING, Field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
 
 #: Parameters that several kinds of model have: name, type, meaning.
 PARAMETERS = r"""
@@ -132,6 +136,28 @@ adapted_ : Adaptation, after :meth:`adapt`
 adaptation_constants_ : tuple of float, after ``calibrate(X, y, adaptation=True)``
     The pull and the temperature that it chose.
 """
+#: The same of bilinear methods with ONE_MAP, which learn a map W of samples to class vectors.
+PARAMETERS_OF_ONE_MAP = r"""
+space : {"semantic", "visual", "concept"}
+    Where samples x and class vectors y are compared: Wx with y, or, in the visual space, x with W'y. The concept space
+    is the semantic one.
+"""
+ATTRIBUTES_OF_ONE_MAP = r"""
+visual_projection_ : ndarray of shape (n_attributes, n_features)
+    W, for normalised samples.
+semantic_projection_ : ndarray of shape (n_attributes, n_attributes)
+    The identity.
+"""
+#: The example of methods that give its parameters, EXAMPLE.
+_EXAMPLE = """\
+>>> from {module} import {name}
+>>> from jcmspl.datasets import make_zsl
+>>> data = make_zsl(n_seen=30, n_unseen=5, random_state=1)
+>>> model = {name}({parameters}).fit(*data.part("train"), class_vectors=data.classes)
+>>> model.score(*data.part("test_unseen")) > 0.2  # chance
+True"""
+#: The words of the documentation for some names in shapes.
+SIZES: dict[int | str, str] = {"m": "n_features", "d": "n_attributes", "c": "n_classes", "i": r"n_iter\_"}
 _SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 
 
@@ -147,13 +173,49 @@ class Entry(NamedTuple):
         return "\n".join([header, textwrap.indent(self.text, "    ")] if self.text else [header])
 
 
+class FittedArray:
+    """A public attribute that reads the array of its name, without the underscore at its end.
+
+    Parameters
+    ----------
+    doc : str
+    """
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.__name__ = name
+
+    @overload
+    def __get__(self, model: None, owner: Any) -> FittedArray: ...
+    @overload
+    def __get__(self, model: Any, owner: Any) -> npt.NDArray[np.float64]: ...
+    def __get__(self, model: Any, owner: Any) -> Any:
+        if model is None:
+            return self
+        try:
+            return model.arrays_[self.__name__.removesuffix("_")]
+        except AttributeError:
+            raise AttributeError(
+                f"this {type(model).__name__} is not fitted yet, so it has no {self.__name__}"
+            ) from None
+
+
 def documented(cls: type[Any]) -> str:
     """Return the whole docstring of a class whose fields are its parameters."""
     sections = _sections(inspect.cleandoc(cls.__doc__ or ""))
     inherited = [_sections(inspect.cleandoc(base.__doc__ or "")) for base in cls.__mro__[1:-1]]
     known: dict[str, dict[str, Entry]] = {}
-    for title, table in (("Parameters", PARAMETERS), ("Attributes", SOME_ATTRIBUTES + ATTRIBUTES + ADAPTATION)):
-        known[title] = _by_name(_entries(table))
+    one_map = getattr(cls, "ONE_MAP", False)
+    for title, table, special in (
+        ("Parameters", PARAMETERS, PARAMETERS_OF_ONE_MAP),
+        ("Attributes", SOME_ATTRIBUTES + ATTRIBUTES + ADAPTATION, ATTRIBUTES_OF_ONE_MAP),
+    ):
+        known[title] = _by_name(_entries(table)) | _by_name(_entries(special) if one_map else [])
+        if title == "Attributes":
+            arrays = _fitted_arrays(cls)
+            known[title] = arrays | known[title] | arrays  # first, for they are its own
         for base in reversed(inherited):
             known[title] |= _by_name(_without_default(entry) for entry in _entries(base.get(title, "")))
     given = {field.name: field for field in fields(cls)}
@@ -173,8 +235,22 @@ def documented(cls: type[Any]) -> str:
         parts.append(_section("Attributes", attributes))
     sections.pop("Parameters", None)
     sections.pop("Attributes", None)
+    if (example := vars(cls).get("EXAMPLE")) is not None:
+        module = "jcmspl.methods" if cls.__module__.startswith("jcmspl.methods.") else cls.__module__
+        sections["Examples"] = _EXAMPLE.format(module=module, name=cls.__name__, parameters=example)
     parts += [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def _fitted_arrays(cls: type[Any]) -> dict[str, Entry]:
+    """Return the entries of attributes that are arrays of the solution."""
+    found = {name: value for base in cls.__mro__ for name, value in vars(base).items() if type(value) is FittedArray}
+    entries = {}
+    for name, array in found.items():
+        shape = [SIZES.get(size, str(size)) for size in cls.ARRAYS[name.removesuffix("_")]]
+        kind = f"ndarray of shape ({', '.join(shape)}{',' * (len(shape) == 1)})"
+        entries[name] = Entry((name,), kind, textwrap.fill(str(array.__doc__), 116))
+    return entries
 
 
 def _sections(text: str) -> dict[str, str]:

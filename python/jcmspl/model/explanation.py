@@ -94,19 +94,9 @@ def attribute_parts(
 class Explainer:
     """Explains samples among the same candidates.
 
-    Attributes
-    ----------
-    table : ClassTable
-        The candidates.
-    bias : ndarray of shape (n_candidates,)
-        The part of their scores that no attribute has.
-    scores, readout : function
-        Of samples: the scores of the candidates, and B'Ax.
-    factors, halves : ndarray
-        As from :func:`attribute_parts`.
-    shares : ndarray
-        The part of each candidate's score that comes from its attributes, where ``rest`` names the other part.
-    rest : str or None
+    ``bias`` is the part of the scores of candidates that no attribute has; ``factors`` and ``halves`` are those of
+    :func:`attribute_parts`. ``shares`` are the parts of the scores that come from attributes, where ``rest`` names the
+    other part.
     """
 
     table: ClassTable
@@ -168,18 +158,9 @@ def _explained(
 class ClassMap:
     """The score of a class with the normalised vector v for the normalised sample z is ``(Qv) . (Pz)``, and more.
 
-    By ``metric`` it is divided by ``|Fv|`` ("cosine", and 0 where that is 0), or ``|Fv|^2 / 2`` is taken off
-    ("euclidean"), or neither ("dot").
-
-    Attributes
-    ----------
-    of_samples : ndarray of shape (k, n_features)
-        P.
-    of_classes : ndarray of shape (k, n_attributes) or None
-        Q; None: the identity.
-    lengths : ndarray of shape (r, n_attributes) or None
-        F; None: the identity.
-    metric : {"cosine", "euclidean", "dot"}
+    P is ``of_samples``, Q ``of_classes`` and F ``lengths``; None stands for the identity. By ``metric`` the score is
+    divided by ``|Fv|`` ("cosine", and 0 where that is 0), or ``|Fv|^2 / 2`` is taken off ("euclidean"), or neither
+    ("dot").
     """
 
     of_samples: Float64Array

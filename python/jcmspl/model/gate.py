@@ -28,13 +28,7 @@ _LEAST_REST = 1e-9
 
 
 class LeftOut:
-    """Log posteriors by normal distributions with a common covariance, for samples that they were fitted to.
-
-    Parameters
-    ----------
-    gaussians : ClassGaussians
-    shrinkage : float
-    """
+    """Log posteriors by normal distributions with a common covariance, for samples that they were fitted to."""
 
     def __init__(self, gaussians: ClassGaussians, shrinkage: float) -> None:
         self._counts, self._share = gaussians.counts, (1 - shrinkage) / gaussians.counts.sum()
@@ -48,15 +42,7 @@ class LeftOut:
         """Return the log posteriors, but for a term that all classes share, of samples without which all is fitted.
 
         Of a sample that counts more than once, once is left out. The number of samples and the level that the
-        covariance is shrunk towards stay as they are. A class that is left without samples keeps its mean.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, m)
-        numbers : ndarray of shape (n,)
-            The class of each sample.
-        counts : ndarray of shape (n,)
-            How often each counts.
+        covariance is shrunk towards stay the same. A class that is left without samples keeps its mean.
         """
         V, M, rows = self._whitened(Z), self._means, np.arange(len(Z))
         products, own_means = V @ M.T, M[numbers]
@@ -108,16 +94,8 @@ def halves(blocks: Iterable[Block], n_features: int) -> IntArray:
 class CrossFitted:
     """The log posteriors of some classes: of their own samples by the fit to the other half, of others by the whole.
 
-    Parameters
-    ----------
-    blocks : iterable of blocks
-        Samples of these and of other classes.
-    half_of : ndarray of shape (n_samples,)
-        See :func:`halves`.
-    kept : ndarray of shape (n_classes,)
-        The numbers of the classes, ascending.
-    n_features : int
-    fit : function
+    The blocks hold samples of these and of other classes; ``half_of`` is that of :func:`halves`, ``kept`` the numbers
+    of the classes, ascending.
     """
 
     def __init__(self, blocks: Iterable[Block], half_of: IntArray, kept: IntArray, n_features: int, fit: Fit) -> None:

@@ -148,19 +148,7 @@ def descend(
     tol: float,
     monitor: Monitor,
 ) -> Minimum:
-    """Run L-BFGS until an iteration gains little.
-
-    Parameters
-    ----------
-    objective : function
-        Of a vector; returns the value and the gradient.
-    start : ndarray
-    max_iter : int
-    tol : float
-        It ends when an iteration lowers the objective by less than this part of it, or less than this if it is below 1.
-    monitor : Monitor
-        Its ``on_iteration`` is called after each iteration, and may raise to stop the descent.
-    """
+    """Run L-BFGS until an iteration lowers the objective by less than ``tol`` of it, or than tol if it is below 1."""
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
     return minimised(objective, start, monitor.on_iteration, **options)
 
@@ -228,23 +216,11 @@ def fit_logistic(
     """Minimise ``sum of losses + penalty / 2 |weights|^2`` by L-BFGS.
 
     The descent is in coordinates of the weights in which samples are centred and uncorrelated, and the objective about
-    as curved everywhere: where a few directions hold most of the scatter, it takes far fewer iterations.
+    as curved everywhere: where a few directions hold most of the scatter, it takes far fewer iterations. It has
+    converged where no entry of the gradient of the mean loss, in these coordinates, is larger than tol.
 
-    Parameters
-    ----------
-    samples : iterable of blocks
-        Read again in each iteration.
-    statistics : Statistics
-        Theirs.
-    targets : ndarray of shape (n_classes, n_answers)
-    link : {"softmax", "sigmoid"}
-    penalty : float
-        The inverse of scikit-learn's C.
-    max_iter : int
-    tol : float
-        It has converged where no entry of the gradient of the mean loss, in these coordinates, is larger.
-    on_iteration : function of the number and the objective of an iteration, optional
-        What it raises stops the fit.
+    The target of a sample depends on its class alone: a row of ``targets`` for each training class. With the link
+    "softmax" that is one class among several, with "sigmoid" any number of independent answers of yes (1) and no (0).
     """
     n, coordinates = statistics.n_samples, _Coordinates(statistics, targets.shape[1], link, penalty)
     losses = _softmax_losses if link == "softmax" else _sigmoid_losses

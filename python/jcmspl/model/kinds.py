@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.special import softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from jcmspl.core.scoring import METRICS, AffineScorer
+from jcmspl.core.scoring import AffineScorer
 from jcmspl.data.normalisation import parse_feature_normalisation, parse_normalisation
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
@@ -22,7 +22,7 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, check_parameters, checked_by
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, Scorer, minus_distances, normalised
-from jcmspl.support.arguments import Float64Array, FloatArray, one_of
+from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.calls import by_name
 
 
@@ -46,6 +46,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
     def transform(self, X: Any) -> FloatArray:
         """Return where samples lie in the space of comparison, a row for each."""
         model = self._fitted_twin()
+        check_parameters(model, model.COMPARISON)  # they may have been set since the fit
         samples = model._checked(X)
         return model._embed(normalised(model.feature_normalisation_, samples))
 
@@ -62,7 +63,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClass
         prototypes = np.asarray(self._prototypes(class_vectors), dtype=np.float64)
         if callable(self.metric):
             return FunctionScorer(partial(minus_distances, self.metric, embed, prototypes))
-        one_of(self.metric, "metric", METRICS)
         if self.metric == "euclidean":
             return FunctionScorer(partial(minus_distances, _half_squares, embed, prototypes))
         if self.metric == "cosine":
@@ -138,7 +138,6 @@ class Synthesised(ZeroShotClassifier):
     ARRAYS: ClassVar[dict[str, Shape]] = {"classifiers": ("c", "m"), "phantoms": ("c", "d"), "unit": ()}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         phantoms, unit = self.arrays_["phantoms"], float(self.arrays_["unit"])
         base = pinv(similarities(phantoms, phantoms, self.tau)) @ self.arrays_["classifiers"]
         weights = similarities(class_vectors / unit, phantoms, self.tau) @ base

@@ -118,17 +118,8 @@ def candidate_table(
 ) -> tuple[ClassTable, npt.NDArray[np.bool_]]:
     """Return the candidate classes of a call, and which of them were seen in training.
 
-    Parameters
-    ----------
-    known : ClassTable
-        What the model knows: classes it was trained on and others.
-    seen : iterable of labels
-        The former.
-    class_vectors : anything that ClassTable.of takes, or None
-        Classes given at the call, in addition to those of the model. Their vectors count where the model knows the
-        class already; of a class it was trained on it may differ only where the given classes alone are candidates.
-    candidates : {"seen", "unseen", "all"}, sequence of labels, or None
-        None: the classes given at the call, or else all that are known.
+    Vectors given at the call count where the model knows the class already; of a class it was trained on they may
+    differ only where the given classes alone are candidates.
     """
     trained = list(seen)
     given = None if class_vectors is None else ClassTable.of(class_vectors).aligned_with(known)

@@ -35,14 +35,10 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """What a fit tells while it runs.
+    """The reports of a fit while it runs; a function that raises an exception stops the fit.
 
-    Parameters
-    ----------
-    on_iteration : function of the number and the objective of an iteration, optional
-        What it raises stops the fit.
-    on_samples : function of the number of samples that are done, and of all, optional
-        For a pass over samples that takes a while. What it raises stops the fit.
+    ``on_iteration`` gets the number and the objective of an iteration, ``on_samples`` the number of samples of a long
+    pass that are done, and of all.
     """
 
     def __init__(
@@ -182,17 +178,8 @@ def learnt(
 ) -> FittedModel:
     """Return the state of a model that was trained on all samples so far.
 
-    Parameters
-    ----------
-    model : ZeroShotClassifier
-    collected : LabelledStatistics
-    table : ClassTable or None
-        The class vectors that the user gave.
-    columns : Columns
-    timings : dict of str to float
-        Seconds that were spent before.
-    rows : LabelledRows or None
-        The samples themselves, for methods that read them.
+    ``table`` holds the class vectors that the user gave, ``timings`` the seconds that were spent before, ``rows`` the
+    samples themselves, for methods that read them.
     """
     raw = collected.statistics
     # an equal label of another type, as 1.0 is to 1, may stand in y: the type in the table counts

@@ -2,8 +2,8 @@
 
 Parameters are fields of a dataclass, each with the check of its value. A method states its own; those that a kind of
 methods has in common are written once, in the kind. The result of a fit is a dict of arrays, whose shapes the class
-declares. A shape is a tuple of numbers and letters: ``m`` is the number of features, ``d`` that of attributes, ``c``
-that of training classes; any other letter stands for one number wherever it occurs.
+declares. A shape is a tuple of numbers and names: ``m`` is the number of features, ``d`` that of attributes, ``c``
+that of training classes; any other name stands for one number wherever it occurs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from dataclasses import field as field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.model.documentation import FittedArray as FittedArray
 from jcmspl.model.documentation import documented
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
 from jcmspl.support.calls import accept_old_parameters
@@ -40,13 +43,23 @@ AUTO = "auto"
 def estimator(cls: type[T]) -> type[T]:
     """Make a class a dataclass whose fields are its parameters.
 
-    Its docstring becomes whole (:mod:`jcmspl.model.documentation`), and old names of parameters are accepted.
+    A parameter that only has another default than in a base class, ``space: str = "visual"``, keeps the check of the
+    base class. The docstring becomes whole (:mod:`jcmspl.model.documentation`), and old names of parameters are
+    accepted.
     """
-    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    for parameter in fields(made):
+        parameter.metadata = parameter.metadata or _inherited_metadata(made, parameter.name)
     accept_old_parameters(made)
     if made.__doc__ is not None:  # python -OO
         made.__doc__ = documented(made)
-    return made
+    return cls
+
+
+def _inherited_metadata(cls: type[Any], name: str) -> MappingProxyType[Any, Any]:
+    declared = (vars(base).get("__dataclass_fields__", {}).get(name) for base in cls.__mro__)
+    found = (one.metadata for one in declared if one is not None and one.metadata)
+    return next(found, MappingProxyType({}))
 
 
 def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:
@@ -126,20 +139,20 @@ DECADES = tuple(10.0**power for power in range(-2, 4))
 
 def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
     """Refuse values of all parameters, or of those named, that the declared checks refuse."""
-    for field in fields(model):
-        check: Check | None = field.metadata.get("check")
-        if check is not None and (names is None or field.name in names):
-            check(getattr(model, field.name), field.name)
+    for parameter in fields(model):
+        check: Check | None = parameter.metadata.get("check")
+        if check is not None and (names is None or parameter.name in names):
+            check(getattr(model, parameter.name), parameter.name)
 
 
 def array_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that may be arrays, of a model or its class."""
-    return tuple(field.name for field in fields(model) if field.metadata.get("may_be_array"))
+    return tuple(one.name for one in fields(model) if one.metadata.get("may_be_array"))
 
 
 def weight_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that are weights, in the order in which they are declared."""
-    return tuple(field.name for field in fields(model) if field.metadata.get("is_weight"))
+    return tuple(one.name for one in fields(model) if one.metadata.get("is_weight"))
 
 
 Shape = tuple[int | str, ...]
@@ -149,15 +162,9 @@ NamedArrays = dict[str, npt.NDArray[Any]]
 def check_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Refuse arrays that are not those declared, or not finite; return what the letters stand for.
+    """Refuse arrays that are not those declared, or not finite; return the numbers that the letters stand for.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-    shapes : mapping of str to shape
-        Every array that must be there.
-    sizes : mapping of str to int
-        What is known of the letters.
+    ``sizes`` holds the numbers that are known before.
     """
     for name in [*shapes, *arrays]:
         if (name in shapes) != (name in arrays):

@@ -1,4 +1,4 @@
-"""Models in files: whatever arrays and parameters there are, the classes, and the statistics if they are wanted."""
+"""Models in files: arrays and parameters, the classes, and the statistics on request."""
 
 from __future__ import annotations
 
@@ -6,32 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.data.normalisation import Normalisation
-from jcmspl.io.archive import Archive, read_archive, reading, write_archive
+from jcmspl.core.scoring import METRICS
+from jcmspl.data.alignment import Alignment
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.labels import label_array
+from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.io.json_text import as_data
-from jcmspl.model import persistence_v1
-from jcmspl.model.adaptation import Adaptation
-from jcmspl.model.fitted import checked_names
-from jcmspl.model.model_layout import (
-    ADAPTED,
-    ADAPTED_ARRAYS,
-    COLUMNS,
-    FITTED,
-    HASHES,
-    IMPUTED,
-    KERNEL,
-    KERNEL_ARRAYS,
-    PARAMETER,
-    WHITENING,
-    encoded,
-    plain,
-)
+from jcmspl.model import model_layout as layout
+from jcmspl.model import registry
+from jcmspl.model.fitted import Columns, FittedModel, checked_names
+from jcmspl.model.model_layout import COMMON, FITTED, IMPUTED, PARAMETER, decoded, encoded, with_prefix
 from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
-from jcmspl.model.restored import class_named, restored, wanted_arrays
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.calls import current_names
+from jcmspl.support.names import GROUPS
+from jcmspl.support.shown import listed, quoted
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
@@ -39,7 +31,7 @@ if TYPE_CHECKING:
 #: The version of the format. Files of every version so far can be read.
 FORMAT_VERSION = 2
 # Endings of files that a model cannot be.
-_OTHER_KINDS = (
+_OTHER_KINDS = [
     ".pkl",
     ".pickle",
     ".joblib",
@@ -53,7 +45,7 @@ _OTHER_KINDS = (
     ".pth",
     ".csv",
     ".json",
-)
+]
 
 
 def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overwrite: bool) -> None:
@@ -69,42 +61,27 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     parameters: dict[str, Any] = model.get_params(deep=False)
     if callable(parameters.get("metric")):
         raise ValueError("a model whose metric is a function cannot be saved: use a metric by name, or pickle")
-    fitted = model._fitted
+    fitted = model.state
+    (m, names), columns, kernel = fitted.columns, fitted.column_names, fitted.class_normalisation.kernel
+    digest, adapted = fitted.digest, fitted.adaptation
     arrays: NamedArrays = {
         "class_vectors": fitted.class_table.vectors,
         "class_means": fitted.class_means,
-        "class_sums": fitted.samples.sums,
-        "counts": _whole_if_possible(fitted.samples.counts),
+        **layout.sample_arrays(fitted, model.statistics_ if statistics else None),
+        **layout.normalisation_arrays(fitted),
         **{FITTED + name: array for name, array in fitted.arrays.items()},
     }
-    for kind in ("feature", "class"):
-        normalisation: Normalisation = getattr(fitted, f"{kind}_normalisation")
-        arrays |= {f"{kind}_shift": normalisation.shift, f"{kind}_scale": normalisation.scale}
-        if normalisation.whitening is not None:
-            arrays[WHITENING] = normalisation.whitening
-    if fitted.class_normalisation.columns is not None:
-        arrays[COLUMNS] = fitted.class_normalisation.columns
-    kernel = fitted.class_normalisation.kernel
-    if kernel is not None:
-        arrays |= {name: getattr(kernel, name.removeprefix(KERNEL)) for name in KERNEL_ARRAYS}
     if fitted.imputed_values is not None:
         arrays[IMPUTED] = np.asarray(fitted.imputed_values, dtype=np.float64)
-        check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": fitted.columns.n_features})
-    digest = fitted.digest
-    if digest is not None:
-        arrays[HASHES] = digest.hashes
-    adapted = fitted.adaptation
+        check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": m})
     if adapted is not None:
-        arrays |= {name: getattr(adapted, name.removeprefix(ADAPTED)) for name in ADAPTED_ARRAYS}
-    for name in [name for name in array_names(model) if not isinstance(parameters[name], (str, type(None)))]:
-        arrays[PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
-    if statistics:
-        raw = model.statistics_
-        arrays |= {"gram": raw.gram, "class_sums": raw.class_sums, "counts": _whole_if_possible(raw.counts)}
-    (m, names), columns = fitted.columns, fitted.column_names
+        arrays |= {name: getattr(adapted, name.removeprefix(layout.ADAPTED)) for name in layout.ADAPTED_ARRAYS}
+    for name in array_names(model):
+        if not isinstance(parameters[name], (str, type(None))):
+            arrays[PARAMETER + name] = np.asarray(parameters.pop(name), dtype=np.float64)
     content = {
         "model": type(model).__name__,
-        "parameters": {name: plain(value, name) for name, value in parameters.items()},
+        "parameters": {name: layout.plain(value, name) for name, value in parameters.items()},
         "labels": [encoded(label) for label in fitted.class_table],
         "n_seen": len(fitted.classes),
         "attributes": fitted.class_table.attributes,
@@ -120,7 +97,7 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "calibration": [[*key, bias] for key, bias in fitted.calibration.items() if not callable(key[1])],
         "rejection": [[*key, as_data(one)] for key, one in fitted.rejection.items() if not callable(key[1])],
         "adaptation_constants": fitted.adaptation_constants,
-        "adaptation": None if adapted is None else _about_adaptation(adapted),
+        "adaptation": None if adapted is None else layout.about_adaptation(adapted),
         "all_samples_hashed": digest is not None and digest.is_complete,
         "held_out": as_data(fitted.held_out),
         "timings": fitted.timings,
@@ -129,17 +106,120 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     write_archive(path, Archive(FORMAT_VERSION, content, arrays), overwrite=overwrite)
 
 
-def _about_adaptation(adapted: Adaptation) -> dict[str, Any]:
-    """Return what is no array of it; classes by their numbers."""
-    number = {label: i for i, label in enumerate(adapted.classes)}
-    return {
-        "labels": [encoded(label) for label in adapted.classes],
-        "n_samples": adapted.n_samples,
-        "rounds": adapted.rounds,
-        "lost": [number[label] for label in adapted.lost],
-        "merged": [[number[one], number[two]] for one, two in adapted.merged],
-        "agreement": adapted.agreement,
-    }
+def restored(archive: Archive) -> ZeroShotClassifier:
+    """Return the model that a file holds."""
+    content, arrays = archive.content, archive.arrays
+    model_class = class_named(content["model"])
+    _refuse_incomplete(archive)
+    model = _with_parameters(model_class, content["parameters"], arrays)
+    labels, n_seen = [decoded(item) for item in content["labels"]], int(content["n_seen"])
+    if not 2 <= n_seen <= len(labels):
+        raise ModelFileError("the numbers of classes do not fit together")
+    common = {name: arrays[name] for name in COMMON if name in arrays}
+    sizes = check_arrays(common, COMMON, {"n": len(labels), "c": n_seen})
+    m, d = sizes["m"], sizes["d"]
+    features = layout.feature_normalisation_of(content, arrays)
+    normalisation = layout.class_normalisation_of(content, arrays, d)
+    kernel, fitted_arrays = normalisation.kernel, with_prefix(arrays, FITTED)
+    letters = {"m": m, "d": d if kernel is None else len(kernel.shift), "c": sizes["c"]}
+    for name in model.ADDED_ARRAYS:
+        fitted_arrays.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
+    check_arrays(fitted_arrays, model.ARRAYS, letters)
+    if IMPUTED in arrays:
+        check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, sizes)
+    table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
+    sampled, one_hot = [decoded(item) for item in content["sampled_labels"]], content["one_hot"]
+    if sampled and not one_hot:
+        table.positions(sampled, "the statistics")
+    collected = layout.statistics_of(arrays, sampled, m, features.scaling)
+    means, trained = arrays["class_means"], table.vectors[:n_seen]
+    classes = label_array(list(table)[:n_seen])
+    # older files know the mean of each training class alone, which counts as a single sample
+    as_samples = LabelledSums(classes.tolist(), means, np.ones(len(means)))
+    names, column_names = content["feature_names"], content.get("column_names")
+    constants, adaptation, held_out = (content.get(name) for name in ("adaptation_constants", "adaptation", "held_out"))
+    model._fitted = FittedModel(
+        arrays=fitted_arrays,
+        classes=classes,
+        class_table=table,
+        class_means=means,
+        trained_vectors=trained,
+        feature_normalisation=features,
+        class_normalisation=normalisation,
+        sample_length=layout.sample_length_of(content, features, means, collected),
+        # it follows from other arrays of the file
+        alignment=None if one_hot or features.scaling.power else Alignment.of(means, trained),
+        timings={str(name): float(value) for name, value in content["timings"].items()},
+        given_table=None if one_hot else table,
+        collected=collected,
+        samples=layout.sums_of(arrays, sampled, m) if sampled else as_samples,
+        digest=layout.digest_of(content, arrays),
+        columns=Columns(m, None if names is None else np.array(checked_names(names, m), dtype=object)),
+        calibration={_key(model, *key): as_number(bias, "seen_penalty") for *key, bias in content["calibration"]},
+        rejection={
+            (*_key(model, *key), one_of(group, "group", GROUPS)): layout.threshold_of(about)
+            for *key, group, about in content.get("rejection", [])
+        },
+        adaptation_constants=None if constants is None else layout.constants_of(constants),
+        adaptation=None
+        if adaptation is None
+        else layout.adaptation_of(adaptation, arrays, sizes, content["attributes"]),
+        imputed_values=arrays.get(IMPUTED),
+        column_names=None if column_names is None else tuple(checked_names(column_names, m)),
+        held_out=None if held_out is None else layout.held_out_of(held_out),
+    )
+    return model
+
+
+def _with_parameters(model_class: Any, given: dict[str, Any], arrays: NamedArrays) -> ZeroShotClassifier:
+    """Return an unfitted model with parameters of a file."""
+    parameters = {name: layout.parameter_of(value, name) for name, value in given.items()}
+    parameters |= with_prefix(arrays, PARAMETER)
+    parameters = current_names(parameters, model_class._get_param_names(), warn=False)
+    unknown = set(parameters) - set(model_class._get_param_names())
+    if unknown:
+        raise ModelFileError(
+            f"unknown parameters {listed(sorted(unknown))}: it was written by another version of jcmspl"
+        )
+    model: ZeroShotClassifier = model_class(**parameters)
+    for name in ("seen_mean_share", "cosine_share"):
+        if name not in parameters and hasattr(model, name):
+            setattr(model, name, 0.0)  # the behaviour before there was this parameter
+    model._check_parameters()
+    return model
+
+
+def _key(model: Any, space: Any, metric: Any) -> tuple[str, Any]:
+    """Return the space and, if the method has one, the metric that a calibration is for."""
+    known = one_of(metric, "metric", METRICS) if hasattr(model, "metric") else None
+    return one_of(space, "space", model.SPACES), known
+
+
+def _refuse_incomplete(archive: Archive) -> None:
+    """Refuse a file that lacks an array it had: a model may work without it, but gives other answers then."""
+    written = set(archive.content.get("arrays", ()))  # earlier files do not say
+    missing = sorted(written.intersection(wanted_arrays(archive.version, archive.content)) - set(archive.arrays))
+    if missing:
+        raise ModelFileError(f"the array {missing[0].removeprefix(FITTED)!r} is missing")
+
+
+def wanted_arrays(version: int, content: dict[str, Any]) -> list[str]:
+    """Return the arrays to read, and leave any others in the file."""
+    if version == 1:
+        return [*layout.ARRAYS, *layout.ARRAYS_V1]
+    model_class = class_named(content["model"])
+    parameters = [PARAMETER + name for name in array_names(model_class)]
+    return [*layout.ARRAYS, *(FITTED + name for name in model_class.ARRAYS), *parameters]
+
+
+def class_named(name: Any) -> Any:
+    """Return the kind of model that files know by a name."""
+    try:
+        return registry.get(name)
+    except (ValueError, TypeError):
+        raise ModelFileError(
+            f"{quoted(name)} is no kind of model that this version of jcmspl can save or load"
+        ) from None
 
 
 def require_name_of_model(path: str | Path) -> None:
@@ -188,10 +268,4 @@ def load_model(path: Path) -> ZeroShotClassifier:
     """Read a fitted model, or raise ModelFileError (OSError if the file cannot be read at all)."""
     archive = read_archive(path, FORMAT_VERSION, wanted_arrays)
     with reading(path):
-        return restored(persistence_v1.upgraded(archive) if archive.version == 1 else archive)
-
-
-def _whole_if_possible(counts: Float64Array) -> npt.NDArray[Any]:
-    """Return numbers of samples as integers, which all versions read; sums of weights as they are."""
-    whole = np.all((counts == np.floor(counts)) & (counts < 2**53))
-    return counts.astype(np.int64) if whole else counts
+        return restored(layout.upgraded(archive) if archive.version == 1 else archive)

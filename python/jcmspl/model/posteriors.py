@@ -31,7 +31,6 @@ from jcmspl.model.parameters import (
     WEIGHT,
     NamedArrays,
     Shape,
-    check_parameters,
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
@@ -60,15 +59,8 @@ class Affine(NamedTuple):
 class Covariance:
     """A covariance that is shrunk by any share towards a multiple of the identity.
 
-    Parameters
-    ----------
-    statistics : Statistics
-    centres : ndarray of shape (n_centres, m)
-        What samples deviate from: the means of classes, or that of all of them.
-    counts : ndarray of shape (n_centres,)
-        How many samples each is the mean of.
-    rounding : float
-        Eigenvalues of the Gram matrix up to this may be rounding alone.
+    Samples deviate from centres: the means of classes, or that of all samples, each of a number of samples
+    (``counts``). Eigenvalues of the Gram matrix up to ``rounding`` may be rounding alone.
     """
 
     def __init__(
@@ -221,7 +213,6 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _log_posterior(self) -> Affine:
         """Return what the fit found, tempered."""
-        check_parameters(self, self.COMPARISON)  # they may have been set since the fit
         found = Affine(self.arrays_["weights"], self.arrays_["offsets"])
         # what was fitted counts: another posterior may have been set since, for the next fit
         return found.over(max(self.posterior_temperature, _LEAST_TEMPERATURE)) if self._array("closed_form") else found
@@ -286,17 +277,11 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Signatures:
-    """Which classes have which attributes.
+    """The attributes of classes, made binary by thresholds.
 
-    Attributes
-    ----------
-    thresholds : ndarray of shape (n_attributes,)
-    training : ndarray of shape (n_classes, n_attributes)
-        Of the training classes: 1 where a class has the attribute, 0 where it has not.
-    varies : ndarray of bool
-        Whether an attribute is not the same for all of these: others say nothing.
-    prior : ndarray
-        The share of training classes that have it; 0.5 where it does not vary.
+    ``training`` has a row for each training class: 1 where it has the attribute. An attribute ``varies`` unless it is
+    the same for all of these: others say nothing. ``prior`` is the share of training classes that have it; 0.5 where it
+    does not vary.
     """
 
     thresholds: Float64Array
@@ -333,16 +318,10 @@ class Signatures:
         return self
 
     def scores(self, probabilities: Float64Array, candidates: Float64Array, *, use_prior: bool) -> Float64Array:
-        """Return ``log p(signature | x) - log p(signature)`` of candidates for samples whose attributes are such.
+        """Return ``log p(signature | x) - log p(signature)`` of candidates for samples with these attributes.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n_samples, n_attributes)
-            How likely it is that a sample has an attribute.
-        candidates : ndarray of shape (n_candidates, n_attributes)
-            Signatures.
-        use_prior : bool
-            Whether to subtract the second term.
+        ``probabilities`` of attributes have a row for each sample, signatures one for each candidate. ``use_prior``:
+        whether to subtract the second term.
         """
         p = np.where(self.varies, np.clip(probabilities, _LEAST, 1 - _LEAST), 0.5)
         has, lacks = np.log(p), np.log1p(-p)

@@ -1,4 +1,4 @@
-"""Prediction: the candidates of a call, the bias on seen classes, and the recogniser made of both.
+"""Prediction: the candidates of a call, the bias on seen classes, the recogniser made of both, and its accuracy.
 
 Functions take a model because methods decide how candidates are scored (``_scorer_of``) and whether the bias applies;
 the model must not change meanwhile, which that of ``ZeroShotClassifier._settled`` does not.
@@ -6,8 +6,9 @@ the model must not change meanwhile, which that of ``ZeroShotClassifier._settled
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array, some
+from jcmspl.data.parts import Part
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
 from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
-from jcmspl.model.parameters import as_temperature
+from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning, warn_user
@@ -28,6 +30,7 @@ from jcmspl.support.scaling import Scaling
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+
 
 _COMPETITION = (
     "seen and unseen classes compete without a calibrated bias, and a model prefers those that it was trained on: "
@@ -84,6 +87,7 @@ def recogniser_of(
     normalisation = model._fitted.feature_normalisation
     if scaled_already:
         normalisation = replace(normalisation, scaling=Scaling())
+    check_parameters(model, model.COMPARISON)  # they may have been set since the fit
     return model._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
 
 
@@ -168,3 +172,49 @@ def _auto_temperature(model: ZeroShotClassifier) -> float:
     recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), model.own_space, scaled_already=True)
     scores = recogniser.scores(fitted.class_means)
     return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+
+
+def accuracy_of(
+    model: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_vectors: Any = None,
+    candidates: Any = None,
+    seen_penalty: float | None = None,
+    average: str = "class",
+) -> float:
+    """Return the accuracy of a model; parameters are those of ``score``."""
+    one_of(average, "average", ("class", "sample"))
+    reader = model.reader
+    samples, _ = reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
+    totals = samples.label_counts()
+    if not any(totals.values()):
+        raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
+    recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
+    found: Right = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
+    if average == "sample":
+        return found.weight / found.of_all
+    return float(np.mean([found.by_label[label] / weight for label, weight in totals.items() if weight]))
+
+
+@dataclass(frozen=True)
+class Right:
+    """The weight of the samples that are recognised, by label and in all, and that of all samples."""
+
+    by_label: Counter[Label]
+    weight: float
+    of_all: float
+
+    def __add__(self, other: Right) -> Right:
+        return Right(self.by_label + other.by_label, self.weight + other.weight, self.of_all + other.of_all)
+
+
+def _right_in(part: Part, recogniser: Recogniser) -> Right:
+    labels, weights = part.labels, np.ones(len(part)) if part.weights is None else part.weights
+    named = recogniser.predict(part.whole().X).tolist()
+    right = weights * np.array([one == label for one, label in zip(named, labels, strict=True)], dtype=np.float64)
+    by_label: Counter[Label] = Counter()
+    for label, weight in zip(labels, right.tolist(), strict=True):
+        by_label[label] += weight
+    return Right(by_label, float(right.sum()), float(weights.sum()))

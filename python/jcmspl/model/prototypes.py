@@ -34,18 +34,9 @@ SEEN_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Labelled samples of some of the candidate classes.
+    """Labelled samples of some of the candidate classes: their sums (scaled, not yet normalised) and numbers.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        The candidates that have samples.
-    sums : ndarray of shape (len(rows), n_features)
-        The sums of their samples: scaled, not yet normalised.
-    counts : ndarray
-        The numbers of their samples.
-    is_trained : ndarray of bool
-        Whether the model was trained on them.
+    ``rows`` are the candidates that have samples, ``is_trained`` tells on which of them the model was trained.
     """
 
     rows: IntArray
@@ -88,22 +79,12 @@ def combined(
     prediction_count: float,
     sample_length: float | None,
 ) -> Prototypes:
-    """Combine predicted prototypes with the samples that there are.
+    """Combine predicted prototypes u with the labelled samples z.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (n_candidates, n_features)
-    evidence : Evidence
-    normalisation : Normalisation
-        Of samples.
-    seen_mean_share : float or ndarray of shape (len(evidence.rows),)
-        The share of the samples where the model was trained on them: ``(1 - s) u + s unit(mean z)``.
-    prediction_count : float
-        The number of samples that the prediction counts for elsewhere: ``kappa u + sum z``. Infinity: samples are not
-        looked at.
-    sample_length : float or None
-        Directions are combined, and the length of a usual sample is this; None: points are, ``(1 - s) p + s mean z``
-        and ``(kappa p + sum z) / (kappa + n)``.
+    Of a training class that is ``(1 - s) u + s unit(mean z)``, with s the ``seen_mean_share``; elsewhere
+    ``kappa u + sum z``, with kappa the ``prediction_count``: infinity leaves samples out. With ``sample_length``, the
+    length of a usual sample, directions are combined; None: points p are, ``(1 - s) p + s mean z`` and
+    ``(kappa p + sum z) / (kappa + n)``.
     """
     shares = np.ones(len(predicted))
     seen = np.broadcast_to(np.asarray(seen_mean_share, dtype=np.float64), evidence.counts.shape)

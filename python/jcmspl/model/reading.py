@@ -23,14 +23,8 @@ from jcmspl.support.arguments import Float64Array
 class Features:
     """The features that samples must have, for scikit-learn: it reads and sets them as attributes of an estimator.
 
-    A stand-in for the model, whose own state must not change while samples are read, and which it is named after.
-
-    Parameters
-    ----------
-    name : str
-        The class of the model, for messages.
-    columns : Columns, optional
-        By default the first samples decide.
+    A stand-in for the model, whose own state must not change while samples are read, and which it is named after. By
+    default the first samples decide.
     """
 
     def __init__(self, name: str, columns: Columns | None = None) -> None:
@@ -70,18 +64,10 @@ def by_rows(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, wid
 
 @dataclass(frozen=True)
 class SampleReader:
-    """Reads samples for a model.
+    """Reads samples for a model, by its name and parameters.
 
-    Attributes
-    ----------
-    name : str
-        The class of the model, for messages.
-    needs : {"statistics", "samples"}
-        Whether the method learns from sums over samples, or from the samples themselves.
-    reads_weights : bool
-        Whether a method that learns from samples accepts weights.
-    class_weight : None, "balanced" or dict of label -> number
-    progress : bool
+    ``needs`` is "statistics" or "samples"; ``reads_weights``: whether a method that learns from samples accepts
+    weights.
     """
 
     name: str
@@ -105,15 +91,7 @@ class SampleReader:
     def samples(
         self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
     ) -> tuple[Samples, Features]:
-        """Return samples with their labels and weights, and their features.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for ``fit``.
-        columns : Columns, optional
-            The features that X must have; any by default.
-        """
+        """Return samples with their labels and weights, and their features; ``columns``: those that X must have."""
         if y is None and gives_chunks(X):
             self.require_weights_known("chunks of samples")
         features = Features(self.name, columns)

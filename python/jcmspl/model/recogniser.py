@@ -49,7 +49,7 @@ _BLOCK = 1024
 
 
 class Recogniser:
-    """What names samples: scores for candidate classes, the higher the better."""
+    """Scores of samples for candidate classes, the higher the better."""
 
     #: The labels of the candidates.
     labels: LabelArray
@@ -170,17 +170,10 @@ class DistanceRecogniser(LinearRecogniser):
     """A linear layer whose scores are minus half of squared distances, but for a term that all candidates share.
 
     Such scores lose digits where candidates, or differences between them, are of very different sizes. Samples for
-    which that could change who is best are decided by the distances themselves, from differences of coordinates.
+    which that could change the best candidate are decided by the distances themselves, from differences of coordinates.
 
-    Attributes
-    ----------
-    place : function
-        Maps raw samples into the space of the prototypes.
-    stretch, shift : float
-        A raw sample of length r lies at most ``stretch * r + shift`` from the origin of that space.
-    prototypes : ndarray of shape (n_candidates, n_dimensions)
-    calibration : ndarray of shape (n_candidates,)
-        What is added to the scores, and is part of ``bias``; less the lead.
+    ``place`` maps raw samples into the space of the prototypes: one of length r lies at most ``stretch * r + shift``
+    from its origin. ``calibration`` is added to the scores, and is part of ``bias``; less the lead.
     """
 
     place: Callable[[npt.NDArray[Any]], FloatArray]
@@ -227,18 +220,7 @@ class DistanceRecogniser(LinearRecogniser):
 
 @dataclass(frozen=True, eq=False)
 class BlockRecogniser(Recogniser):
-    """Recognition by any function of samples, called with a block of them at a time.
-
-    Attributes
-    ----------
-    score_block : function
-        Of raw samples; returns scores, (len(X), n_candidates).
-    bias : ndarray of shape (n_candidates,)
-        What is added to them.
-    labels : ndarray of shape (n_candidates,)
-    lead : float
-        See :class:`Recogniser`.
-    """
+    """Recognition by a function of raw samples, called with a block of them at a time; the bias is added to scores."""
 
     score_block: Callable[[npt.NDArray[Any]], FloatArray]
     bias: Float64Array
@@ -292,7 +274,7 @@ class Scorer(Protocol):
     """Scores of candidate classes for normalised samples, the higher the better."""
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> Recogniser:
-        """Return what names raw samples, with a bias added to the score of each candidate."""
+        """Return the recogniser of raw samples, with a bias added to the score of each candidate."""
         ...
 
 

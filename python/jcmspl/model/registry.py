@@ -112,12 +112,8 @@ def methods() -> dict[str, type[Any]]:
 def get(name: str) -> type[Any]:
     """Return the class of that name.
 
-    Raises
-    ------
-    ValueError
-        If there is no such method; it lists those that there are.
-    ImportError
-        If another package offers the method, but it cannot be imported or is not a method.
+    There is a ValueError that lists all methods if there is none of that name, and an ImportError if another package
+    offers it, but it cannot be imported or is not a method.
     """
     offered, _ = _entry_points()
     if name in MODULES:

@@ -20,7 +20,7 @@ from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.data.samples import Samples
 from jcmspl.model.calibration import drawn_folds, fold_models, require_class_vectors, samples_of
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelled_samples import looked_at
+from jcmspl.model.labelling import looked_at
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_number
 from jcmspl.support.names import GROUPS
@@ -64,11 +64,7 @@ class Threshold:
     def of(cls, folds: Sequence[tuple[Float64Array, Float64Array]], max_false_rejection: float) -> Threshold:
         """Choose the highest threshold that rejects no more than a share of the known samples of all folds.
 
-        Parameters
-        ----------
-        folds : sequence of (known, strangers)
-            The best scores of samples.
-        max_false_rejection : float
+        A fold has the best scores of known samples and of strangers.
         """
         known, strangers = (np.sort(np.concatenate(each)) for each in zip(*folds, strict=True))
         value = float(known[min(int(max_false_rejection * len(known)), len(known) - 1)])

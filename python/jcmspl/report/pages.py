@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jcmspl.io.atomic import write_atomically
+from jcmspl.io.files import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.figures import COLOURS, FAINT, INK, require_matplotlib
 from jcmspl.support.shown import (

@@ -9,11 +9,11 @@ from jcmspl import JCMSPL, load
 from jcmspl.datasets import (
     Dataset,
     DatasetError,
-    imputation,
     load_arrays,
     load_dataset,
     load_features,
     load_npz,
+    row_source,
     save_npz,
 )
 from support.animals import make_zoo
@@ -60,7 +60,7 @@ def vectors(folder):
 
 @pytest.mark.parametrize("write", [npy, npz, csv, parquet, shards, vectors])
 def test_whatever_holds_the_samples(tmp_path, write, monkeypatch):
-    monkeypatch.setattr(imputation, "_ROWS", 7)  # several blocks
+    monkeypatch.setattr(row_source, "_ROWS", 7)  # several blocks
     path = write(tmp_path)
     data = load_arrays(path, Y, class_vectors=VECTORS, impute="mean")
     assert_allclose(data.imputation.values, MEANS, rtol=1e-6)
@@ -142,7 +142,7 @@ def test_a_folder(tmp_path):
 
 def test_on_dask(tmp_path):
     pytest.importorskip("dask")
-    from jcmspl.datasets.on_dask import rows_on_dask
+    from jcmspl.datasets.row_source import rows_on_dask
 
     for path in (npy(tmp_path), csv(tmp_path)):
         found = rows_on_dask(load_features(path, imputed_values=MEANS).X, 2)

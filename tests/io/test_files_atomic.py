@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from jcmspl.io import atomic
-from jcmspl.io.atomic import cleaning_up, open_atomically, remove_abandoned, write_atomically
+from jcmspl.io import files as atomic
+from jcmspl.io.files import cleaning_up, open_atomically, remove_abandoned, write_atomically
 from support.processes import interruptible
 
 
@@ -63,7 +63,7 @@ import signal, sys, threading, time
 {handler}
 from jcmspl.methods import RPL
 from jcmspl.datasets import load_digits, save_npz, save_xlsa17
-from jcmspl.io import atomic
+from jcmspl.io import files as atomic
 def wait(_):
     print("writing", flush=True)
     time.sleep(3600)

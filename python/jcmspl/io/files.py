@@ -1,15 +1,20 @@
-"""Local paths and remote addresses such as s3://bucket/folder (with fsspec), and checks of both."""
+"""Files: local paths, remote addresses such as s3://bucket/folder (with fsspec), checks of both, atomic writing."""
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import io
 import os
 import re
+import secrets
+import signal
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 #: Characters of patterns, which stand for several files.
 WILDCARDS = "*?["
@@ -166,3 +171,133 @@ def other_kind(path: Path) -> str | None:
         return None
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def write_atomically(path: Path, data: bytes, *, overwrite: bool) -> None:
+    """Write a file beside its place and move it there when it is complete; a crash leaves the old file."""
+    with open_atomically(path, overwrite=overwrite) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a file beside its place for writing; it moves to its place when the block ends without an error."""
+    with cleaning_up(), _written_beside(Path(path), overwrite) as file:
+        yield file
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove unfinished files in a folder whose processes have ended."""
+    for path in folder.iterdir() if fcntl is not None else ():
+        if is_part(path.name):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
+                path.unlink()
+
+
+def is_part(name: str) -> bool:
+    """Whether a file has the name of an unfinished file."""
+    return re.fullmatch(r"\.[0-9a-f]{16}\.part", name) is not None
+
+
+@contextlib.contextmanager
+def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
+    if wanted.is_dir():
+        raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
+    if os.path.lexists(wanted) and not overwrite:
+        raise FileExistsError(f"{wanted} exists already: choose another name, or replace it with overwrite=True")
+    path = wanted.resolve()  # replace the target of a link, not the link
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{wanted} is a device or a pipe, which a file cannot replace: choose another name")
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    # choose the name before creating the file: it can then always be removed
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with writing(wanted):
+            raw = _Part(part, wanted, 0o666 if mode is None else 0o600)
+        with io.BufferedWriter(raw) as file:
+            yield file
+            file.flush()
+            with writing(wanted):
+                os.fsync(file.fileno())
+        with writing(wanted):
+            if mode is not None:
+                os.chmod(part, mode)
+            os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+class _Part(io.FileIO):
+    """An unfinished file, whose errors name the file that it will become."""
+
+    def __init__(self, part: Path, wanted: Path, mode: int) -> None:
+        self._wanted = wanted
+        super().__init__(part, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def write(self, data: Any) -> int:
+        with writing(self._wanted):
+            return super().write(data)
+
+
+@contextlib.contextmanager
+def writing(wanted: Path) -> Iterator[None]:
+    """Turn errors of the system into sentences about the wanted file."""
+    try:
+        yield
+    except OSError as error:
+        named = type(error)(f"{wanted} cannot be written: {error.strerror}")
+        named.errno = error.errno
+        raise named from error
+
+
+class _Terminated(BaseException):
+    """A signal that ends the process has arrived."""
+
+
+@contextlib.contextmanager
+def cleaning_up() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block like an error, and then the process.
+
+    Signals that the program handles or ignores are left alone, and so are threads other than the main one, which cannot
+    handle signals.
+    """
+    ours = []
+    if threading.current_thread() is threading.main_thread():
+        ours = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    received: list[int] = []
+
+    def handle(number: int, _: Any) -> None:
+        for one in ours:
+            signal.signal(one, signal.SIG_IGN)  # a second signal must not disturb the cleaning up
+        received.append(number)
+        raise _Terminated
+
+    try:
+        try:
+            for number in ours:
+                signal.signal(number, handle)
+            yield
+        finally:
+            for number in ours:
+                signal.signal(number, signal.SIG_DFL)
+    except _Terminated:
+        if not received:  # raised for a block around this one
+            raise
+        signal.signal(received[0], signal.SIG_DFL)
+        os.kill(os.getpid(), received[0])

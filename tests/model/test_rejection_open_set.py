@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
 from jcmspl.data.class_folds import held_out_rows
-from jcmspl.model.rejection import Threshold, TwoLooksAt, area
+from jcmspl.model.rejection import Threshold, area, two_looks
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=12, n_unseen=4, noise=0.8)
@@ -46,7 +46,7 @@ def test_the_threshold_is_the_highest_that_loses_no_more(lost):
 
 def test_two_looks_are_two_sets_of_candidates():
     model = fitted()
-    known, strangers = TwoLooksAt(model.recogniser(candidates="unseen"))(ZOO.X_new, ZOO.y_new)
+    known, strangers = two_looks(ZOO.X_new, ZOO.y_new, model.recogniser(candidates="unseen"))
     expected = model.decision_function(ZOO.X_new, candidates="unseen").max(axis=1)
     np.testing.assert_allclose(known, expected, rtol=1e-12, atol=1e-12)
     for label in ZOO.unseen:

@@ -19,7 +19,7 @@ from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, 
 from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.io.json_text import plain
 from jcmspl.model import registry
-from jcmspl.model_selection.base import BaseClassSearch
+from jcmspl.model_selection.class_search import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for, seeded
 from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import METHOD_GROUPS

@@ -22,7 +22,7 @@ from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, TwoLooksAt, area
+from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
@@ -190,8 +190,7 @@ def _standard(
 
 
 def _open_set(recogniser: Recogniser, chosen: Threshold | None, chunks: Callable[[str], _Chunks]) -> findings.OpenSet:
-    look = TwoLooksAt(recogniser)
-    known, strangers = TwoLooks.joined([look(X, y) for X, y in chunks("test_unseen")])
+    known, strangers = TwoLooks.joined([two_looks(X, y, recogniser) for X, y in chunks("test_unseen")])
     if chosen is None:
         return findings.OpenSet(area(known, strangers))
     shares = (float(np.mean(scores < chosen.value)) for scores in (known, strangers))

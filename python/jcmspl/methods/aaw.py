@@ -101,8 +101,7 @@ class AAW(Iterative, Embedding):
         for number in range(1, self.max_iter + 1):
             value, of_codes, with_samples, with_vectors = self._coded(prepared, Dx, Dz)
             values.append(value)
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(number, value)
+            monitor.tell_of_iteration(number, value)
             Dx, Dz = best_atoms(Dx, of_codes, with_samples), best_atoms(Dz, of_codes, with_vectors)
             stalled = number > 1 and values[-2] - values[-1] <= self.tol * values[-2]
             if stalled:

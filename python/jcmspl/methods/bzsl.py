@@ -92,8 +92,7 @@ class BZSL(Iterative, ZeroShotClassifier):
             C = signs(of_classes + self.semantic_weight * (coding.counted_vectors @ Q))
             P, Q = orthogonal_factor(with_samples), coding.semantic_directions(C)
             values.append(coding.objective(with_samples, of_classes, C, P, Q))
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(number, values[-1])
+            monitor.tell_of_iteration(number, values[-1])
             stalled = number > 1 and values[-1] - values[-2] <= self.tol * values[-1]
             if stalled:
                 break
@@ -200,15 +199,8 @@ class _CodeScorer:
 class CodeRecogniser(Recogniser):
     """Recognition by binary codes: the score of a candidate is minus the number of bits in which it differs.
 
-    Attributes
-    ----------
-    coder : AffineScorer
-        What maps raw samples to values whose signs are their codes.
-    search : HammingScorer
-        The codes of the candidates, and what is added to their scores, less the lead.
-    labels : ndarray of shape (n_candidates,)
-    lead : float
-        See :class:`Recogniser`.
+    ``coder`` maps raw samples to values whose signs are their codes; ``search`` has the codes of the candidates, and
+    the biases of their scores less the ``lead`` (:class:`Recogniser`).
     """
 
     coder: AffineScorer

@@ -67,8 +67,7 @@ class CAPD(ZeroShotClassifier):
             against = disagreements(vectors, number)
             coefficients[number], value = _least(against @ against.T * similarities, shares, self.penalty)
             total += value
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(number + 1, total)
+            monitor.tell_of_iteration(number + 1, total)
         return {"coefficients": coefficients, "means": means, "vectors": vectors.copy()}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:

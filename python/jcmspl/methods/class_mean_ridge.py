@@ -2,17 +2,14 @@
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.explanation import ClassMap, Explanation
+from jcmspl.model.explanation import ClassMap
 from jcmspl.model.kinds import map_to_means
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import WEIGHT, NamedArrays, estimator, field
 from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.calls import accepts_old_keywords
 
 
 @estimator
@@ -47,38 +44,13 @@ class ClassMeanRidge(Bilinear):
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         return {**super()._fit(prepared, monitor), "intercept": prepared.intercept}
 
-    @accepts_old_keywords
-    def explain(
-        self,
-        X: Any,
-        *,
-        label: Any = None,
-        against: Any = "runner-up",
-        class_vectors: Any = None,
-        candidates: Any = None,
-        seen_penalty: float | None = None,
-    ) -> list[Explanation]:
-        """Tell which attributes spoke for and against the chosen class of each sample.
-
-        Parameters
-        ----------
-        X, label, against, class_vectors, candidates, seen_penalty
-            As for :class:`RidgeVS`. In the visual space samples must be centred, unless class vectors are not either.
-        """
-        check_is_fitted(self)
+    def _require_explainable(self) -> None:
+        super()._require_explainable()
         if self._adds_mean(self.space):
             raise ValueError(
                 "explain needs samples that are centred, such as by feature_normalisation='center', where means are "
                 "predicted: the overall mean is part of these, and no attribute has a share in it"
             )
-        return super().explain(
-            X,
-            label=label,
-            against=against,
-            class_vectors=class_vectors,
-            candidates=candidates,
-            seen_penalty=seen_penalty,
-        )
 
     def _adds_mean(self, space: str) -> bool:
         return space == "visual" and bool(self.arrays_["intercept"].any())

@@ -30,22 +30,13 @@ class EXEM(PredictedMeans):
         averages that of each class).
     class_kernel : {"rbf", "poly2", "linear"}
         With "linear" it predicts what :class:`ClassMeanRidge` does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from jcmspl.methods import EXEM
-    >>> vectors = {"zebra": [1.0, 1, 0], "horse": [0, 1, 0], "tiger": [1, 0, 1], "lion": [0, 0, 1]}
-    >>> y = np.repeat(["zebra", "horse", "lion"], 5)
-    >>> X = np.array([vectors[name] for name in y]) + 0.01 * np.random.default_rng(0).standard_normal((15, 3))
-    >>> EXEM(0.1).fit(X, y, class_vectors=vectors).predict([[1.0, 0, 1]], candidates=["tiger", "horse"])
-    array(['tiger'], dtype='<U5')
     """
 
     distance: str = field(default="euclidean", metadata=one_of_names(DISTANCES))
     class_kernel: str = "rbf"
 
     LINEAR = True
+    EXAMPLE = "0.1"
     PAPER = "Changpinyo, Chao, Sha (2017): Predicting Visual Exemplars of Unseen Classes"
     GRID = {"alpha": (1e-2, 0.1, 1.0), "kernel_width": (0.5, 1.0, 2.0), "distance": DISTANCES}
     ARRAYS = {**PredictedMeans.ARRAYS, "scale": ("m",)}

@@ -78,8 +78,7 @@ class LAD(Iterative, Embedding):
             factors, value = problem.improved(factors)
             stalled = self.tol > 0 and objective[-1] - value <= self.tol * value
             objective.append(value)
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(done, value)
+            monitor.tell_of_iteration(done, value)
             if stalled:
                 break
         D, W, U = problem.in_features(factors)

@@ -57,8 +57,7 @@ class LESAE(Iterative, Bilinear):
         for done in range(1, self.max_iter + 1):
             value, tail = problem.objective(W)
             objective.append(value)
-            if monitor.on_iteration is not None:
-                monitor.on_iteration(done, value)
+            monitor.tell_of_iteration(done, value)
             stalled = self.tol > 0 and done > 1 and objective[-2] - value <= self.tol * value
             if not tail.size or stalled or done == self.max_iter:
                 break

@@ -149,15 +149,8 @@ def missing(
 ) -> tuple[float, Float64Array]:
     """Return what is missing of margins of 1, squared and weighted, and its slopes by the similarities.
 
-    Parameters
-    ----------
-    similar : ndarray of shape (n, c)
-        Of samples, or means of them, to each seen class.
-    numbers : ndarray of shape (n,)
-        The class of each.
-    shares : ndarray of shape (c, c)
-        Of each seen class in each.
-    factors : ndarray of shape (n,)
+    ``similar``, (n, c), holds the similarities of samples, or of means of them, to the seen classes, ``numbers`` the
+    class of each, ``shares``, (c, c), the shares of seen classes in seen classes, and ``factors`` the weights.
     """
     scores = similar @ shares.T
     rows = np.arange(len(scores))

@@ -225,10 +225,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         list of Explanation, one for each sample
         """
         model = self._fitted_twin()
-        if callable(model.metric):
-            raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
-        if model.class_normalisation_.kernel is not None:
-            raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
+        model._require_explainable()
         samples = model._checked(X)
 
         def make() -> Explainer:
@@ -299,6 +296,13 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """Forget an adaptation: predict as without it."""
         self._fitted = replace(self._fitted, adaptation=None)
         return self
+
+    def _require_explainable(self) -> None:
+        """Refuse to explain scores that do not split over attributes."""
+        if callable(self.metric):
+            raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
+        if self.class_normalisation_.kernel is not None:
+            raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
 
     def _adaptation_trials(self) -> AdaptationTrials:
         adapting.require_adaptable(self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.parts import Part
 from jcmspl.data.samples import Samples
 from jcmspl.model.fitted import Columns, FittedModel
-from jcmspl.model.labelling import Judged, judged, judged_samples, statistics_of_folds
+from jcmspl.model.labelling import Judged, judged, looked_at, statistics_of_folds
 from jcmspl.model.learning import learnt
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
@@ -149,7 +149,7 @@ def generalized_curve(seen: Recogniser, unseen: Recogniser, chunks: Iterable[tup
     >>> 0 < curve.area() < 1
     True
     """
-    pieces = [judged(seen, unseen, X, as_label_list(y)) for X, y in chunks]
+    pieces = [judged(X, as_label_list(y), seen, unseen) for X, y in chunks]
     return curve_of(pieces, set(seen.labels.tolist()))
 
 
@@ -171,97 +171,69 @@ def curve_of_model(
     """Return the curve of a model on samples of seen and of unseen classes."""
     seen = model.recogniser(candidates="seen", space=space)
     unseen = model.recogniser(candidates="unseen", class_vectors=class_vectors, space=space)
-    samples, _ = model.reader.unweighted().samples(X, y, columns=model._fitted.columns)
+    samples, _ = model.reader.unweighted().samples(X, y, columns=model.state.columns)
     return curve_of(samples.map(_judged_part, seen, unseen, what="recognising"), set(seen.labels.tolist()))
 
 
 def _judged_part(part: Part, seen: Recogniser, unseen: Recogniser) -> Judged:
-    return judged(seen, unseen, part.whole().X, part.labels)
+    return judged(part.whole().X, part.labels, seen, unseen)
 
 
-def calibrated(
-    model: ZeroShotClassifier,
-    X: Any,
-    y: Any,
-    *,
-    n_splits: int | None,
-    held_out: float,
-    random_state: Any,
-    adaptation: bool,
-) -> FittedModel:
+class Drawing(NamedTuple):
+    """Parameters of :meth:`ZeroShotClassifier.calibrate`, and the least number of classes of a fold."""
+
+    n_splits: int | None
+    held_out: float
+    random_state: Any
+    at_least: int = 1
+
+
+def calibrated(model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, adaptation: bool) -> FittedModel:
     """Return the state with calibrated biases; parameters are those of :meth:`ZeroShotClassifier.calibrate`."""
-    fitted = model._fitted
-    require_class_vectors(fitted)
+    fitted = model.state
     with told(f"{type(model).__name__}.calibrate", X) as line:
-        samples = samples_of(model, X, y)
+        samples = calibration_samples(model, X, y)
         trials = model._adaptation_trials() if adaptation else None
-        found = calibrated_biases(
-            model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, on_fold=trials
-        )
+        curves: dict[str, list[SeenUnseenCurve]] = {space: [] for space in model.SPACES}
+        for twin, unseen_rows, seen_rows in fold_models(model, samples, drawing):
+            if trials is not None:
+                trials(twin, samples, unseen_rows)
+            tested, trained = samples.only(np.union1d(unseen_rows, seen_rows)), set(twin.classes_.tolist())
+            for space, of_folds in curves.items():
+                kinds = (twin.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
+                of_folds.append(curve_of(looked_at(tested, judged, *kinds), trained))
+        found = {space: best_bias(of_folds) for space, of_folds in curves.items()}
         constants = fitted.adaptation_constants if trials is None else trials.chosen()
-        biases = {**fitted.calibration, **{(space, model.own_metric): bias for space, bias in found.items()}}
+        biases = fitted.calibration | {(space, model.own_metric): bias for space, bias in found.items()}
         line.text = f"bias {found[model.own_space]:.4g} in the {model.own_space} space"
     return fitted.recalibrated(biases, adaptation_constants=constants)
 
 
-def require_class_vectors(fitted: FittedModel) -> None:
-    """Refuse a model that knows no classes besides its training classes."""
-    if fitted.given_table is None:
+def calibration_samples(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:
+    """Return samples that are read more than once; refuse a model that knows no classes but its training classes."""
+    if model.state.given_table is None:
         raise ValueError("a model without class_vectors has no unseen classes to be calibrated for")
-
-
-def samples_of(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:
-    """Return samples that are read more than once, with the weights of their classes."""
     reader = model.reader
-    samples, _ = reader.samples(X, y, columns=model._fitted.columns)
+    samples, _ = reader.samples(X, y, columns=model.state.columns)
     samples.require_rereadable(reader.name)
     if reader.needs == "samples":
         samples.array(reader.name)  # refused where samples stay on workers
     return samples
 
 
-def calibrated_biases(
-    model: ZeroShotClassifier,
-    samples: Samples,
-    *,
-    n_splits: int | None,
-    held_out: float,
-    random_state: Any,
-    on_fold: Callable[[Any, Any, IntArray], None] | None = None,
-) -> dict[str, float]:
-    """Return the best bias in each space of a fitted model, found on classes that it was trained on.
-
-    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; on_fold is called with the model of each fold, the
-    samples, and the rows of the classes that it was not trained on.
-    """
-    folds, testing = drawn_folds(model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state)
-    curves = _curves_of_folds(model, samples, folds, testing, on_fold)
-    return {space: best_bias([fold[space] for fold in curves]) for space in model.SPACES}
-
-
-def drawn_folds(
-    model: ZeroShotClassifier,
-    samples: Samples,
-    *,
-    n_splits: int | None,
-    held_out: float,
-    random_state: Any,
-    at_least: int = 1,
+def _drawn(
+    model: ZeroShotClassifier, labels: list[Label], drawing: Drawing
 ) -> tuple[list[list[Label]], npt.NDArray[np.bool_]]:
-    """Draw the classes that take the part of unseen ones in each fold, and samples of all classes to test with.
-
-    Parameters are those of :meth:`ZeroShotClassifier.calibrate`; at_least is the least number of classes of a fold.
-    """
+    """Draw the classes that take the part of unseen ones in each fold, and samples of all classes to test with."""
+    held_out = drawing.held_out
     if not 0 < as_number(held_out, "held_out", "a share between 0 and 1") < 1:
         raise ValueError(f"held_out must be between 0 and 1, but is {held_out}")
-    labels = samples.labels
-    trained = set(model.classes_.tolist())
+    trained, present = set(model.classes_.tolist()), sorted_labels(dict.fromkeys(labels))
     strangers = [label for label in dict.fromkeys(labels) if label not in trained]
     if strangers:
         raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
-    rng = as_random_state(random_state)
-    present = sorted_labels(dict.fromkeys(labels))
-    n_folds = _n_splits(model, n_splits, len(present), at_least)
+    rng = as_random_state(drawing.random_state)
+    n_folds = _n_splits(model, drawing.n_splits, len(present), drawing.at_least)
     splits = ClassKFold(n_folds, random_state=rng).split_classes(len(present))
     folds = [[present[i] for i in fold] for fold in splits]
     testing = held_out_rows(labels, held_out, rng)
@@ -298,14 +270,10 @@ class FoldModel(NamedTuple):
     seen_rows: IntArray  # those of the others that it was not trained on
 
 
-def fold_models(
-    model: ZeroShotClassifier,
-    samples: Samples,
-    folds: list[list[Label]],
-    testing: npt.NDArray[np.bool_],
-) -> Iterator[FoldModel]:
+def fold_models(model: ZeroShotClassifier, samples: Samples, drawing: Drawing) -> Iterator[FoldModel]:
     """Fit the model of each fold. Statistics are collected once; models are fitted to their sums."""
-    fitted, needs = model._fitted, model.reader.needs
+    folds, testing = _drawn(model, samples.labels, drawing)
+    fitted, needs = model.state, model.reader.needs
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in samples.labels])
     collector = Collector(fitted.class_table, *fitted.feature_normalisation.scaling, progress=False)
@@ -321,25 +289,3 @@ def fold_models(
             twin._fitted = learnt(twin, total, table, Columns(total.statistics.n_features), {}, rows)
         logger.debug("fold %d of %d: fitted without %d classes", number + 1, len(folds), len(folds[number]))
         yield FoldModel(twin, np.flatnonzero(fold == number), np.flatnonzero((fold != number) & testing))
-
-
-def _curves_of_folds(
-    model: ZeroShotClassifier,
-    samples: Samples,
-    folds: list[list[Label]],
-    testing: npt.NDArray[np.bool_],
-    on_fold: Callable[[Any, Any, IntArray], None] | None,
-) -> list[dict[str, SeenUnseenCurve]]:
-    """Return the curve of each fold and space."""
-    curves = []
-    for twin, unseen_rows, seen_rows in fold_models(model, samples, folds, testing):
-        if on_fold is not None:
-            on_fold(twin, samples, unseen_rows)
-        kinds = [
-            (twin.recogniser(candidates="seen", space=space), twin.recogniser(candidates="unseen", space=space))
-            for space in model.SPACES
-        ]
-        found = judged_samples(samples.only(np.union1d(unseen_rows, seen_rows)), kinds)
-        trained = set(twin.classes_.tolist())
-        curves.append({space: curve_of(own, trained) for space, own in zip(model.SPACES, found, strict=True)})
-    return curves

@@ -24,7 +24,7 @@ from jcmspl.data.weights import check_class_weight
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection
 from jcmspl.model.adapting import AdaptationTrials
-from jcmspl.model.calibration import SeenUnseenCurve
+from jcmspl.model.calibration import Drawing, SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import HOW_LOST, Columns, FittedAttribute, FittedModel, described, facts_of
 from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
@@ -608,10 +608,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             the samples of the classes that it was not trained on. Constants other than adaptation_pull and
             adaptation_temperature are chosen if they recognise more, by more than a standard error over the folds.
         """
-        model = self._fitted_twin()
-        self._fitted = calibration.calibrated(
-            model, X, y, n_splits=n_splits, held_out=held_out, random_state=random_state, adaptation=adaptation
-        )
+        drawing = Drawing(n_splits, held_out, random_state)
+        self._fitted = calibration.calibrated(self._fitted_twin(), X, y, drawing, adaptation=adaptation)
         return self
 
     @changes
@@ -642,16 +640,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         n_splits, held_out, random_state
             As for :meth:`calibrate`; each fold holds out two classes at least.
         """
-        model = self._fitted_twin()
-        self._fitted = rejection.with_thresholds(
-            model,
-            X,
-            y,
-            max_false_rejection=max_false_rejection,
-            n_splits=n_splits,
-            held_out=held_out,
-            random_state=random_state,
-        )
+        model, drawing = self._fitted_twin(), Drawing(n_splits, held_out, random_state)
+        self._fitted = rejection.with_thresholds(model, X, y, drawing, max_false_rejection=max_false_rejection)
         return self
 
     @by_name

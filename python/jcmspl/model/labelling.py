@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -129,7 +129,7 @@ class Judged(NamedTuple):
     labels: list[Label]
 
 
-def judged(seen: Recogniser, unseen: Recogniser, X: npt.NDArray[Any], labels: list[Label]) -> Judged:
+def judged(X: npt.NDArray[Any], labels: list[Label], seen: Recogniser, unseen: Recogniser) -> Judged:
     """Recognise samples among seen and among unseen classes."""
     trained, numbers = set(seen.labels.tolist()), {label: i for i, label in enumerate(dict.fromkeys(labels))}
     (best_seen, seen_score), (best_unseen, unseen_score) = seen.best(X), unseen.best(X)
@@ -143,21 +143,12 @@ def judged(seen: Recogniser, unseen: Recogniser, X: npt.NDArray[Any], labels: li
     )
 
 
-#: A model with its training classes as candidates, and with the others.
-Kinds = tuple[Recogniser, Recogniser]
-
-
 def statistics_of_folds(
     samples: Samples, collector: Collector, fold: IntArray, n_folds: int
 ) -> list[LabelledStatistics]:
     """Return the statistics of the samples of each fold; those of a negative number are left out."""
     total = samples.reduce(_of_folds, collector, n_folds, of_rows=[fold], merge=each_added)
     return [part.statistics for part in total]
-
-
-def judged_samples(samples: Samples, kinds: Sequence[Kinds]) -> list[list[Judged]]:
-    """Recognise samples with each of the pairs."""
-    return [looked_at(samples, _judge, *pair) for pair in kinds]
 
 
 def looked_at(samples: Samples, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -177,10 +168,6 @@ def _of_folds(part: Part, fold: IntArray, collector: Collector, n_folds: int) ->
 
 def _of_blocks(part: Part, function: Callable[..., Any], *arguments: Any) -> list[Any]:
     return [function(block.X, block.labels, *arguments) for block in part.blocks()]
-
-
-def _judge(X: npt.NDArray[Any], labels: list[Label], seen: Recogniser, unseen: Recogniser) -> Judged:
-    return judged(seen, unseen, X, labels)
 
 
 def _best_of(X: npt.NDArray[Any], labels: list[Label], recogniser: Recogniser) -> IntArray:

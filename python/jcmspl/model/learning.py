@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,11 @@ class Monitor:
         self.on_iteration, self._on_samples = on_iteration, on_samples
         #: Seconds per stage, as far as the method tells.
         self.timings: dict[str, float] = {}
+
+    def tell_of_iteration(self, number: int, value: float) -> None:
+        """Tell the number and the objective of an iteration that is done."""
+        if self.on_iteration is not None:
+            self.on_iteration(number, value)
 
     def tell_of_samples(self, done: int, total: int) -> None:
         """Tell how far a pass over samples is."""
@@ -333,21 +339,30 @@ def collector_for(
 
 def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
     """Return the arrays of a fit and the seconds per stage; progress is shown."""
-    started = time.perf_counter()
-    n_features = training.statistics.n_features
-    with Progress("decomposing", n_features, "features", enabled=bool(model.progress)) as line:
-        if n_features >= _LONG_DECOMPOSITION:
+    started, n_features = time.perf_counter(), training.statistics.n_features
+
+    def bar(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress | None]:
+        return Progress(what, total, unit) if model.progress else nullcontext()
+
+    with bar("decomposing", n_features, "features") as line:
+        if line is not None and n_features >= _LONG_DECOMPOSITION:
             line.announce()
         shared = prepared(model, training)
     timings = {"prepare": time.perf_counter() - started}
     with (
-        Progress("fitting", getattr(model, "max_iter", None), "iterations", enabled=bool(model.progress)) as line,
-        Progress("coding", None, "samples", enabled=bool(model.progress)) as coding,
+        bar("fitting", getattr(model, "max_iter", None), "iterations") as line,
+        bar("coding", None, "samples") as coding,
     ):
-        monitor = Monitor(lambda done, value: line.update(done, f"objective {value:.6g}"), coding.update_of)
+        monitor = Monitor()
+        if line is not None and coding is not None:
+            monitor = Monitor(_objective_on(line), coding.update_of)
         arrays = solution(model, shared, monitor)
     timings["solve"] = time.perf_counter() - started - timings["prepare"]
     return arrays, monitor.timings or timings
+
+
+def _objective_on(line: Progress) -> Callable[[int, float], None]:
+    return lambda done, value: line.update(done, f"objective {value:.6g}")
 
 
 def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:

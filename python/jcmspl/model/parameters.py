@@ -138,11 +138,12 @@ DECADES = tuple(10.0**power for power in range(-2, 4))
 
 
 def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
-    """Refuse values of all parameters, or of those named, that the declared checks refuse."""
+    """Refuse values of all parameters, or of those named, that the declared checks refuse; defaults are good."""
     for parameter in fields(model):
         check: Check | None = parameter.metadata.get("check")
-        if check is not None and (names is None or parameter.name in names):
-            check(getattr(model, parameter.name), parameter.name)
+        value = getattr(model, parameter.name)
+        if check is not None and value is not parameter.default and (names is None or parameter.name in names):
+            check(value, parameter.name)
 
 
 def array_names(model: Any) -> tuple[str, ...]:

@@ -18,11 +18,11 @@ from scipy.stats import rankdata
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.data.samples import Samples
-from jcmspl.model.calibration import drawn_folds, fold_models, require_class_vectors, samples_of
+from jcmspl.model.calibration import Drawing, calibration_samples, fold_models
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import looked_at
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.support.arguments import Float64Array, IntArray, as_number
+from jcmspl.support.arguments import Float64Array, as_number
 from jcmspl.support.names import GROUPS
 from jcmspl.support.progress import told
 from jcmspl.support.shown import quoted
@@ -92,7 +92,7 @@ _Pair = tuple[Float64Array, Float64Array]
 
 
 class TwoLooks(NamedTuple):
-    """The best scores of samples with their class among the candidates, and without it."""
+    """The best scores of samples with their class among the candidates, and without it, as of strangers."""
 
     known: Float64Array
     strangers: Float64Array
@@ -100,103 +100,57 @@ class TwoLooks(NamedTuple):
     @classmethod
     def joined(cls, found: Sequence[TwoLooks]) -> TwoLooks:
         """Return the scores of all blocks."""
-        nothing = cls(np.empty(0), np.empty(0))
-        return cls(*(np.concatenate(each) for each in zip(nothing, *found, strict=True)))
+        return cls(*(np.concatenate(each) for each in zip(cls(np.empty(0), np.empty(0)), *found, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
-class TwoLooksAt:
-    """Looks at samples of candidates twice, as known ones and as strangers; a function of samples and labels."""
-
-    recogniser: Recogniser
-
-    def __call__(self, X: Any, y: Any) -> TwoLooks:
-        """Return the best scores of samples, all of which are of candidates."""
-        number = {label: i for i, label in enumerate(self.recogniser.labels.tolist())}
-        own = np.array([number[label] for label in as_label_list(y)], dtype=np.int64)
-        best, scores = self.recogniser.best(X, LEAST_CANDIDATES)
-        without = np.where(best[:, 0] == own, scores[:, 1], scores[:, 0])
-        return TwoLooks(scores[:, 0].astype(np.float64), without.astype(np.float64))
+def two_looks(X: Any, y: Any, recogniser: Recogniser) -> TwoLooks:
+    """Return the best scores of samples, all of which are of candidates."""
+    number = {label: i for i, label in enumerate(recogniser.labels.tolist())}
+    own = np.array([number[label] for label in as_label_list(y)], dtype=np.int64)
+    best, scores = recogniser.best(X, LEAST_CANDIDATES)
+    without = np.where(best[:, 0] == own, scores[:, 1], scores[:, 0])
+    return TwoLooks(scores[:, 0].astype(np.float64), without.astype(np.float64))
 
 
-@dataclass(frozen=True, eq=False)
-class OneLookAt:
-    """Looks at samples of any classes once."""
-
-    recogniser: Recogniser
-
-    def __call__(self, X: npt.NDArray[Any], y: Sequence[Label]) -> Float64Array:
-        """Return the best scores of samples."""
-        return np.asarray(self.recogniser.top_k(X, 1)[1][:, 0], dtype=np.float64)
+def _best_scores(X: npt.NDArray[Any], y: Sequence[Label], recogniser: Recogniser) -> Float64Array:
+    return np.asarray(recogniser.top_k(X, 1)[1][:, 0], dtype=np.float64)
 
 
 def with_thresholds(
-    model: ZeroShotClassifier,
-    X: Any,
-    y: Any,
-    *,
-    max_false_rejection: float,
-    n_splits: int | None,
-    held_out: float,
-    random_state: Any,
+    model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, max_false_rejection: float
 ) -> FittedModel:
-    """Return the state with thresholds; parameters are those of :meth:`ZeroShotClassifier.calibrate_rejection`."""
-    fitted = model._fitted
-    require_class_vectors(fitted)
-    with told(f"{type(model).__name__}.calibrate_rejection", X) as line:
-        samples = samples_of(model, X, y)
-        folds: dict[str, Any] = {"n_splits": n_splits, "held_out": held_out, "random_state": random_state}
-        found = chosen_thresholds(model, samples, max_false_rejection=max_false_rejection, **folds)
-        own = {(space, model.own_metric, group): threshold for (space, group), threshold in found.items()}
-        line.text = f"among unseen classes {found[model.own_space, 'unseen']}"
-    return replace(fitted, rejection={**fitted.rejection, **own})
-
-
-def chosen_thresholds(
-    model: ZeroShotClassifier,
-    samples: Samples,
-    *,
-    max_false_rejection: float,
-    n_splits: int | None,
-    held_out: float,
-    random_state: Any,
-) -> dict[tuple[str, str], Threshold]:
-    """Return a threshold for each space of a fitted model and each group of candidates.
+    """Return the state with a threshold for each space and each group of candidates.
 
     Parameters are those of :meth:`ZeroShotClassifier.calibrate_rejection`.
     """
     if not 0 <= as_number(max_false_rejection, "max_false_rejection") < 1:
         raise ValueError(f"max_false_rejection must be a share from 0 to less than 1, but is {max_false_rejection}")
-    folds, testing = drawn_folds(
-        model, samples, n_splits=n_splits, held_out=held_out, random_state=random_state, at_least=LEAST_CANDIDATES
-    )
-    found: dict[tuple[str, str], list[_Pair]] = {}
-    for twin, unseen_rows, seen_rows in fold_models(model, samples, folds, testing):
-        for space in model.SPACES:
-            bias = model.bias_in(space)
-            among = {group: twin.recogniser(candidates=group, seen_penalty=bias, space=space) for group in GROUPS}
-            for group, pair in _pairs_of_fold(among, samples, unseen_rows, seen_rows).items():
-                found.setdefault((space, group), []).append(pair)
-    return {key: Threshold.of(pairs, max_false_rejection) for key, pairs in found.items()}
+    with told(f"{type(model).__name__}.calibrate_rejection", X) as line:
+        samples = calibration_samples(model, X, y)
+        found: dict[tuple[str, Any, str], list[_Pair]] = {}
+        drawing = drawing._replace(at_least=LEAST_CANDIDATES)
+        for twin, unseen_rows, seen_rows in fold_models(model, samples, drawing):
+            unseen, seen = samples.only(unseen_rows), samples.only(seen_rows)
+            for space in model.SPACES:
+                bias = model.bias_in(space)
+                among = {group: twin.recogniser(candidates=group, seen_penalty=bias, space=space) for group in GROUPS}
+                for group, pair in _pairs_of_fold(among, unseen, seen).items():
+                    found.setdefault((space, model.own_metric, group), []).append(pair)
+        chosen = {key: Threshold.of(pairs, max_false_rejection) for key, pairs in found.items()}
+        line.text = f"among unseen classes {chosen[model.own_space, model.own_metric, 'unseen']}"
+    return replace(model.state, rejection=model.state.rejection | chosen)
 
 
-def _pairs_of_fold(
-    among: dict[str, Recogniser],
-    samples: Samples,
-    unseen_rows: IntArray,
-    seen_rows: IntArray,
-) -> dict[str, _Pair]:
+def _pairs_of_fold(among: dict[str, Recogniser], of_unseen: Samples, of_seen: Samples) -> dict[str, _Pair]:
     """Return the best scores of known samples and strangers of a fold, for each group of candidates.
 
-    Strangers are always of classes that the model of the fold was not trained on. Among its training classes these are
-    strangers as they are; elsewhere their own class is left out.
+    Strangers are always of classes that the model of the fold was not trained on. Among its training classes all of
+    their samples are strangers; elsewhere their own class is left out.
     """
-    unseen, everywhere = (
-        TwoLooks.joined(looked_at(samples.only(unseen_rows), TwoLooksAt(among[group]))) for group in ("unseen", "all")
-    )
+    unseen, everywhere = (TwoLooks.joined(looked_at(of_unseen, two_looks, among[group])) for group in ("unseen", "all"))
     trained_of_all, trained, others = (
-        np.concatenate([np.empty(0), *looked_at(samples.only(rows), OneLookAt(among[group]))])
-        for group, rows in (("all", seen_rows), ("seen", seen_rows), ("seen", unseen_rows))
+        np.concatenate([np.empty(0), *looked_at(samples, _best_scores, among[group])])
+        for group, samples in (("all", of_seen), ("seen", of_seen), ("seen", of_unseen))
     )
     return {
         "seen": (trained, others),

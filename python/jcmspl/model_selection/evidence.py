@@ -85,7 +85,8 @@ def _few_shot_accuracies(
     weights: list[float],
 ) -> Float64Array:
     """Return the mean accuracy over numbers of shots, for each prediction_count."""
-    predicted = directions(model._expected(model.class_normalisation_.of_rows(candidates)))
+    vectors = model.class_normalisation_.of_rows(candidates)
+    predicted = directions((vectors @ model.semantic_projection_.T) @ model.visual_projection_)
     samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
     found = np.zeros((len(SHOTS), len(weights)))
     for i, shots in enumerate(SHOTS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import AUTO, estimator
 from jcmspl.model_selection import path
-from jcmspl.model_selection.base import BaseClassSearch
-from jcmspl.model_selection.class_search import ClassSearchCV
+from jcmspl.model_selection.class_search import BaseClassSearch, ClassSearchCV
 from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
@@ -294,4 +294,4 @@ def search_for(method: type[Any], fixed: dict[str, Any], **options: Any) -> Base
 
 def seeded(method: type[Any], fixed: dict[str, Any], seed: Any) -> dict[str, Any]:
     """Return parameters of a method with a seed among them, if it draws something."""
-    return {"random_state": seed, **fixed} if "random_state" in method._get_param_names() else fixed
+    return {"random_state": seed, **fixed} if "random_state" in {one.name for one in fields(method)} else fixed

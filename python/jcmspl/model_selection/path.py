@@ -23,10 +23,7 @@ ON_PATH = {"semantic_match": 1.0, "class_match": np.inf, "visual_reconstruction"
 #: Values of semantic_reconstruction that are tried on it.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Weights beside it.
-BESIDE = (
-    {"class_match": 1.0, "visual_reconstruction": 10.0},
-    {"class_match": 1.0, "visual_reconstruction": 1.0},
-)
+BESIDE = ({"class_match": 1.0, "visual_reconstruction": 10.0}, {"class_match": 1.0, "visual_reconstruction": 1.0})
 #: Normalisations of samples, shrinkages where they whiten, and kernels; the first of each is where the search starts.
 FEATURES = ("auto_power+sample_l2+center+whiten", "sample_l2+center+whiten", "auto_power+sample_l2+center_unit")
 SHRINKAGES = (5.0, 2.0, 10.0)

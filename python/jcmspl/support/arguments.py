@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from jcmspl.support.exceptions import NotFiniteError
+
 # Rows no further apart than this are read together: a seek costs about as much as a few rows.
 _LARGEST_GAP = 8
 
@@ -102,7 +104,7 @@ def require_finite(array: npt.NDArray[Any], name: str, *, first_row: int = 0) ->
     if not finite.all():
         first, *rest = (int(i) for i in np.argwhere(~finite)[0])
         where = (first_row + first, *rest)
-        raise ValueError(f"{name} holds NaN or infinity, first at index {where}: remove or replace such values")
+        raise NotFiniteError(f"{name} holds NaN or infinity, first at index {where}: remove or replace such values")
 
 
 def as_real_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArray[Any]:

@@ -41,6 +41,10 @@ class TrainedOnWarning(UserWarning):
     """Some test samples were training samples of the model, so the accuracy is too high."""
 
 
+class NotFiniteError(ValueError):
+    """An argument holds NaN or infinity."""
+
+
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""
 

@@ -55,10 +55,9 @@ from jcmspl.model.reading import SampleReader, by_rows
 from jcmspl.model.recogniser import Recogniser, Scorer, cached
 from jcmspl.model.rejection import Threshold, with_none
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
-from jcmspl.support.calls import by_name, changes, lock_of
-from jcmspl.support.cards import Card
+from jcmspl.support.calls import alias, attributes_of, by_name, changes, current_names, lock_of
 from jcmspl.support.names import KERNELS
-from jcmspl.support.renamed import alias, attributes_of, current_names
+from jcmspl.support.shown import Card
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -28,8 +28,7 @@ from jcmspl.model.fitted import HOW_LOST, Columns, FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError
-from jcmspl.support.log import logger, told
-from jcmspl.support.progress import Progress
+from jcmspl.support.progress import Progress, logger, told
 from jcmspl.support.shown import quoted
 
 if TYPE_CHECKING:

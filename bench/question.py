@@ -16,7 +16,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from jcmspl.support.threads import usable_cores
+from jcmspl.support.machine import usable_cores
 
 THREADS = usable_cores()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from jcmspl import JCMSPL
 from jcmspl.datasets import open_rows
-from jcmspl.support.threads import usable_cores
+from jcmspl.support.machine import usable_cores
 
 ROWS_OF_A_FILE, FEATURES, ATTRIBUTES, CLASSES = 50_000, 1024, 300, 1000
 # What is measured is reading and reducing; solving takes as long with any number of rows.

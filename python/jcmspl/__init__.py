@@ -23,10 +23,10 @@
 Each is imported when it is first used, so that ``import jcmspl`` itself takes no time.
 """
 
-from jcmspl.support import hooks as _hooks
+from jcmspl.support import lazy as _lazy
 from jcmspl.support.version import __version__
 
-_hooks.notebook = "jcmspl.report.pages"  # draws the results of earlier layers
+_lazy.notebook = "jcmspl.report.pages"  # draws the results of earlier layers
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:  # for type checkers and editors; the other branch is for the interpreter, and a test compares them

@@ -1,8 +1,12 @@
 """The command that makes a page to try a model in."""
 
 import json
+from pathlib import Path
+
+import numpy as np
 
 from jcmspl.cli import main
+from jcmspl.datasets import make_zsl
 
 
 def run(capsys, *arguments, code=0):
@@ -53,3 +57,22 @@ def test_the_page_of_the_demo(tmp_path, capsys):
     told = run(capsys, "demo", "--explore", out, "--quiet")
     assert "Draw a digit" in out.read_text(encoding="utf-8")
     assert "--explore" not in told.out
+
+
+def test_the_samples_that_the_fit_held_out(tmp_path, monkeypatch, capsys):
+    """As evaluate does: samples that the model was trained on would look better than new ones."""
+    monkeypatch.chdir(tmp_path)
+    data = make_zsl(480, 12, 8, 8, 4, random_state=0)
+    np.save("X.npy", data.X)
+    Path("y.txt").write_text("".join(f"{label}\n" for label in data.y))
+    rows = zip(data.classes, data.classes.vectors.tolist(), strict=True)
+    Path("c.csv").write_text("".join(f"{label},{','.join(map(str, vector))}\n" for label, vector in rows))
+    files = ["X.npy", "--labels", "y.txt", "--classes", "c.csv"]
+    run(capsys, "fit", *files, "--unseen", "0.25", "--hold-out", "0.2", "--seed", "3", "-o", "m", "--quiet")
+    told = run(capsys, "explore", "m", *files, "-o", "page.html").out
+    tested = json.loads(run(capsys, "evaluate", "m", *files, "--json", "--quiet").out)["dataset"]["samples"]
+    assert f"All {tested['test_seen'] + tested['test_unseen']} samples" in told
+    assert "training samples" not in told
+    split = run(capsys, "explore", "m", *files, "--unseen", "0.25", "-o", "split.html").out
+    assert "All 480 samples" in split
+    assert "of them training samples" in split

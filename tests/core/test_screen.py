@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from jcmspl import _core
 from jcmspl.core import AffineScorer, nearest
-from jcmspl.support.threads import blas_threads
+from jcmspl.support.machine import blas_threads
 from support.threads import most_blas_threads
 
 

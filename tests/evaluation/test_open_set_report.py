@@ -1,5 +1,6 @@
 """Open sets in the report of an evaluation."""
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -24,7 +25,7 @@ def model(dataset):
 
 def test_figures_are_those_of_candidates_by_name(model, dataset):
     X, y = dataset.part("train")
-    twin = model.calibrate_rejection(X, y, max_false_rejection=0.2)
+    twin = copy.copy(model).calibrate_rejection(X, y, max_false_rejection=0.2)
     report = evaluate(twin, dataset, open_set=True, progress=False)
     X, y = dataset.part("test_unseen")
     scores = twin.decision_function(X, candidates=dataset.unseen)

@@ -41,7 +41,9 @@ def tried(seed, number, dask=None):
         wrong = list(_broken(relations, one))
         try:
             settled = one.to_the_end()
-            # a failure is looked at again: more closely, and after all iterations, which may end where few do not
+            # A failure is looked at again: more closely, and after all iterations, which may end where few do not.
+            # L-BFGS starts anew where rounding spoils its matrix, more often in some orders of sums than in others, and
+            # goes on to another place (SSE with a sample_margin of 5e6).
             for fitted in (settled, settled.more_closely(), one.more_closely()):
                 posed = fitted.allowed is not None
                 of_fits = list(_broken(OF_FITS, fitted)) if posed else []

@@ -1,5 +1,6 @@
 """What the system says while a file is written becomes a sentence about that file."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -9,7 +10,7 @@ import threading
 import pytest
 
 from jcmspl.io import files as atomic
-from jcmspl.io.files import cleaning_up, open_atomically, remove_abandoned, write_atomically
+from jcmspl.io.files import cleaning_up, is_part, open_atomically, remove_abandoned, write_atomically
 from support.processes import interruptible
 
 
@@ -143,3 +144,80 @@ def test_abandoned_files(tmp_path):
         "a",
         "x.part",
     ]
+
+
+WRITER = """
+import time
+from jcmspl.io.files import open_atomically
+with open_atomically("mine.npz", overwrite=True) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(3600)
+"""
+
+
+@contextlib.contextmanager
+def writer(folder):
+    """Start a process that has written a half of a file, and kill it at the end."""
+    with interruptible("-c", WRITER, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "writing\n"
+        yield
+
+
+def test_the_next_write_removes_what_a_killed_one_left(tmp_path):
+    pytest.importorskip("fcntl")
+    with writer(tmp_path):
+        (part,) = tmp_path.iterdir()
+    assert is_part(part.name)
+    write_atomically(tmp_path / "other.npz", b"", overwrite=False)
+    assert part.exists()  # that of another file
+    write_atomically(tmp_path / "mine.npz", b"whole", overwrite=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.npz", "other.npz"]
+    assert (tmp_path / "mine.npz").read_bytes() == b"whole"
+
+
+def test_writers_of_the_same_file_do_not_disturb_each_other(tmp_path):
+    pytest.importorskip("fcntl")
+    with writer(tmp_path), writer(tmp_path):
+        with open_atomically(tmp_path / "mine.npz", overwrite=True) as file:
+            assert len(list(tmp_path.iterdir())) == 3
+            file.write(b"first")
+        for content in (b"second", b"third"):
+            write_atomically(tmp_path / "mine.npz", content, overwrite=True)
+        assert len(list(tmp_path.iterdir())) == 3
+        assert (tmp_path / "mine.npz").read_bytes() == b"third"
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_file_that_is_taken_for_abandoned_before_it_is_locked(tmp_path, monkeypatch, made_again):
+    """Another process may open it just after its birth, and begin one of the same name."""
+    fcntl = pytest.importorskip("fcntl")
+    lock, taken = fcntl.flock, []
+
+    def late(file, how):
+        if how == fcntl.LOCK_EX and not taken:
+            taken.extend(tmp_path.iterdir())
+            taken[0].unlink()
+            if made_again:
+                taken[0].write_bytes(b"of another")
+        return lock(file, how)
+
+    monkeypatch.setattr(atomic.fcntl, "flock", late)
+    write_atomically(tmp_path / "mine.npz", b"whole", overwrite=False)
+    assert len(taken) == 1
+    assert (tmp_path / "mine.npz").read_bytes() == b"whole"
+    assert [path.read_bytes() for path in tmp_path.glob(".*.part")] == [b"of another"] * made_again
+
+
+def test_no_process_takes_a_complete_file_for_abandoned(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    replace = os.replace
+
+    def disturbed(part, path):
+        remove_abandoned(tmp_path)
+        replace(part, path)
+
+    monkeypatch.setattr(atomic.os, "replace", disturbed)
+    write_atomically(tmp_path / "mine.npz", b"whole", overwrite=False)
+    assert (tmp_path / "mine.npz").read_bytes() == b"whole"

@@ -1,3 +1,4 @@
+import copy
 import warnings
 
 import numpy as np
@@ -96,8 +97,11 @@ def test_oracle_mixed_probabilities(model, smoothing):
         seen, unseen = gate * seen + (1 - gate) / 8, (1 - gate) * unseen + gate / 3
     expected = np.hstack([gate * seen, (1 - gate) * unseen])
     assert_allclose(expected.sum(axis=1), 1)
-    model.set_params(smoothing=smoothing)
-    found = model.decision_function(ZOO.X_new, candidates=[*ZOO.seen, *ZOO.unseen])
+    found = (
+        copy.copy(model)
+        .set_params(smoothing=smoothing)
+        .decision_function(ZOO.X_new, candidates=[*ZOO.seen, *ZOO.unseen])
+    )
     assert_allclose(np.exp(found), expected, atol=1e-7)
 
 

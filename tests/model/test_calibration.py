@@ -1,3 +1,6 @@
+import copy
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,8 +55,13 @@ def test_needs_both_kinds():
 
 
 @pytest.fixture(scope="module")
-def model():
+def fitted():
     return JCMSPL(space="semantic").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+
+
+@pytest.fixture
+def model(fitted):
+    return copy.copy(fitted)
 
 
 def test_curve_of_a_model_is_that_of_its_predictions(model):
@@ -86,7 +94,6 @@ def test_calibrate_helps_generalized_recognition(model):
     assert model.calibrate(ZOO.X, ZOO.y).seen_penalty_ == first
     assert model.calibrate(ZOO.X[order], ZOO.y[order]).seen_penalty_ > 0
     assert model.calibrate(ZOO.X, ZOO.y, random_state=1).seen_penalty_ != first
-    model.calibration_ = {}
 
 
 def test_calibrate_sees_nothing_of_the_unseen_classes(model):
@@ -94,7 +101,6 @@ def test_calibrate_sees_nothing_of_the_unseen_classes(model):
     other = JCMSPL(space="semantic").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     other.add_classes({name: np.random.default_rng(0).random(8) for name in ZOO.unseen}, replace=True)
     assert other.calibrate(ZOO.X, ZOO.y).seen_penalty_ == one
-    model.calibration_ = {}
 
 
 def test_calibration_belongs_to_a_space_and_a_metric():
@@ -151,16 +157,37 @@ def test_bad_input(model):
     assert_array_equal(model.seen_penalty_, 0)
 
 
+def assigned(model, **parameters):
+    for name, value in parameters.items():
+        setattr(model, name, value)
+
+
+@pytest.mark.parametrize("change", [JCMSPL.set_params, assigned])
+@pytest.mark.parametrize("name", ["adaptation_pull", "adaptation_temperature"])
+def test_a_constant_of_adaptation_that_is_set_takes_the_place_of_calibrated_ones(name, change):
+    model = JCMSPL(space="visual").fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    model.calibrate(ZOO.X, ZOO.y, adaptation=True)
+    bias, constants = model.seen_penalty_, (2.0, 3.0)
+    model.adaptation_constants_ = constants
+    change(model, temperature=0.1)
+    assert model.adaptation_constants_ == constants
+    change(model, **{name: 0.5})
+    assert not hasattr(model, "adaptation_constants_")
+    assert model.seen_penalty_ == bias
+
+
 def test_a_bias_that_is_set_takes_the_place_of_a_calibrated_one(tmp_path):
     model = JCMSPL().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).calibrate(ZOO.X, ZOO.y)
     model.calibrate_rejection(ZOO.X, ZOO.y, n_splits=2)
     groups = {key[2] for key in model.rejection_}
     assert groups == {"seen", "unseen", "all"}
-    model.set_params(temperature=0.1)
-    assert model.calibration_
-    for bias in (1.25, 0.0):
-        model.set_params(seen_penalty=bias)
-        assert model.seen_penalty_ == bias
+    for change in (model.set_params, partial(assigned, model)):
+        change(temperature=0.1)
+        assert model.calibration_
+    for bias, change in ((1.25, model.set_params), (0.0, partial(assigned, model)), (1.25, partial(assigned, model))):
+        model.calibrate(ZOO.X, ZOO.y).calibrate_rejection(ZOO.X, ZOO.y, n_splits=2)
+        change(seen_penalty=bias)
+        assert model.seen_penalty_ == model.seen_penalty == bias
         assert {key[2] for key in model.rejection_} == {"seen", "unseen"}  # the third was chosen with another bias
         expected = model.decision_function(ZOO.X_new, candidates="all", seen_penalty=bias)
         assert_array_equal(model.decision_function(ZOO.X_new, candidates="all"), expected)

@@ -11,7 +11,7 @@ from jcmspl.model import registry
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.documentation import ADAPTATION, ATTRIBUTES, PARAMETERS, SOME_ATTRIBUTES, documented
 from jcmspl.model.parameters import FittedArray, estimator
-from jcmspl.support.renamed import ATTRIBUTES as RENAMED
+from jcmspl.support.calls import ATTRIBUTES as RENAMED
 from support.animals import make_zoo
 
 METHODS = [*registry.methods().values(), JCMSPLCV]

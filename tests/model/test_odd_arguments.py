@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jcmspl import JCMSPL
-from jcmspl.methods import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JLSE, RidgeVS
+from jcmspl.methods import ALE, AMP, BZSL, CAPD, DAP, ESZSL, JLSE, LAD, SSE, RidgeVS
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=6)
@@ -117,7 +117,21 @@ def test_class_vectors_that_are_all_zero():
         (ESZSL(negative_label="a"), TypeError, "negative_label must be a number"),
         (BZSL(n_bits=True), TypeError, "n_bits must be a whole number"),
         (ALE(learning_rate=1e308, max_iter=3), np.linalg.LinAlgError, "the fit of ALE overflowed"),
-        (JLSE(visual_ridge=1e308), np.linalg.LinAlgError, "the fit of JLSE failed.* too far apart in scale"),
+        (
+            JLSE(visual_ridge=1e308),
+            np.linalg.LinAlgError,
+            r"the fit of JLSE failed.* in place of visual_ridge=1e\+308$",
+        ),
+        (
+            SSE(class_margin=1e200),
+            np.linalg.LinAlgError,
+            r"the fit of SSE overflowed.*nearer to 1 .* class_margin=1e\+200$",
+        ),
+        (
+            LAD(class_match=1e308),
+            np.linalg.LinAlgError,
+            r"the fit of LAD overflowed.*nearer to 1 .* class_match=1e\+308$",
+        ),
         (BZSL(n_bits=8, visual_weight=1e308), np.linalg.LinAlgError, "the fit of BZSL overflowed, in its objective"),
     ],
     ids=lambda value: type(value).__name__,
@@ -125,4 +139,10 @@ def test_class_vectors_that_are_all_zero():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_parameters_of_methods(model, error, message):
     with pytest.raises(error, match=message):
-        model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        model.fit(np.abs(ZOO.X), ZOO.y, class_vectors=ZOO.table)
+
+
+def test_an_overflow_with_usual_parameters_is_one_of_the_data(monkeypatch):
+    monkeypatch.setattr(RidgeVS, "_solve", lambda self, moments: np.full((2, 1, 1), np.inf))
+    with pytest.raises(np.linalg.LinAlgError, match=r"the fit of RidgeVS overflowed.* values of the data, are too far"):
+        RidgeVS().fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)

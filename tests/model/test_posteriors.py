@@ -148,6 +148,10 @@ def test_likely_classes():
     assert_allclose(most_likely(classes, 9, np.log(P)), P)
     certain = most_likely(classes, 2, np.array([[1e9, -1e9, 0.0]]))
     assert_array_equal(certain, [[1, 0, 0]])
+    # classes that are as likely as the last one, up to rounding, count as well: their order does not matter
+    P = np.array([[0.2, 0.2 * (1 + 4e-16), 0.6], [0.2, 0.2 * (1 + 1e-9), 0.6 - 2e-10]])
+    assert_allclose(most_likely(classes, 2, np.log(P)), [[0.2, 0.2, 0.6], [0, 0.25, 0.75]], atol=1e-8)
+    assert_allclose(most_likely(classes, 1, np.zeros((1, 3))), np.full((1, 3), 1 / 3))
 
 
 def test_a_parameter_that_is_set_after_fit_is_checked():

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jcmspl.support.cards import elided
+from jcmspl.support.shown import elided
 
 
 def test_the_report_loads_when_the_first_card_is_shown():

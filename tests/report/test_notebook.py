@@ -12,8 +12,7 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.comparison_report import Comparison, Row
 from jcmspl.methods import RidgeVS
-from jcmspl.support.cards import ELLIPSIS, Card
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import ELLIPSIS, Card, Table
 
 NAMES = [
     "<script>alert(1)</script>",

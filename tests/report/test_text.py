@@ -11,8 +11,16 @@ import pytest
 from jcmspl import JCMSPL, ClassTable, evaluate
 from jcmspl.cli import main
 from jcmspl.datasets import Dataset, DatasetError, load_dataset
-from jcmspl.support.shown import listed, printable, quoted, shown
-from jcmspl.support.tables import aligned, markdown_table, percent_with_error, without_formula
+from jcmspl.support.shown import (
+    aligned,
+    listed,
+    markdown_table,
+    percent_with_error,
+    printable,
+    quoted,
+    shown,
+    without_formula,
+)
 from support.animals import make_zoo
 
 RED, TURNED = "\x1b[31mred", "evil\u202etxt.exe"

@@ -529,7 +529,7 @@ class TestWorkers:
 
     def test_blas_has_one_thread_in_each_task(self):
         def threads_as_distance(Z, P):  # in here it travels by value: workers cannot import the tests
-            from jcmspl.support.threads import blas_threads
+            from jcmspl.support.machine import blas_threads
 
             return np.full((len(Z), len(P)), float(blas_threads()))
 

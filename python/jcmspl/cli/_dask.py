@@ -65,7 +65,7 @@ def _local_cluster() -> Iterator[Any]:
 
     from distributed import LocalCluster
 
-    from jcmspl.support.threads import usable_cores
+    from jcmspl.support.machine import usable_cores
 
     with contextlib.ExitStack() as held_back:
         held_back.enter_context(_interrupted_later())

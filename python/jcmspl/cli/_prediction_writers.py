@@ -9,8 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from jcmspl.support.shown import printable
-from jcmspl.support.tables import without_formula
+from jcmspl.support.shown import printable, without_formula
 
 #: Formats of predictions, named like the suffixes of files.
 FORMATS = ("csv", "jsonl", "npz", "parquet")

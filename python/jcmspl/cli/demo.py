@@ -99,7 +99,7 @@ def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
 
 def _text(digits: Any, model: Any, report: Any, few_shot: dict[int, dict[str, float]], beside: Any) -> str:
     from jcmspl.methods.jcmspl import WEIGHTS
-    from jcmspl.support.tables import aligned, percent
+    from jcmspl.support.shown import aligned, percent
 
     seen, unseen = (", ".join(str(label) for label in labels) for labels in (digits.seen, digits.unseen))
     adapted = next(result for result in report.results if result.transductive)

@@ -15,8 +15,7 @@ from typing import Any
 from jcmspl.cli._models import parameter_names
 from jcmspl.cli._options import add_output, show
 from jcmspl.model import registry
-from jcmspl.support.shown import shortened
-from jcmspl.support.tables import aligned, markdown_table
+from jcmspl.support.shown import aligned, markdown_table, shortened
 
 EXAMPLES = """\
   jcmspl methods

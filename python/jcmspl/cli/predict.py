@@ -31,8 +31,7 @@ from jcmspl.cli._samples import (
 )
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import quoted
-from jcmspl.support.tables import without_formula
+from jcmspl.support.shown import quoted, without_formula
 
 EXAMPLES = """\
   # the best class of each row, as CSV on standard output

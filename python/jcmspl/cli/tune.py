@@ -28,7 +28,7 @@ from jcmspl.cli._options import (
     show,
 )
 from jcmspl.model import registry
-from jcmspl.support.tables import percent_with_error
+from jcmspl.support.shown import percent_with_error
 
 EXAMPLES = """\
   # print the best settings

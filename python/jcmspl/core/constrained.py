@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from jcmspl import _core
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_real_array, as_weight, require_finite
-from jcmspl.support.threads import blas_threads
+from jcmspl.support.machine import blas_threads
 
 BLOCK = 32  # rows of the ball's descent whose products with all others are one product of matrices
 

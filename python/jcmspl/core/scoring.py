@@ -24,10 +24,10 @@ from jcmspl.support.arguments import (
     require_finite,
     working_dtype,
 )
+from jcmspl.support.machine import blas_threads, one_blas_thread
 from jcmspl.support.names import METRICS as METRICS
 from jcmspl.support.names import SPACES as SPACES
 from jcmspl.support.scaling import Scaling
-from jcmspl.support.threads import blas_threads, one_blas_thread
 
 # Weights that fit in the cache of a core, and the number of sample values from which the core's own threads pay.
 _FEW_WEIGHTS, _MANY_VALUES = 2**17, 2**22

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from jcmspl import _core
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_matrix, as_real_array, require_finite
-from jcmspl.support.threads import blas_threads
+from jcmspl.support.machine import blas_threads
 
 Words = npt.NDArray[np.uint64]
 

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.sources import Sources, check_source_shares, checked_sources, share_roots
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
-from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
 from jcmspl.support.scaling import unit_length
-from jcmspl.support.shown import quoted
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import ELLIPSIS, Card, ShownAsCard, Table, elided, quoted
 
 # What a notebook shows of a table; the rest is left out.
 _MOST_ROWS, _MOST_COLUMNS = 10, 8

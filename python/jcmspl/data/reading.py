@@ -19,8 +19,7 @@ from jcmspl.data.labels import Label, as_label_list
 from jcmspl.data.parts import ROWS, Part, row_blocks
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
 from jcmspl.data.weights import weights_of
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_real_array, readable_in_place
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, LazyRows, as_real_array, readable_in_place
 
 
 def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:

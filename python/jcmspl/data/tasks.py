@@ -14,8 +14,8 @@ from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any
 
+from jcmspl.support.machine import one_blas_thread
 from jcmspl.support.progress import Progress
-from jcmspl.support.threads import one_blas_thread
 from jcmspl.support.version import __version__
 
 # Graphs carry models and class tables, so that tasks can be repeated when a worker is lost: 10 MB is no mistake.

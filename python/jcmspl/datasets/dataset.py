@@ -17,10 +17,8 @@ from jcmspl.datasets.errors import DatasetError, about
 from jcmspl.datasets.row_source import Imputation, LazyIds, RowSource, imputed
 from jcmspl.datasets.splits import draw_per_class
 from jcmspl.support.arguments import FloatArray, IntArray, as_count, one_of
-from jcmspl.support.cards import Card, ShownAsCard
 from jcmspl.support.names import PARTS as PARTS
-from jcmspl.support.shown import quoted, shown
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import Card, ShownAsCard, Table, quoted, shown
 
 _ALL_PARTS = (*PARTS, "trainval")
 

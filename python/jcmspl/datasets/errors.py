@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.io.files import Place
-from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.machine import memory_at_hand
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, printable, shown
 

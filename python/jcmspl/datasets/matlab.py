@@ -18,8 +18,7 @@ import numpy.typing as npt
 from jcmspl.datasets.errors import DatasetError, decoding, require_at_most, require_memory, require_stored
 from jcmspl.datasets.matlab5 import DEEPEST_CELL, KIND, TEXT_BYTES, Matlab5File
 from jcmspl.io.files import require_file
-from jcmspl.support.arguments import IntArray
-from jcmspl.support.lazy_rows import LazyRows, runs_of
+from jcmspl.support.arguments import IntArray, LazyRows, runs_of
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 

@@ -15,8 +15,7 @@ from numpy.lib import format as npy
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory, require_unchanged
 from jcmspl.io.files import Place, require_file, size_of
-from jcmspl.support.arguments import IntArray
-from jcmspl.support.lazy_rows import runs_of
+from jcmspl.support.arguments import IntArray, runs_of
 
 CHUNK_BYTES = 2**25
 _KIND = "a NumPy .npy file"

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from jcmspl.data.reading import floats
 from jcmspl.data.tasks import Literal
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.support.arguments import Float64Array, IntArray, one_of
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import Float64Array, IntArray, LazyRows, one_of
 from jcmspl.support.names import IMPUTATIONS
 
 

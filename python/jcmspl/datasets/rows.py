@@ -18,8 +18,7 @@ from jcmspl.datasets.parquet import ParquetShard, read_parquet_column
 from jcmspl.datasets.row_source import as_ids, rows_on_dask
 from jcmspl.datasets.zarr_array import ZarrShard, is_zarr
 from jcmspl.io.files import WILDCARDS, Address, Place, matches, natural_order, place_of
-from jcmspl.support.arguments import IntArray
-from jcmspl.support.lazy_rows import LazyRows
+from jcmspl.support.arguments import IntArray, LazyRows
 from jcmspl.support.shown import listed, quoted
 
 #: The kinds of files whose rows are read on demand.

@@ -24,9 +24,9 @@ from jcmspl.embed.image_folder import Pictures, find_pictures, import_pillow, no
 from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.io.files import open_atomically
 from jcmspl.support.arguments import as_count
+from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
-from jcmspl.support.threads import usable_cores
 
 _MOMENT = 0.1  # seconds
 _AHEAD = 2  # batches decoded ahead of the model

@@ -17,9 +17,9 @@ from jcmspl.datasets.errors import about
 from jcmspl.embed.onnx_model import OnnxModel, inputs_named, pooling_of
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import as_count, as_number, one_of
+from jcmspl.support.machine import usable_cores
 from jcmspl.support.names import PICTURE_LAYOUTS, PICTURE_NORMALISATIONS, RESAMPLES
 from jcmspl.support.shown import listed, quoted
-from jcmspl.support.threads import usable_cores
 
 CONFIG = "preprocessor_config.json"
 #: Supported keys of Hugging Face, in a file or in the metadata of a model.

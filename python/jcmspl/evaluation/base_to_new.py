@@ -29,8 +29,7 @@ from jcmspl.report.pages import Document, rendered
 from jcmspl.support.arguments import IntArray, as_count
 from jcmspl.support.names import BASES
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import shown
-from jcmspl.support.tables import Table, percent_with_error
+from jcmspl.support.shown import Table, percent_with_error, shown
 
 #: Means all training samples.
 ALL = "all"

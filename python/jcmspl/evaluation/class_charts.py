@@ -13,8 +13,8 @@ from jcmspl.data.labels import sorted_labels
 from jcmspl.evaluation.accuracy import confusion_matrix
 from jcmspl.report.figures import COLOURS, FAINT, INK, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.arguments import Float64Array, IntArray, one_of
-from jcmspl.support.renamed import accepts_old_keywords
-from jcmspl.support.tables import percent
+from jcmspl.support.calls import accepts_old_keywords
+from jcmspl.support.shown import percent
 
 # With more classes, dots replace bars.
 _MOST_BARS = 60

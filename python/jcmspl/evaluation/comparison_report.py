@@ -14,9 +14,7 @@ from jcmspl.evaluation.uncertainty import LEVEL, SETTINGS, TEST, Standing, stand
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.method_charts import ComparisonDisplay
 from jcmspl.report.pages import Document, DotPlot, Mark, rendered
-from jcmspl.support.cards import Card
-from jcmspl.support.shown import printable, shown
-from jcmspl.support.tables import Table, csv_text, markdown_table, percent, percent_with_error
+from jcmspl.support.shown import Card, Table, csv_text, markdown_table, percent, percent_with_error, printable, shown
 
 # With fewer random splits the test finds only large differences.
 _FEW_SPLITS = 10

@@ -21,7 +21,7 @@ from jcmspl.evaluation.label_issues import LabelIssues, find_label_issues
 from jcmspl.io.json_text import dumps
 from jcmspl.methods.jcmspl import JCMSPL
 from jcmspl.support.arguments import IntArray
-from jcmspl.support.tables import aligned, percent
+from jcmspl.support.shown import aligned, percent
 
 # A class whose samples are recognised this often among the training classes is compact.
 _COMPACT = 0.5

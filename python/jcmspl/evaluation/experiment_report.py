@@ -17,8 +17,7 @@ from jcmspl.report.figures import Display
 from jcmspl.report.method_charts import AblationDisplay
 from jcmspl.report.model_charts import ConvergenceDisplay, SensitivityDisplay
 from jcmspl.report.pages import DotPlot, Mark, rendered
-from jcmspl.support.cards import Card, ShownAsCard
-from jcmspl.support.tables import Table, csv_text, percent
+from jcmspl.support.shown import Card, ShownAsCard, Table, csv_text, percent
 
 #: The setting whose parameters were chosen by cross-validation.
 TUNED = "tuned"

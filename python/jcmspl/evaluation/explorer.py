@@ -17,6 +17,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
+from jcmspl.evaluation.trained_on import with_test_parts
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
 from jcmspl.model.explanation import ClassMap
@@ -98,7 +99,8 @@ def explore(
     model : estimator
         A fitted model whose scores are linear in the sample; for a search, its best model.
     dataset : Dataset
-        The page shows its test samples, and training samples of classes without test samples.
+        The page shows its test samples, and training samples of classes without test samples. If it has no test parts,
+        these are the samples that the model was not trained on, as for :func:`jcmspl.evaluate`.
     n_samples : int, optional
         The number of samples, drawn from all classes alike (default: 500, or as many as fit into a page of 8 MB).
     candidates : {"all", "unseen", "seen"}, default "all"
@@ -135,6 +137,7 @@ def explore(
             f"{model.n_features_in_}"
         )
     seed = as_count(random_state, "random_state", 0)
+    dataset = with_test_parts(model, dataset)
     plain, layer = _layer_of(model, dataset, candidates)
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()

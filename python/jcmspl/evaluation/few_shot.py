@@ -17,8 +17,7 @@ from jcmspl.data.reading import in_memory
 from jcmspl.report.figures import Display, in_legend, model_of, numbers
 from jcmspl.support.arguments import Float64Array, IntArray, as_count
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import quoted
-from jcmspl.support.tables import percent
+from jcmspl.support.shown import percent, quoted
 
 __all__ = ["FewShotDisplay", "few_shot_accuracies"]
 

@@ -19,8 +19,7 @@ from typing import Any
 
 from jcmspl.evaluation.accuracy import harmonic_mean
 from jcmspl.methods.jcmspl import PAPER_ITERATIONS, PAPER_WEIGHTS, WEIGHTS
-from jcmspl.support.shown import shown
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import Table, shown
 
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 SOURCE: str = _TABLES["source"]

@@ -12,9 +12,7 @@ from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.figures import Display
 from jcmspl.report.model_charts import ConvergenceDisplay
 from jcmspl.report.pages import Document, rendered, thumbnail
-from jcmspl.support.cards import Card
-from jcmspl.support.shown import shown
-from jcmspl.support.tables import Table, aligned, percent, percent_range
+from jcmspl.support.shown import Card, Table, aligned, percent, percent_range, shown
 
 # The plain text lists so many classes; the other forms list all.
 _MOST_IN_TEXT = 10

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from jcmspl.io.files import require_file, write_atomically
-from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.machine import memory_at_hand
 from jcmspl.support.shown import printable
 from jcmspl.support.version import __version__
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fnmatch
+import hashlib
 import io
 import os
 import re
@@ -196,11 +198,9 @@ def open_atomically(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 def remove_abandoned(folder: Path) -> None:
     """Remove unfinished files in a folder whose processes have ended."""
-    for path in folder.iterdir() if fcntl is not None else ():
+    for path in folder.iterdir():
         if is_part(path.name):
-            with contextlib.suppress(OSError), path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
-                path.unlink()
+            _remove_if_abandoned(path)
 
 
 def is_part(name: str) -> bool:
@@ -221,34 +221,73 @@ def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
         raise OSError(f"{wanted} is a device or a pipe, which a file cannot replace: choose another name")
     mode = path.stat().st_mode & 0o777 if path.exists() else None
     # choose the name before creating the file: it can then always be removed
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    part = _usual_part(path)
+    if os.path.lexists(part):
+        part = _other_part(path)
     try:
-        with writing(wanted):
-            raw = _Part(part, wanted, 0o666 if mode is None else 0o600)
+        raw = None
+        while raw is None:
+            try:
+                with writing(wanted):
+                    raw = _Part(part, wanted, 0o666 if mode is None else 0o600)
+            except FileExistsError:
+                part = _other_part(path)
         with io.BufferedWriter(raw) as file:
             yield file
             file.flush()
             with writing(wanted):
                 os.fsync(file.fileno())
-        with writing(wanted):
-            if mode is not None:
-                os.chmod(part, mode)
-            os.replace(part, path)
+                if mode is not None:
+                    os.chmod(part, mode)
+                if fcntl is None:  # Windows moves no open file
+                    file.close()
+                os.replace(part, path)  # while it is locked: no process takes it for abandoned
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
 
 
+def _usual_part(path: Path) -> Path:
+    """Return the name of the unfinished file, always the same for a file: one that a kill -9 left is removed."""
+    part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.part")
+    _remove_if_abandoned(part)
+    return part
+
+
+def _other_part(path: Path) -> Path:
+    """Return another name of the unfinished file, while another process or thread writes the same file."""
+    return path.with_name(f".{secrets.token_hex(8)}.part")
+
+
+def _remove_if_abandoned(part: Path) -> None:
+    if fcntl is not None:
+        with contextlib.suppress(OSError), part.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while it is being written
+            part.unlink()
+
+
 class _Part(io.FileIO):
-    """An unfinished file, whose errors name the file that it will become."""
+    """An unfinished file, locked, whose errors name the file that it will become.
+
+    FileExistsError: another process has a file of this name, or took the new file for abandoned before it was locked.
+    """
 
     def __init__(self, part: Path, wanted: Path, mode: int) -> None:
         self._wanted = wanted
         super().__init__(part, "xb", opener=lambda name, flags: os.open(name, flags, mode))
         if fcntl is not None:
             with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self, fcntl.LOCK_EX)
+            if not self._is_at(part):
+                self.close()
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+    def _is_at(self, part: Path) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self.fileno()), os.lstat(part))
+        except FileNotFoundError:
+            return False
 
     def write(self, data: Any) -> int:
         with writing(self._wanted):

@@ -39,7 +39,8 @@ class AMP(PosteriorMethod):
     width : float
         In units of the median distance between training classes.
     n_likely : int
-        From how many training classes a walk may start: those that are likeliest for the sample.
+        From how many training classes a walk may start: those that are likeliest for the sample, and any as likely as
+        the last one.
     """
 
     n_neighbours: int = field(default=3, kw_only=False, metadata=COUNT)

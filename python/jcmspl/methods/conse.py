@@ -22,7 +22,7 @@ class ConSE(PosteriorMethod):
     Parameters
     ----------
     n_likely : int
-        The paper's T; all of them, if there are fewer training classes.
+        The paper's T; all of them, if there are fewer training classes. Classes as likely as the last one count too.
     """
 
     n_likely: int = field(default=10, kw_only=False, metadata=COUNT)

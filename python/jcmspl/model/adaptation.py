@@ -23,9 +23,7 @@ from jcmspl.model.adaptation_rounds import GUESS_WEIGHT as GUESS_WEIGHT
 from jcmspl.model.adaptation_rounds import Blocks, Directions, Moved
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.cards import Card, ShownAsCard
-from jcmspl.support.shown import quoted, shown
-from jcmspl.support.tables import Table, aligned
+from jcmspl.support.shown import Card, ShownAsCard, Table, aligned, quoted, shown
 
 # Samples whose neighbours are looked for, among all samples, and the neighbours of each.
 _ASKED, _NEIGHBOURS = 1024, 10

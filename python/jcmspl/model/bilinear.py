@@ -53,7 +53,7 @@ from jcmspl.model.reading import by_rows
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
-from jcmspl.support.log import logger
+from jcmspl.support.progress import logger
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -28,7 +28,7 @@ from jcmspl.model.labelling import Judged, judged, looked_at, statistics_of_fold
 from jcmspl.model.learning import learnt
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
-from jcmspl.support.log import logger, told
+from jcmspl.support.progress import logger, told
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier

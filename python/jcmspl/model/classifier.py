@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -26,7 +26,15 @@ from jcmspl.model import calibration, known_classes, learning, prediction, regis
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import Drawing, SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
-from jcmspl.model.fitted import HOW_LOST, Columns, FittedAttribute, FittedModel, described, facts_of
+from jcmspl.model.fitted import (
+    HOW_LOST,
+    REPLACES_CALIBRATED,
+    Columns,
+    FittedAttribute,
+    FittedModel,
+    described,
+    facts_of,
+)
 from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
@@ -47,10 +55,9 @@ from jcmspl.model.reading import SampleReader, by_rows
 from jcmspl.model.recogniser import Recogniser, Scorer, cached
 from jcmspl.model.rejection import Threshold, with_none
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count
-from jcmspl.support.calls import by_name, changes
-from jcmspl.support.cards import Card
+from jcmspl.support.calls import alias, attributes_of, by_name, changes, current_names, lock_of
 from jcmspl.support.names import KERNELS
-from jcmspl.support.renamed import alias, attributes_of, current_names
+from jcmspl.support.shown import Card
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -288,17 +295,20 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
         ``seen_penalty`` replaces a calibrated one, in all spaces; thresholds for rejection among seen and unseen
         classes are forgotten with it. ``adaptation_pull`` and ``adaptation_temperature`` replace calibrated constants.
+        Assigning an attribute, as in ``model.seen_penalty = 0.1``, does the same.
         """
         params = current_names(params, self._get_param_names())
         twin = self._settled()
         BaseEstimator.set_params(twin, **params)  # all is refused before anything is changed
-        fitted = twin._fitted
-        if params.keys() & {"adaptation_pull", "adaptation_temperature"}:
-            fitted = replace(fitted, adaptation_constants=None)
-        if "seen_penalty" in params and fitted.is_solved:
-            fitted = fitted.recalibrated({})
-        self.__dict__.update({name: vars(twin)[name] for name in params}, _fitted=fitted)
+        self.__dict__.update({name: vars(twin)[name] for name in params}, _fitted=twin._fitted)
         return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in REPLACES_CALIBRATED or not self._fitted.is_solved:
+            super().__setattr__(name, value)
+            return
+        with lock_of(self):
+            self.__dict__.update({name: value, "_fitted": self._fitted.without_calibrated(name)})
 
     @changes
     def add_classes(self, class_vectors: Any = None, X: Any = None, y: Any = None, *, replace: bool = False) -> Self:

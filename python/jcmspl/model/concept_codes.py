@@ -21,7 +21,7 @@ from jcmspl.core.solver import Spectrum, class_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import GramBasis, Moments
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.memory import memory_at_hand
+from jcmspl.support.machine import memory_at_hand
 
 #: Two cores of today take about a day for so many.
 _MOST_OPERATIONS = 5e15

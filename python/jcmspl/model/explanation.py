@@ -12,9 +12,7 @@ import numpy.typing as npt
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.cards import Card, ShownAsCard
-from jcmspl.support.shown import shown
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import Card, ShownAsCard, Table, shown
 
 
 @dataclass(frozen=True, eq=False)

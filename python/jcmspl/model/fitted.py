@@ -30,6 +30,9 @@ T = TypeVar("T")
 # Why a fitted model has no statistics.
 HOW_LOST = "it was saved without them, or lost them with a class that was removed (remove_classes)"
 
+#: Parameters that replace a calibrated value when they are set.
+REPLACES_CALIBRATED = frozenset({"seen_penalty", "adaptation_pull", "adaptation_temperature"})
+
 # The value of a field that no fit has set yet. Fields are declared with the type that they have after a fit.
 _NOT_YET: Any = None
 
@@ -118,6 +121,10 @@ class FittedModel:
         """Return the state with other biases: thresholds among all classes were chosen for the old ones and go."""
         kept = {key: one for key, one in self.rejection.items() if key[2] != "all"}
         return replace(self, calibration=biases, rejection=kept, warned=set(), **changes)
+
+    def without_calibrated(self, name: str) -> FittedModel:
+        """Return the state after a parameter in REPLACES_CALIBRATED was set: without the value that it replaces."""
+        return self.recalibrated({}) if name == "seen_penalty" else replace(self, adaptation_constants=None)
 
 
 class FittedAttribute(Generic[T]):

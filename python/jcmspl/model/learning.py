@@ -27,9 +27,8 @@ from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, wa
 from jcmspl.model.fitted import HOW_LOST, Columns, FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import DivergenceError, SingularEquationError
-from jcmspl.support.log import logger, told
-from jcmspl.support.progress import Progress
+from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError
+from jcmspl.support.progress import Progress, logger, told
 from jcmspl.support.shown import quoted
 
 if TYPE_CHECKING:
@@ -289,17 +288,31 @@ def warm_start(model: ZeroShotClassifier, shared: Any, training: TrainingData) -
 
 def solution(model: ZeroShotClassifier, shared: Any, monitor: Monitor) -> NamedArrays:
     """Return the arrays of a fit to prepared training data, all of them finite."""
-    reason = "parameters, or the values of the data, are too far apart in scale"
+    name = type(model).__name__
     try:
         arrays = model._fit(shared, monitor)
     except (DivergenceError, SingularEquationError):
         raise
     except np.linalg.LinAlgError as error:
-        raise DivergenceError(f"the fit of {type(model).__name__} failed, {error}: {reason}") from error
-    bad = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+        raise DivergenceError(f"the fit of {name} failed, {error}: {_reason_of_overflow(model)}") from error
+    except NotFiniteError as error:  # the data were checked before: it is an intermediate result
+        raise DivergenceError(f"the fit of {name} overflowed: {_reason_of_overflow(model)}") from error
+    bad = [array for array, values in arrays.items() if not np.isfinite(values).all()]
     if bad:
-        raise DivergenceError(f"the fit of {type(model).__name__} overflowed, in its {bad[0]}: {reason}")
+        raise DivergenceError(f"the fit of {name} overflowed, in its {bad[0]}: {_reason_of_overflow(model)}")
     return arrays
+
+
+def _reason_of_overflow(model: ZeroShotClassifier) -> str:
+    """Return the likely reason of an overflow: parameters of extreme size, or else the scale of the data."""
+    extreme = [
+        f"{name}={value:g}"
+        for name, value in model.get_params(deep=False).items()
+        if isinstance(value, float) and np.isfinite(value) and value and not 1e-100 < abs(value) < 1e100
+    ]
+    if extreme:
+        return f"choose values nearer to 1 in place of {', '.join(extreme)}"
+    return "parameters, or the values of the data, are too far apart in scale"
 
 
 def state_of(

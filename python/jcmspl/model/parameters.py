@@ -21,7 +21,7 @@ import numpy.typing as npt
 from jcmspl.model.documentation import FittedArray as FittedArray
 from jcmspl.model.documentation import documented
 from jcmspl.support.arguments import as_count, as_number, as_weight, one_of
-from jcmspl.support.renamed import accept_old_parameters
+from jcmspl.support.calls import accept_old_parameters
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform

@@ -21,8 +21,8 @@ from jcmspl.model.fitted import Columns, FittedModel, checked_names
 from jcmspl.model.model_layout import COMMON, FITTED, IMPUTED, PARAMETER, decoded, encoded, with_prefix
 from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
 from jcmspl.support.arguments import as_number, one_of
+from jcmspl.support.calls import current_names
 from jcmspl.support.names import GROUPS
-from jcmspl.support.renamed import current_names
 from jcmspl.support.shown import listed, quoted
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from jcmspl.model.parameters import (
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
-from jcmspl.support.warn import warn_user
+from jcmspl.support.exceptions import warn_user
 
 POSTERIORS = ("lda", "logistic")
 # Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
@@ -239,13 +239,20 @@ def log_probabilities(log_posterior: Affine, Z: FloatArray) -> Float64Array:
     return np.asarray(log_softmax(log_posterior.of(Z), axis=1))
 
 
+# Probabilities that differ by less, relative to them, are equal up to rounding.
+_TIED = 1e-12
+
+
 def most_likely(log_posterior: Affine, n_classes: int, Z: FloatArray) -> Float64Array:
-    """Return the probabilities of the likeliest classes, which sum up to 1; those of the others are 0."""
+    """Return the probabilities of the likeliest classes, which sum up to 1; those of the others are 0.
+
+    Classes that are as likely as the last of them are kept as well, up to rounding: their order must not decide.
+    """
     shares = np.exp(log_probabilities(log_posterior, Z))
     n_others = shares.shape[1] - n_classes
     if n_others > 0:
-        others = np.argpartition(shares, n_others, axis=1)[:, :n_others]
-        np.put_along_axis(shares, others, 0.0, axis=1)
+        least = np.partition(shares, n_others, axis=1)[:, n_others, None]
+        shares[shares < (1 - _TIED) * least] = 0
         shares /= shares.sum(axis=1, keepdims=True)
     return shares
 

@@ -38,9 +38,8 @@ from jcmspl.support.arguments import (
     as_samples,
     require_finite,
 )
-from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard, elided
 from jcmspl.support.scaling import Scaling, signed_root
-from jcmspl.support.tables import Table
+from jcmspl.support.shown import ELLIPSIS, Card, ShownAsCard, Table, elided
 
 T = TypeVar("T")
 

@@ -23,8 +23,8 @@ from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import looked_at
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number
-from jcmspl.support.log import told
 from jcmspl.support.names import GROUPS
+from jcmspl.support.progress import told
 from jcmspl.support.shown import quoted
 
 if TYPE_CHECKING:

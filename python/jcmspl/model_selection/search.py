@@ -24,11 +24,9 @@ from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import DivergenceError
-from jcmspl.support.log import logger
-from jcmspl.support.progress import Progress
-from jcmspl.support.threads import usable_cores
-from jcmspl.support.warn import warn_user
+from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.machine import usable_cores
+from jcmspl.support.progress import Progress, logger
 
 NORMALISATION = (
     "feature_normalisation",

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from jcmspl.report.figures import COLOURS, Display, drawable, in_legend, ink_of, model_of, numbers
 from jcmspl.support.arguments import as_count
-from jcmspl.support.renamed import accepts_old_keywords
+from jcmspl.support.calls import accepts_old_keywords
 from jcmspl.support.shown import listed, quoted, shown
 
 _TERM_NAMES = ("½|AX-C|²", "λ₁/2 |BY-C|²", "λ₂/2 |C-H|²", "λ₃/2 |X-A'C|²", "λ₄/2 |Y-B'C|²")  # in the order of TERMS

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from jcmspl.io.files import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.figures import COLOURS, FAINT, INK, require_matplotlib
-from jcmspl.support.cards import ELLIPSIS, Card, ShownAsCard
-from jcmspl.support.shown import printable, shown
-from jcmspl.support.tables import (
+from jcmspl.support.shown import (
+    ELLIPSIS,
+    Card,
+    ShownAsCard,
     Table,
     aligned,
     markdown_table,
@@ -31,6 +32,8 @@ from jcmspl.support.tables import (
     numeric_columns,
     percent,
     percent_range,
+    printable,
+    shown,
 )
 
 if TYPE_CHECKING:

@@ -1,4 +1,9 @@
-"""Calls of public methods: most arguments go by name, and changes of one object come one after the other."""
+"""Calls of public methods: arguments by name, old names of parameters, changes of one object one after the other.
+
+Old names work for one more release, with a DeprecationWarning. The tables PARAMETERS, KEYWORDS and ATTRIBUTES are all
+that a renaming takes: old names are translated in constructors, ``set_params``, attributes, grids of a search, keyword
+arguments, ``--set`` and, without a warning, in model files and pickles.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,140 @@ import inspect
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import wraps
+from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from jcmspl.support.renamed import current_names, old_keywords
+from jcmspl.support.exceptions import warn_user
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+#: Parameters of models and searches: old name, new name.
+PARAMETERS = {
+    "aligned": "cosine_share",
+    "penalty_factors": "ensemble_factors",
+    "prediction_weight": "prediction_count",
+    "seen_bias": "seen_penalty",
+    "seen_samples": "seen_mean_share",
+}
+#: Keyword arguments of methods and functions.
+KEYWORDS = {"lost": "max_false_rejection", "seen_bias": "seen_penalty", "solve": "refit"}
+#: Fitted attributes.
+ATTRIBUTES = {"seen_bias_": "seen_penalty_"}
+
+
+def current_names(
+    given: Mapping[str, Any], known: Iterable[str], table: Mapping[str, str] = PARAMETERS, *, warn: bool = True
+) -> dict[str, Any]:
+    """Return keyword arguments with new names in place of old ones.
+
+    Parameters
+    ----------
+    given : mapping of name -> value
+        Names may have a prefix, as in ``estimator__aligned``.
+    known : iterable of str
+        The names that the receiver takes: an old name is left alone if its new one is not among them, or if it is
+        itself. An empty iterable takes all.
+    table : mapping of old -> new name
+    warn : bool, default True
+        Whether to give a DeprecationWarning.
+    """
+    names = set(known)
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        prefix, separator, last = name.rpartition("__")
+        new = prefix + separator + table.get(last, last)
+        if names and (new not in names or name in names):
+            new = name
+        if new != name and warn:
+            _warn_of(name, new)
+        if new in found or (new != name and new in given):
+            raise TypeError(f"{name} is the old name of {new}, and both are given: leave {name} out")
+        found[new] = value
+    return found
+
+
+def old_keywords(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the old names of keyword arguments that a function takes, with the new ones."""
+    known = signature(function).parameters
+    return {old: new for old, new in KEYWORDS.items() if new in known}
+
+
+def accepts_old_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function accept the old names of its keyword arguments."""
+    table = old_keywords(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not table.keys().isdisjoint(kwargs):
+            return cast(Callable[..., R], function)(*args, **current_names(kwargs, (), table))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def accept_old_parameters(cls: type[Any]) -> None:
+    """Make the constructor and the attributes of a dataclass accept the old names of its fields."""
+    known = {field.name for field in fields(cls)}
+    table = {old: new for old, new in PARAMETERS.items() if new in known and old not in known}
+    initialise = cls.__init__
+
+    @wraps(initialise)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **current_names(kwargs, (), table))
+
+    cls.__init__ = __init__
+    for old, new in table.items():
+        setattr(cls, old, _alias(old, new))
+
+
+def alias(new: str) -> Any:
+    """Return a property that is the old name of a fitted attribute."""
+    old = next(old for old, one in ATTRIBUTES.items() if one == new)
+    return _alias(old, new)
+
+
+def attributes_of(thing: object) -> list[str]:
+    """Return the attributes that an object has, for its ``__dir__``: scikit-learn's would read those of old names."""
+    return [
+        name
+        for name in object.__dir__(thing)
+        if name not in PARAMETERS and name not in ATTRIBUTES and hasattr(thing, name)
+    ]
+
+
+class RenamedKeys(dict[str, Any]):
+    """A dict in which the old name of a parameter, or ``param_`` and that name, finds the value of its new name."""
+
+    def __missing__(self, name: str) -> Any:
+        prefix = "param_" if name.startswith("param_") else ""
+        new = prefix + PARAMETERS.get(name.removeprefix(prefix), "")
+        if new not in self:
+            raise KeyError(name)
+        _warn_of(name, new)
+        return self[new]
+
+
+def _alias(old: str, new: str) -> property:
+    def get(self: Any) -> Any:
+        _warn_of(old, new)
+        return getattr(self, new)
+
+    def set_(self: Any, value: Any) -> None:
+        _warn_of(old, new)
+        setattr(self, new, value)
+
+    return property(get, None if new in ATTRIBUTES.values() else set_, doc=f"Deprecated name of {new}.")
+
+
+def _warn_of(old: str, new: str) -> None:
+    warn_user(f"{old} is now called {new}: the old name will go with the next release", DeprecationWarning)
+
+
 S = TypeVar("S")
 
 # Locks lie beside the objects and not in them, so that copies, pickles and files have none.

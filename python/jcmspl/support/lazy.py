@@ -10,6 +10,10 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all els
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+#: Name of the module whose function ``html`` draws a card (jcmspl.support.shown.Card): a later layer, which
+#: ``jcmspl/__init__`` fills in.
+notebook = ""
+
 # Threads that import different parts of scikit-learn at once trip over its circular imports. No module of this package
 # may use a lazy name while it is being imported: it would hold its import lock and wait for this one.
 _one_at_a_time = RLock()

@@ -1,9 +1,16 @@
-"""Display of names and texts from users and their files: escaped and shortened."""
+"""Display of results: names and texts from users, tables, cards in notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from jcmspl.support import lazy
 
 LONG = 60  #: longer names are cut
 
@@ -36,3 +43,160 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     """Return the first few names, separated by commas, for a message."""
     every = list(names)
     return ", ".join(map(shown, every[:most])) + (f", ... ({len(every)} in all)" if len(every) > most else "")
+
+
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( to [\d.]+)?( %)?( ± [\d.]+)?[ *≈]*")
+_PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class Table(NamedTuple):
+    """A table to show: as text, Markdown or HTML. A float from -1 to 1 is a bar in HTML."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def percent(share: float | None) -> str:
+    """Format a share as a percentage; "" if it is missing."""
+    return "" if share is None or share != share else f"{100 * share:.1f} %"
+
+
+def percent_range(interval: Any) -> str:
+    """Format an interval of shares, with ``low`` and ``high``, in percent; "" if it is None."""
+    return "" if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %"
+
+
+def percent_with_error(share: float, error: float) -> str:
+    """Format a share and its standard error, with at least one digit of the error; only the share if that is 0."""
+    if not error > 0:
+        return percent(share)
+    digits = 1 if error >= 0.0005 else 2
+    return f"{100 * share:.{digits}f} % ± {max(100 * error, 0.01):.{digits}f}"
+
+
+def numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Tell which columns hold only numbers, perhaps with a unit."""
+    return [
+        any(row[i] for row in rows) and all(not row[i] or _NUMBER.fullmatch(row[i]) for row in rows)
+        for i in range(len(header))
+    ]
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table in columns, numbers flush right; control characters in names are escaped."""
+    header, rows = ([printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows])
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    numeric = numeric_columns(header, rows)
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        return ("  " + "  ".join(cells)).rstrip()
+
+    return "\n".join([line(header), "  " + "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def markdown_text(text: str) -> str:
+    """Escape a text, so that Markdown shows it unchanged: no HTML, links or table cells."""
+    text = printable(text)
+    for character, name in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(character, name)
+    text = text.replace("://", "&#58;//")  # some renderers make a link of it
+    return re.sub(r"([|\[\]*])", r"\\\1", text)
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(markdown_text(cell.strip()) for cell in cells) + " |"
+
+    return [line(header), "|" + "---|" * len(header), *map(line, rows)]
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV, with the columns of the first row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows({name: without_formula(cell) for name, cell in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def without_formula(cell: object) -> object:
+    """Put a ' before the text of a CSV cell that a spreadsheet would take for a formula."""
+    if not isinstance(cell, str) or not cell.startswith(_STARTS_OF_FORMULAS):
+        return cell
+    return cell if _PLAIN_NUMBER.fullmatch(cell) else f"'{cell}"
+
+
+T = TypeVar("T")
+
+#: Stands for rows and columns that are left out.
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True)
+class Card:
+    """The content of a card in a notebook, from top to bottom."""
+
+    title: str = ""
+    sentences: Iterable[str] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+    tables: Iterable[Table] = ()
+    notes: Iterable[str] = ()
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, object]) -> str:
+        """Draw a card of facts; an empty text if there are none."""
+        return cls(facts=facts).html() if facts else ""
+
+    def html(self) -> str:
+        """Draw the card."""
+        text: str = import_module(lazy.notebook).html(self)
+        return text
+
+
+class ShownAsCard:
+    """Base class of results that a notebook shows as a card; ``repr`` and ``print`` stay as they are."""
+
+    def _card(self) -> Card:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+
+def elided(items: Sequence[T], most: int, gap: T) -> list[T]:
+    """Return items, or, if there are more than ``most``, the first and the last ones with a gap between."""
+    if len(items) <= most:
+        return list(items)
+    first = (most + 1) // 2
+    return [*items[:first], gap, *items[len(items) - (most - first) :]]
+
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator as _Estimator
+else:
+    _Estimator = object
+
+
+class FactsInNotebooks(_Estimator):
+    """Append a table of fitted facts to scikit-learn's HTML repr."""
+
+    def _facts(self) -> dict[str, object]:
+        """Return the facts of a fitted estimator; an empty dict before fit."""
+        raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += Card.of_facts(self._facts())
+        return bundle

@@ -15,7 +15,7 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassSearchCV, load
 from jcmspl.methods import GDA, RPL, RidgeVS
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.plots import ClassAccuracyDisplay
-from jcmspl.support.renamed import KEYWORDS, PARAMETERS, RenamedKeys, accepts_old_keywords, current_names
+from jcmspl.support.calls import KEYWORDS, PARAMETERS, RenamedKeys, accepts_old_keywords, current_names
 from support.animals import make_zoo
 
 ZOO = make_zoo(n_seen=8, n_unseen=3)

@@ -11,13 +11,13 @@ from scipy.io import loadmat, savemat
 
 from jcmspl.datasets import DatasetError, errors, load_arrays, load_npz, load_xlsa17
 from jcmspl.datasets.matlab import open_mat
-from jcmspl.support import memory
+from jcmspl.support import machine
 from support.benchmark_files import write_benchmark
 
 
 def test_the_system_is_asked():
     total = int(Path("/proc/meminfo").read_text().split()[1]) * 1024 if Path("/proc/meminfo").exists() else np.inf
-    assert 0 < memory.memory_at_hand() <= total
+    assert 0 < machine.memory_at_hand() <= total
 
 
 def test_a_limit_on_the_address_space(monkeypatch):
@@ -25,9 +25,9 @@ def test_a_limit_on_the_address_space(monkeypatch):
     if not Path("/proc/self/statm").exists():
         pytest.skip("the system does not tell the size of a process")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2**50, 2**50))
-    assert 2**49 < next(memory._address_space()) < 2**50  # what is taken already is not at hand
+    assert 2**49 < next(machine._address_space()) < 2**50  # what is taken already is not at hand
     monkeypatch.setattr(resource, "getrlimit", lambda _: (4096, 4096))
-    assert memory.memory_at_hand() == 0
+    assert machine.memory_at_hand() == 0
 
 
 def refused(message, load, *arguments, **options):

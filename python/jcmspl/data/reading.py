@@ -19,7 +19,15 @@ from jcmspl.data.labels import Label, as_label_list
 from jcmspl.data.parts import ROWS, Part, row_blocks
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
 from jcmspl.data.weights import weights_of
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, LazyRows, as_real_array, readable_in_place
+from jcmspl.support.arguments import (
+    Float64Array,
+    FloatArray,
+    IntArray,
+    LazyRows,
+    as_real_array,
+    is_plain,
+    readable_in_place,
+)
 
 
 def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
@@ -28,7 +36,8 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int =
     Rows that are read on demand stay so, and samples of dask become a dask array of whole rows. The estimator stores
     the number of features and their names (``reset``), or they are compared with the stored ones.
     """
-    if not reset and _is_plain(X, vars(estimator), least):
+    known = vars(estimator)
+    if not reset and "feature_names_in_" not in known and is_plain(X, known.get("n_features_in_")):
         return np.asarray(X)
     array: npt.NDArray[Any]
     if is_dask(X):
@@ -49,18 +58,6 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int =
             ensure_min_samples=least,
         )
     return array
-
-
-def _is_plain(X: Any, fitted: dict[str, Any], least: int) -> bool:
-    """Whether X needs no check: scikit-learn's takes longer than the core needs to recognise a sample."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype.kind in "fiub"
-        and "feature_names_in_" not in fitted
-        and X.shape[1] == fitted.get("n_features_in_")
-        and len(X) >= least
-    )
 
 
 def _checked_rows(estimator: Any, X: LazyRows, *, reset: bool, least: int) -> npt.NDArray[Any]:

@@ -49,8 +49,15 @@ from jcmspl.model.prototypes import (
     share_of_samples,
     with_class_vectors,
 )
-from jcmspl.model.reading import by_rows
-from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, affine_map, minus_distances
+from jcmspl.model.recogniser import (
+    FunctionScorer,
+    LinearScorer,
+    NearestScorer,
+    Scorer,
+    affine_map,
+    by_rows,
+    minus_distances,
+)
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.progress import logger

@@ -51,10 +51,10 @@ from jcmspl.model.parameters import (
 from jcmspl.model.persistence import load_model, save_model
 from jcmspl.model.prediction import recogniser_for
 from jcmspl.model.prototypes import Evidence
-from jcmspl.model.reading import SampleReader, by_rows
-from jcmspl.model.recogniser import Recogniser, Scorer, cached
+from jcmspl.model.reading import SampleReader
+from jcmspl.model.recogniser import Recogniser, Scorer, by_rows, cached
 from jcmspl.model.rejection import Threshold, with_none
-from jcmspl.support.arguments import Float64Array, FloatArray, as_count
+from jcmspl.support.arguments import Float64Array, FloatArray, as_count, is_plain
 from jcmspl.support.calls import alias, attributes_of, by_name, changes, current_names, lock_of
 from jcmspl.support.names import KERNELS
 from jcmspl.support.shown import Card
@@ -811,7 +811,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return twin
 
     def _checked(self, X: Any) -> npt.NDArray[Any]:
-        return self.reader.checked(X, self._fitted.columns)
+        n_features, names = self._fitted.columns
+        return X if names is None and is_plain(X, n_features) else self.reader.checked(X, self._fitted.columns)
 
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
 from jcmspl.data.labels import Label
-from jcmspl.data.reading import checked_samples, lazily, samples_of, unlabelled_samples
+from jcmspl.data.reading import checked_samples, samples_of, unlabelled_samples
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.model.fitted import Columns
@@ -45,23 +43,6 @@ def _class_named(name: str) -> type[Any]:
     return type(name, (BaseEstimator,), {})
 
 
-def is_plain(X: Any, columns: Columns) -> bool:
-    """Whether X needs no validation, which takes longer than the recognition of a single sample."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype.kind in "fiub"
-        and columns.names is None
-        and X.shape[1] == columns.n_features
-        and len(X) > 0
-    )
-
-
-def by_rows(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, width: int | None = None) -> Any:
-    """Return the result of a function of rows, as :func:`~jcmspl.data.reading.lazily`; plain arrays take no detour."""
-    return function(X) if type(X) is np.ndarray else lazily(function, X, dtype, width)
-
-
 @dataclass(frozen=True)
 class SampleReader:
     """Reads samples for a model, by its name and parameters.
@@ -86,7 +67,7 @@ class SampleReader:
 
     def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
         """Return samples that have the features of the model; those of dask as an array of dask."""
-        return np.asarray(X) if is_plain(X, columns) else checked_samples(Features(self.name, columns).estimator, X)
+        return checked_samples(Features(self.name, columns).estimator, X)
 
     def samples(
         self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None

@@ -27,7 +27,7 @@ from jcmspl.core.scoring import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.parts import row_blocks
-from jcmspl.data.reading import mapped
+from jcmspl.data.reading import lazily, mapped
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import (
     Float64Array,
@@ -355,6 +355,11 @@ def _of_raw(
     function: Callable[[FloatArray], FloatArray], normalisation: Normalisation, X: npt.NDArray[Any]
 ) -> FloatArray:
     return function(normalised(normalisation, X))
+
+
+def by_rows(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, width: int | None = None) -> Any:
+    """Return the result of a function of rows, as :func:`~jcmspl.data.reading.lazily`; plain arrays take no detour."""
+    return function(X) if type(X) is np.ndarray else lazily(function, X, dtype, width)
 
 
 def cached(cache: dict[str, Any], kind: str, call: Any, parameters: dict[str, Any], make: Callable[[], T]) -> T:

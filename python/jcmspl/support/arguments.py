@@ -137,6 +137,14 @@ def as_matrix(value: npt.ArrayLike, name: str, dtype: npt.DTypeLike = np.float64
     return array
 
 
+def is_plain(X: Any, n_columns: int | None) -> bool:
+    """Whether X is a matrix of numbers with so many columns, and some rows, that needs no validation.
+
+    Validation takes longer than the recognition of a single sample.
+    """
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.shape[1] == n_columns and len(X) > 0
+
+
 def readable_in_place(array: npt.NDArray[Any]) -> bool:
     """Whether the core can read the array without a copy: native, aligned float32 or float64, any strides."""
     return (

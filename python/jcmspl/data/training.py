@@ -100,10 +100,15 @@ class TrainingData:
         rows: LabelledRows | None = None,
         *,
         symmetric_whitening: bool = False,
+        whitening_components: int | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         features, statistics = Normalisation.of_training(
-            feature_normalisation, raw, whitening_shrinkage, symmetric=symmetric_whitening
+            feature_normalisation,
+            raw,
+            whitening_shrinkage,
+            symmetric=symmetric_whitening,
+            n_components=whitening_components,
         )
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]

@@ -18,6 +18,7 @@ from jcmspl.data.reading import samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.model.adaptation import GUESS_WEIGHT
 from jcmspl.model.cautions import warn_of_alignment
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
 from jcmspl.model.fitted import FittedAttribute
 from jcmspl.model.learning import Monitor
@@ -69,7 +70,7 @@ METRIC = checked_by(_check_metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototypes):
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototypes, ZeroShotClassifier):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the

@@ -246,7 +246,14 @@ def normalised_training(
 ) -> TrainingData:
     """Return training data, normalised as the parameters of a model say."""
     normalisations = normalisations_of(model, sources)
-    training = TrainingData.of(raw, vectors, *normalisations, rows, symmetric_whitening=model.treats_axes_separately)
+    training = TrainingData.of(
+        raw,
+        vectors,
+        *normalisations,
+        rows,
+        symmetric_whitening=model.treats_axes_separately,
+        whitening_components=model.whitening_components,
+    )
     return replace(training, sources=sources)
 
 
@@ -320,7 +327,8 @@ def state_of(
 ) -> FittedModel:
     """Return the part of the state that follows from normalised training data and a solution."""
     c, d = training.class_vectors.shape
-    check_arrays(arrays, model.ARRAYS, {"m": training.statistics.n_features, "d": d, "c": c})
+    sizes = {"m": training.statistics.n_features, "d": d, "c": c}
+    check_arrays(arrays, model.ARRAYS, sizes, precision=model.PRECISION)
     return FittedModel(
         arrays=arrays,
         timings=timings,

@@ -12,7 +12,6 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.model import adapting
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adapting import AdaptationTrials
-from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.fitted import FittedAttribute
 from jcmspl.model.parameters import POSITIVE, SHARE_OR_AUTO, WEIGHT_OR_INFINITY, check_parameters
 from jcmspl.model.prototypes import SEEN_SHARE, Prototypes, combined
@@ -23,9 +22,13 @@ from jcmspl.support.calls import changes
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from jcmspl.model.classifier import ZeroShotClassifier as _Method
+else:
+    _Method = object  # a mixin before a kind of method
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VisualPrototypes(ZeroShotClassifier):
+class VisualPrototypes(_Method):
     """A method that predicts, in the visual space, where classes lie: :meth:`_predicted`.
 
     More can be known of a class than the model predicts (:mod:`jcmspl.model.prototypes`), and unlabelled samples can

@@ -141,7 +141,7 @@ class FoldedData:
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
         features, classes, shrinkage, kernel, width, columns = normalisations_of(model, self._sources)
-        of_samples = (features, shrinkage, model.treats_axes_separately)
+        of_samples = (features, shrinkage, model.whitening_components, model.treats_axes_separately)
         known, training = self._last.get(fold, (None, None))
         if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
             training = training.with_classes(classes, kernel, width, columns)

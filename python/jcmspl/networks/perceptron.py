@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Perceptron:
         ``start`` names the scale of weights: "he", normal of variance 2 / inputs; "glorot", uniform of variance
         2 / (inputs + outputs); or a number, normal of that deviation.
         """
-        pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
+        pairs = list(pairwise(sizes))
         weights = [_drawn(rng, (n_out, n_in), start).astype(np.float32) for n_in, n_out in pairs]
         biases = [np.zeros(n_out, dtype=np.float32) for _, n_out in pairs]
         return cls(weights, biases, tuple(activations), tuple(dropout))
@@ -107,7 +108,8 @@ def _drawn(rng: np.random.RandomState, shape: tuple[int, int], start: str | floa
 
 def slopes(U: Array, activation: str) -> Array:
     """Return the slopes of an activation."""
-    return np.where(U > 0, U.dtype.type(1), U.dtype.type(SLOPES[activation]))
+    found: Array = np.where(U > 0, U.dtype.type(1), U.dtype.type(SLOPES[activation]))
+    return found
 
 
 def softmax_loss(logits: Array, labels: IntArray) -> tuple[float, Array]:
@@ -165,7 +167,8 @@ class Latent:
     @property
     def drawn(self) -> Array:
         """The draws, ``mean + deviation * noise``."""
-        return self.means + np.exp(self.logs / 2) * self.noise
+        found: Array = self.means + np.exp(self.logs / 2) * self.noise
+        return found
 
     def divergence(self) -> tuple[float, Array]:
         """Return the mean over rows of KL from the standard normal distribution, and its gradient by the codes."""

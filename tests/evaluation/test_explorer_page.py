@@ -357,7 +357,8 @@ def test_narrow_wide_and_hostile(tmp_path):
       const small = all("button:not(.link):not(#taken *):not(.steps *), select, input[type=search]")
         .filter((one) => one.getBoundingClientRect().height < 30).map((one) => one.id);
       return { ...found, after: widths(), scripts: shown("script"), images: shown("img"), small,
-        items: shown("#list li"), tiles: shown(".steps .tiles canvas"), made: Boolean(get("is-on")), panel: text("made"),
+        items: shown("#list li"), tiles: shown(".steps .tiles canvas"), made: Boolean(get("is-on")),
+        panel: text("made"),
         classes: [...get("of").options].map((one) => one.text) };"""
     widths = [width for width in (390, 760, 1300) for _ in pages]
     every = browse(tmp_path, 3 * pages, SET + script, widths=widths)

@@ -71,7 +71,9 @@ def _accuracies(model: Any, digits: Any) -> _Accuracies:
     can_move = model.own_space == "visual" and getattr(model, "metric", None) == "cosine"
     results = evaluate(model, digits, spaces=[model.own_space], adapt=can_move, progress=False).results
     zero_shot, *adapted = (
-        {"per_class": one.standard.per_class, "harmonic_mean": one.generalized.harmonic_mean} for one in results
+        {"per_class": one.standard.per_class, "harmonic_mean": one.generalized.harmonic_mean}
+        for one in results
+        if one.generalized
     )
     found = {_ZERO_SHOT: zero_shot}
     if can_move:

@@ -119,11 +119,6 @@ class Normalisation:
         return self.kernel is not None or "center" in self.name or "zscore" in self.name
 
     @classmethod
-    def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
-        """Fit to samples by way of their statistics, which were scaled as the name says."""
-        return cls.of_training(name, statistics, shrinkage)[0]
-
-    @classmethod
     def of_training(
         cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE, *, symmetric: bool = False
     ) -> tuple[Normalisation, Statistics]:

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import Label
-from jcmspl.data.parts import ROWS
 from jcmspl.data.reading import in_chunks, plain_samples
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.evaluation.findings import TrainedOn
-from jcmspl.support.arguments import IntArray
+from jcmspl.support.arguments import ROWS, IntArray
 from jcmspl.support.exceptions import TrainedOnWarning, warn_user
 
 _TESTED = ("test_seen", "test_unseen")

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.parts import IN_MEMORY, Part, each_added, row_blocks
+from jcmspl.data.parts import IN_MEMORY, Part, each_added
 from jcmspl.data.samples import Kept
 from jcmspl.model.recogniser import normalised
-from jcmspl.support.arguments import Float64Array, FloatArray, require_finite
+from jcmspl.support.arguments import Float64Array, FloatArray, require_finite, row_blocks
 from jcmspl.support.scaling import unit_and_length, unit_length
 
 # Operations on a block: so many that Ctrl-C waits for a fraction of a second.

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import LabelledSums
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.model.recogniser import LinearScorer

@@ -18,9 +18,9 @@ from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import is_without_negatives, unit_length
+from jcmspl.support.warn import warn_user
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
 _ROWS_PER_STEP = 16384

@@ -109,6 +109,10 @@ class SampleReader:
         """Return a reader without weights of classes, and for any sample weights: a model is tested with them."""
         return replace(self, class_weight=None, needs="statistics")
 
+    def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
+        """Return samples that have the features of the model; those of dask as an array of dask."""
+        return Features(self.name, columns).checked(X)
+
     def samples(
         self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
     ) -> tuple[Samples, Features]:

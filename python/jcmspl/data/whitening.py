@@ -17,9 +17,8 @@ from scipy.linalg.lapack import dtrtri
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import NOISE
 
-# Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 # The least shrinkage where features depend on each other: errors of whitened samples are about 2e-16 divided by it.
 _LEAST = 1e-8
 
@@ -38,7 +37,7 @@ def whiten(
     mean = scatter.trace() / max(len(scatter), 1)
     # samples may lie far from the origin: centring leaves rounding errors of their squares behind
     rounding = float(noise @ noise) / (statistics.n_samples or 1)
-    if scatter.trace() <= max(_NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
+    if scatter.trace() <= max(NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
         return None
     # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
     least = max(4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max()), rounding / 8)

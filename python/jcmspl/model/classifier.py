@@ -17,7 +17,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
-from jcmspl.data.reading import Columns, Features, SampleReader
+from jcmspl.data.reading import Columns, SampleReader
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
@@ -811,7 +811,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> npt.NDArray[Any]:
         n_features, names = columns = self._fitted.columns
-        return X if names is None and is_plain(X, n_features) else Features(type(self).__name__, columns).checked(X)
+        return X if names is None and is_plain(X, n_features) else self.reader.checked(X, columns)
 
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None

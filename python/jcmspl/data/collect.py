@@ -202,7 +202,7 @@ class Collector:
             raise ValueError("there are no samples: the iterator gave no chunk, or empty ones, or all weights are zero")
 
     def result(self) -> LabelledStatistics:
-        """Return what was collected."""
+        """Return the collected statistics."""
         if self._statistics is None:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)

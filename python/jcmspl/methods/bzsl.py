@@ -188,7 +188,7 @@ class _CodeScorer:
     candidates: Words
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> CodeRecogniser:
-        """Return what codes raw samples and compares the codes."""
+        """Return the scorer that codes raw samples and compares the codes."""
         weights, offsets = normalisation.folded(self.projection, self.offsets)
         coder = AffineScorer(weights, offsets, **normalisation.scaling._asdict())
         lead = lead_of(bias)

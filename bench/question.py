@@ -103,7 +103,7 @@ class Question:
             yield contestants
 
     def measure(self, contestants: Contestants, rounds: int | None = None) -> Measurement:
-        """Return the measured value that the target limits: a ratio or difference of best times, or our side's memory."""
+        """Return the measured value that the target limits: a ratio or difference of times, or our memory."""
         if self.target.kind == "memory":
             measured = contestants.megabytes or partial(peak_megabytes, contestants.ours)
             return Measurement(measured(), {})

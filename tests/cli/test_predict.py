@@ -265,7 +265,7 @@ class TestStandardStreams:
         [
             (b"", "standard input is empty"),
             (b"1,2,3\n", "standard input has 3 columns, but the model expects 64 features"),
-            ((",".join(["1"] * 63) + ",nan\n").encode(), "standard input: row 0 holds NaN or infinity"),
+            ((",".join(["1"] * 63) + ",nan\n").encode(), "standard input: line 1 has no value in the column number 64"),
         ],
     )
     def test_bad_input_leaves_no_file(self, run, model_file, content, message, tmp_path):

@@ -17,9 +17,9 @@ from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import OneWarning
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import is_without_negatives, unit_length
+from jcmspl.support.warn import OneWarning
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
 _ROWS_PER_STEP = 16384

@@ -17,11 +17,11 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data import whitening
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
 from jcmspl.support.names import POWERS
 from jcmspl.support.scaling import Scaling, signed_root, unit_length
+from jcmspl.support.warn import warn_user
 
 # Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
 _NOISE = 64 * np.finfo(np.float64).eps

@@ -43,7 +43,7 @@ class _OfPredictions(Display):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a fitted model, or the best model of a search; parameters as for ``predict`` and ``from_predictions``."""
+        """Draw a fitted model, or the best model of a search; parameters as for ``predict`` and the chart."""
         how = {"class_vectors": class_vectors, "candidates": candidates, "seen_penalty": seen_penalty}
         named = np.asarray(model_of(estimator).predict(X, **how))  # computes labels of dask
         return cls.from_predictions(y, named, ax=ax, **options)

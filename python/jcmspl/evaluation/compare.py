@@ -21,9 +21,9 @@ from jcmspl.io.json_text import plain
 from jcmspl.model import registry
 from jcmspl.model_selection.class_search import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for, seeded
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import METHOD_GROUPS
 from jcmspl.support.progress import Progress
+from jcmspl.support.warn import warn_user
 
 # Errors of a method that cannot be fitted to the data; the comparison goes on without it.
 _REFUSALS = (ValueError, np.linalg.LinAlgError, MemoryError)

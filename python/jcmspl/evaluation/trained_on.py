@@ -14,8 +14,9 @@ from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.evaluation.findings import TrainedOn
 from jcmspl.support.arguments import IntArray
-from jcmspl.support.exceptions import TrainedOnWarning, warn_user
+from jcmspl.support.exceptions import TrainedOnWarning
 from jcmspl.support.shown import shown
+from jcmspl.support.warn import warn_user
 
 _TESTED = ("test_seen", "test_unseen")
 

@@ -30,7 +30,7 @@ from jcmspl.model.parameters import (
     field,
 )
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
-from jcmspl.support.exceptions import warn_user
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -18,7 +18,8 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, NamedArrays, Shape
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier as _Method

@@ -34,7 +34,7 @@ from jcmspl.model.parameters import (
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
-from jcmspl.support.exceptions import warn_user
+from jcmspl.support.warn import warn_user
 
 POSTERIORS = ("lda", "logistic")
 # Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.

@@ -34,9 +34,10 @@ from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.calls import RenamedKeys, accepts_old_keywords, attributes_of, changes, current_names, lock_of
-from jcmspl.support.exceptions import AlignmentWarning, warn_user
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.progress import told
 from jcmspl.support.shown import FactsInNotebooks, percent_with_error, shown
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self

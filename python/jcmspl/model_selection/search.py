@@ -24,9 +24,10 @@ from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress, logger
+from jcmspl.support.warn import warn_user
 
 NORMALISATION = (
     "feature_normalisation",

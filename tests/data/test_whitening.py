@@ -22,7 +22,7 @@ ZOO = make_zoo(noise=1.0)
 
 
 def products(Z):
-    """What a rotation does not change."""
+    """Facts that a rotation does not change."""
     return Z @ Z.T
 
 

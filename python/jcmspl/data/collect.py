@@ -182,7 +182,7 @@ class Collector:
                 line.update(first_row + rows.stop)
 
     def result(self) -> LabelledStatistics:
-        """Return what was collected."""
+        """Return the collected statistics."""
         if self._statistics is None:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)

@@ -46,7 +46,7 @@ def parse_normalisation(name: Any, parameter: str, names: tuple[str, ...] = NORM
 
 
 class FeatureSteps(NamedTuple):
-    """What the name of a normalisation of samples says: ``power`` is None where the samples decide it."""
+    """The parsed name of a normalisation of samples; ``power`` is None where the samples decide it."""
 
     power: bool | None
     unit_rows: bool
@@ -54,12 +54,12 @@ class FeatureSteps(NamedTuple):
     whiten: bool
 
     def scaling(self, power: bool) -> Scaling:
-        """Return what is done to samples first, when the samples have decided."""
+        """Return the scaling of samples, which comes first, once the samples have decided about roots."""
         return Scaling(self.unit_rows, power if self.power is None else self.power)
 
 
 def parse_feature_normalisation(name: Any, parameter: str = "feature_normalisation") -> FeatureSteps:
-    """Return what is done to samples: roots of values first, the same as to class vectors, whitening last."""
+    """Parse the steps for samples: roots of values first, then the steps of class vectors, whitening last."""
     plain: Any = name
     power: bool | None = False
     if isinstance(name, str):

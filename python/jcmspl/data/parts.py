@@ -205,7 +205,7 @@ class ChunkedPart(Part):
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected from a part; ``statistics`` is None if it has no samples of any weight."""
+    """The statistics of a part, None if it has no samples of any weight."""
 
     statistics: LabelledStatistics | None
     has_negatives: bool

@@ -1,4 +1,4 @@
-"""What a method learns from: normalised statistics always, and the samples themselves where it asks for them."""
+"""Training data: normalised statistics always, and the samples themselves if the method asks for them."""
 
 from __future__ import annotations
 

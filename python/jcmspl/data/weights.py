@@ -33,7 +33,7 @@ def require_known_classes(class_weight: Any, table: ClassTable | None) -> None:
 
 
 def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -> Float64Array | None:
-    """Return what each sample weighs: its own weight times that of its class; None where each counts once.
+    """Return the weight of each sample: its own weight times that of its class; None where each counts once.
 
     Classes that class_weight does not name weigh 1. "balanced" is as in scikit-learn, n_samples / (n_classes * count),
     of samples as they weigh.

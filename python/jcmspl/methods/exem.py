@@ -58,7 +58,7 @@ class EXEM(PredictedMeans):
 
 
 def _scale(moments: Moments) -> Float64Array:
-    """Return what dimensions are multiplied by: the average of the standard deviations over that of each.
+    """Return the factor of each dimension: the average of the standard deviations over its own.
 
     One in which samples of a class do not differ counts as much as the others do on average.
     """

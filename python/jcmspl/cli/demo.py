@@ -9,7 +9,7 @@ import argparse
 import warnings
 from typing import Any
 
-from jcmspl.cli._options import add_output, refuse_existing, refuse_report, say, show
+from jcmspl.cli._options import add_output, refuse_existing, say, show
 
 _SHADES = " .:-=+*#%@"
 # Numbers of labelled images of each unseen digit, and the number of random draws.
@@ -40,14 +40,13 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.datasets.digits import PIXEL_SETTINGS
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.explorer import Explorer, explore
+    from jcmspl.evaluation.zero_shot_report import Report
     from jcmspl.methods.jcmspl import JCMSPL
     from jcmspl.methods.ridge_vs import RidgeVS
     from jcmspl.model_selection.class_search import ClassSearchCV
 
-    refuse_report(arguments.output, arguments.force)
-    refuse_existing(arguments.explore, arguments.force)
-    if arguments.explore is not None:
-        Explorer.check_name(arguments.explore)
+    refuse_existing(arguments.output, arguments.force, Report.check_name)
+    refuse_existing(arguments.explore, arguments.force, Explorer.check_name)
     digits = load_digits()
     X, y = digits.part("trainval")
     with warnings.catch_warnings():

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.parts import ROWS
 from jcmspl.data.reading import in_chunks, plain_samples
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.evaluation.findings import TrainedOn
-from jcmspl.support.arguments import IntArray
+from jcmspl.support.arguments import ROWS, IntArray
 from jcmspl.support.exceptions import TrainedOnWarning
 from jcmspl.support.shown import shown
 from jcmspl.support.warn import warn_user

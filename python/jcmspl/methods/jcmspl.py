@@ -406,7 +406,7 @@ def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArra
 
 
 def _generator(random_state: Any) -> Any:
-    """Return what the solver takes as a seed; scikit-learn's own generators are asked for one."""
+    """Return a seed for the solver; scikit-learn's own generators are asked for one."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return random_state

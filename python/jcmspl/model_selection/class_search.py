@@ -303,7 +303,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return twin
 
     def _facts(self) -> dict[str, object]:
-        """Return what a notebook tells of the search and of its model."""
+        """Return the facts of the search and of its model that a notebook shows."""
         state = dict(vars(self))  # as it is now, whatever other threads do
         if "best_estimator_" not in state:
             return {}

@@ -226,7 +226,7 @@ class Search:
         ]
 
     def _preference(self, choice: tuple[Key, int]) -> tuple[Any, ...]:
-        """Return what sorts the best choice first.
+        """Return the sort key that puts the best choice first.
 
         Where the grid has grown onto a plateau, values beyond its edge are no better than those on it.
         """
@@ -384,7 +384,7 @@ class Search:
 
 
 class _Once:
-    """What a function returns; called by the first thread that asks, while others that ask wait."""
+    """A value that is computed by the first thread that asks, while others that ask wait."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._call: Callable[[], Any] | None = partial(function, *arguments)

@@ -9,7 +9,6 @@ import numpy as np
 from jcmspl.core.adam import Adam
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.parameters import COUNT, WEIGHT, NamedArrays, estimator, field
-from jcmspl.model.prototypes import directions
 from jcmspl.model.visual_prototypes import VisualPrototypes
 from jcmspl.networks.network_method import (
     NetworkData,
@@ -21,6 +20,7 @@ from jcmspl.networks.network_method import (
 )
 from jcmspl.networks.perceptron import Array, Perceptron
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import unit_length
 
 _ACTIVATIONS = ("relu", "linear")
 
@@ -70,7 +70,7 @@ class DEM(VisualPrototypes, NetworkMethod):
         # of equal vectors BLAS may round predictions differently, by their place: such classes must tie
         rows, which = np.unique(self._class_inputs(vectors), axis=0, return_inverse=True)
         found = (network(rows) / float(self._array("feature_unit")))[which.reshape(-1)]
-        return directions(found) if self._is_by_cosine else found
+        return unit_length(found) if self._is_by_cosine else found
 
 
 class DEMTrainer:

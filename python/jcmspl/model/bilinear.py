@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -35,7 +35,6 @@ from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
     LONE_SHARE,
     NEW_SHARE,
-    directions,
     ratio_of_spreads,
     require_alignable,
     share_of_cosine,
@@ -55,9 +54,7 @@ from jcmspl.model.visual_prototypes import VisualPrototypes
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name
 from jcmspl.support.progress import logger
-
-if TYPE_CHECKING:
-    pass
+from jcmspl.support.scaling import unit_length
 
 
 def _check_metric(value: Any, name: str) -> None:
@@ -220,12 +217,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         """
         model = self._fitted_twin()
         model._require_explainable()
-        samples = model._checked(X)
-
-        def make() -> Explainer:
-            return model._explainer(*biased_candidates(model, class_vectors, candidates, seen_penalty, model.space))
-
-        explainer = model._cached("explainer", make, class_vectors, candidates, seen_penalty)
+        samples, call = model._checked(X), (class_vectors, candidates, seen_penalty)
+        explainer = model._cached("explainer", partial(model._explainer, *call), *call)
         return explainer(samples, label=label, against=against)
 
     def _require_explainable(self) -> None:
@@ -234,7 +227,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         if self.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
 
-    def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
+    def _explainer(self, class_vectors: Any, candidates: Any, seen_penalty: float | None) -> Explainer:
+        table, bias = biased_candidates(self, class_vectors, candidates, seen_penalty, self.space)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
@@ -294,7 +288,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         of_training = self._predicted(self._trained_vectors)
         assert isinstance(scorer, LinearScorer)  # by cosine
         ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
-        level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
+        level = unit_length(self._trained_vectors).mean(axis=0) if self._finds_shares else None
         return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
@@ -305,8 +299,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         return np.full(table.n_classes, self._cosine_share(self.alignment_))
 
     def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
-        shares = super()._sample_shares(counts)
-        return share_of_samples(counts) if isinstance(self.seen_mean_share, str) and self._finds_shares else shares
+        if isinstance(self.seen_mean_share, str) and self._finds_shares:
+            return share_of_samples(counts)
+        return super()._sample_shares(counts)
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:
         """Return where the model expects classes in the visual space: A'By, of length one where directions count."""

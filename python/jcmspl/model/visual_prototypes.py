@@ -168,4 +168,4 @@ class VisualPrototypes(_Method):
 
     @property
     def _is_by_cosine(self) -> bool:
-        return not callable(self.own_metric) and self.own_metric == "cosine"
+        return bool(self.own_metric == "cosine")

@@ -243,7 +243,9 @@ class JCMSPL(Bilinear):
         return _averaged(fits, prepared.class_vectors)
 
     def _fit_one(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
-        self._require_finite_weights()
+        for name in ("visual_reconstruction", "semantic_reconstruction"):
+            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
+                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
         if np.isinf(self.class_match):
             weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
             A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
@@ -271,6 +273,9 @@ class JCMSPL(Bilinear):
             )
         if isinstance(start, str) and start == "codes":
             start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):  # the solver takes NumPy's new generators: it is asked for a seed
+            seed = int(seed.randint(2**31 - 1))
         return solve(
             spectrum,
             l1=self.semantic_match,
@@ -281,19 +286,14 @@ class JCMSPL(Bilinear):
             start=start,
             max_iter=self.max_iter,
             tol=self.tol,
-            random_state=_generator(self.random_state),
+            random_state=seed,
             return_codes=return_codes,
-            on_iteration=monitor.on_iteration,
+            on_iteration=monitor.tell_of_iteration,
         )
 
     def _for_other_classes(self) -> JCMSPL:
         twin: JCMSPL = super()._for_other_classes()
         return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
-
-    def _require_finite_weights(self) -> None:
-        for name in ("visual_reconstruction", "semantic_reconstruction"):
-            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
-                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
 
     def _require_affordable(self, training: TrainingData) -> None:
         (c, d), m = training.class_vectors.shape, training.statistics.n_features
@@ -403,10 +403,3 @@ def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArra
         "stationarity": np.max([one["stationarity"] for one in fits], axis=0),
         "converged": np.min([one["converged"] for one in fits], axis=0),
     }
-
-
-def _generator(random_state: Any) -> Any:
-    """Return a seed for the solver; scikit-learn's own generators are asked for one."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    return random_state

@@ -259,5 +259,4 @@ class _Count:
 
     def __call__(self, loss: float) -> None:
         self._done += 1
-        if self._monitor.on_iteration is not None:
-            self._monitor.on_iteration(-(-self._done // self._times), loss)
+        self._monitor.tell_of_iteration(-(-self._done // self._times), loss)

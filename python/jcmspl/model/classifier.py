@@ -790,6 +790,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """The fitted state, which is frozen: a change of the model replaces it."""
         return self._fitted
 
+    @state.setter
+    def state(self, fitted: FittedModel) -> None:
+        self._fitted = fitted
+
     def bias_in(self, space: str) -> float:
         """Return the bias on seen classes in a space: the calibrated one, or else ``seen_penalty``."""
         if self._fitted.calibration is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array, some
-from jcmspl.data.parts import Part
+from jcmspl.data.parts import Part, counted
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
@@ -59,17 +59,12 @@ def biased_candidates(
         as_number(0.0 if seen_penalty is None else seen_penalty, "seen_penalty")
         return table, np.zeros(table.n_classes)
     if seen_penalty is None:
-        is_adapted = model._makes_up_for_seen(table, space)
+        is_adapted, warned = model._makes_up_for_seen(table, space), model._fitted.warned
         seen_penalty = 0.0 if is_adapted else model.bias_in(space)
-        if not (is_adapted or model._is_biased_in(space)):
-            _warn_once(model._fitted.warned, _COMPETITION)
+        if not (is_adapted or model._is_biased_in(space) or _COMPETITION in warned):
+            warned.add(_COMPETITION)
+            warn_user(_COMPETITION, UncalibratedWarning)
     return table, np.where(is_seen, -as_number(seen_penalty, "seen_penalty"), 0.0)
-
-
-def _warn_once(warned: set[str], message: str) -> None:
-    if message not in warned:
-        warned.add(message)
-        warn_user(message, UncalibratedWarning)
 
 
 def default_bias(model: ZeroShotClassifier, class_vectors: Any, candidates: Any) -> float:
@@ -193,29 +188,13 @@ def accuracy_of(
     if not any(totals.values()):
         raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
     recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
-    found: Right = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
+    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
     if average == "sample":
-        return found.weight / found.of_all
-    return float(np.mean([found.by_label[label] / weight for label, weight in totals.items() if weight]))
+        return float(sum(right.values()) / sum(totals.values()))
+    return float(np.mean([right[label] / weight for label, weight in totals.items() if weight]))
 
 
-@dataclass(frozen=True)
-class Right:
-    """The weight of the samples that are recognised, by label and in all, and that of all samples."""
-
-    by_label: Counter[Label]
-    weight: float
-    of_all: float
-
-    def __add__(self, other: Right) -> Right:
-        return Right(self.by_label + other.by_label, self.weight + other.weight, self.of_all + other.of_all)
-
-
-def _right_in(part: Part, recogniser: Recogniser) -> Right:
-    labels, weights = part.labels, np.ones(len(part)) if part.weights is None else part.weights
+def _right_in(part: Part, recogniser: Recogniser) -> Counter[Label]:
+    """Return the weight of the samples that are recognised, by label."""
     named = recogniser.predict(part.whole().X).tolist()
-    right = weights * np.array([one == label for one, label in zip(named, labels, strict=True)], dtype=np.float64)
-    by_label: Counter[Label] = Counter()
-    for label, weight in zip(labels, right.tolist(), strict=True):
-        by_label[label] += weight
-    return Right(by_label, float(right.sum()), float(weights.sum()))
+    return counted(part.only(np.flatnonzero([one == label for one, label in zip(named, part.labels, strict=True)])))

@@ -13,7 +13,7 @@ A recogniser is a scorer folded with the normalisation, the labels and the bias 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -72,9 +72,7 @@ class Recogniser:
     def best(self, X: Any, k: int = 1, *, progress: bool = False) -> tuple[IntArray, FloatArray]:
         """Return the same of samples in memory, or of those of dask, which are recognised on its workers."""
         found = mapped(partial(self.top_k, k=k), X, what="naming", progress=progress)
-        if len(found) == 1:
-            return found[0]  # type: ignore[no-any-return]
-        indices, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+        indices, scores = (joined(parts) for parts in zip(*found, strict=True))
         return indices, scores
 
     def predict(self, X: Any) -> LabelArray:
@@ -240,6 +238,11 @@ class BlockRecogniser(Recogniser):
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
         for rows in row_blocks(max(len(X), 1), _BLOCK):  # an empty block tells the type of scores
             yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
+
+
+def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return all rows of arrays; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def lead_of(bias: Float64Array) -> float:

@@ -13,12 +13,11 @@ from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.concept_codes import Prepared, require_affordable
+from jcmspl.model.iterations import Iterative
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     AUTO,
-    COUNT,
     INFINITE_WEIGHT,
-    NOT_NEGATIVE,
     OPTIONAL_COUNT,
     SEED,
     SHARE_OR_AUTO,
@@ -65,7 +64,7 @@ def _check_start(value: Any, name: str) -> None:
 
 
 @estimator
-class JCMSPL(Bilinear):
+class JCMSPL(Iterative, Bilinear):
     r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
 
     Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
@@ -143,8 +142,7 @@ class JCMSPL(Bilinear):
     cosine_share: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    tol: float = 1e-6
     random_state: Any = field(default=None, metadata=SEED)
 
     PAPER = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
@@ -209,16 +207,6 @@ class JCMSPL(Bilinear):
     def objective_(self) -> Float64Array:
         """The value of the objective after each iteration."""
         return np.asarray(self.objective_terms_.sum(axis=1))
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_terms_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
 
     @property
     def stationarity_(self) -> dict[str, float]:

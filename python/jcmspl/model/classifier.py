@@ -869,11 +869,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def _facts(self) -> dict[str, object]:
         return facts_of(self._settled())
 
+    # Without super(), for searches borrow both.
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
+        return str(BaseEstimator._repr_html_inner(self)) + Card.of_facts(self._facts())
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        bundle: dict[str, Any] = BaseEstimator._repr_mimebundle_(self, **options)
         if "text/html" in bundle:
             bundle["text/html"] += Card.of_facts(self._facts())
         return bundle

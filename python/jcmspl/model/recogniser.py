@@ -13,7 +13,7 @@ A recogniser is a scorer folded with the normalisation, the labels and the bias 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from jcmspl.core.scoring import AffineScorer
+from jcmspl.core.scoring import AffineScorer, joined
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import lazily, mapped
@@ -238,11 +238,6 @@ class BlockRecogniser(Recogniser):
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
         for rows in row_blocks(max(len(X), 1), _BLOCK):  # an empty block tells the type of scores
             yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
-
-
-def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return all rows of arrays; a single one is not copied."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def lead_of(bias: Float64Array) -> float:

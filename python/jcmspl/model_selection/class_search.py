@@ -36,7 +36,7 @@ from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.calls import RenamedKeys, attributes_of, changes, current_names, lock_of
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.progress import told
-from jcmspl.support.shown import FactsInNotebooks, percent_with_error, shown
+from jcmspl.support.shown import percent_with_error, shown
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _changing(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenat
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEstimator):
+class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
 
     # With metadata routing enabled, as for the models themselves.
@@ -300,6 +300,9 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         if "best_estimator_" in vars(self):
             twin.__dict__["best_estimator_"] = copy(self.best_estimator_)
         return twin
+
+    _repr_html_inner = ZeroShotClassifier._repr_html_inner
+    _repr_mimebundle_ = ZeroShotClassifier._repr_mimebundle_
 
     def _facts(self) -> dict[str, object]:
         """Return the facts of the search and of its model that a notebook shows."""

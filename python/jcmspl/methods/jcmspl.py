@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -312,64 +313,36 @@ class JCMSPL(Iterative, Bilinear):
         )
 
 
-def IPL(**parameters: Any) -> JCMSPL:
-    """Return the paper's IPL, a common concept space and nothing else: λ2 = λ3 = λ4 = 0.
+def _preset(name: str, form: str, call: str, result: str) -> Callable[..., JCMSPL]:
+    """Return the function that makes a reduced form of the paper, with an example of its call."""
+    fixed = JCMSPL.VARIANTS[name]
+
+    def preset(**parameters: Any) -> JCMSPL:
+        given = [one for one in fixed if one in parameters]
+        if given:
+            raise TypeError(f"{given[0]} is 0 in this preset")
+        return JCMSPL(**fixed, **parameters)
+
+    preset.__name__ = preset.__qualname__ = name
+    preset.__doc__ = f"""Return the paper's {name}, {form} = 0.
 
     Parameters
     ----------
     **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the three that are zero.
+        Those of :class:`jcmspl.JCMSPL` but for those that are zero.
 
     Examples
     --------
-    >>> from jcmspl.methods import IPL
-    >>> IPL(space="concept").class_match
-    0.0
+    >>> from jcmspl.methods import {name}
+    >>> {call}
+    {result}
     """
-    return _variant("IPL", parameters)
+    return preset
 
 
-def JCMSPL0(**parameters: Any) -> JCMSPL:
-    """Return the paper's JCMSPL0, without reconstruction: λ3 = λ4 = 0.
-
-    Parameters
-    ----------
-    **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the two that are zero.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import JCMSPL0
-    >>> JCMSPL0().visual_reconstruction, JCMSPL0().semantic_reconstruction
-    (0.0, 0.0)
-    """
-    return _variant("JCMSPL0", parameters)
-
-
-def JCMSPL1(**parameters: Any) -> JCMSPL:
-    """Return the paper's JCMSPL1, without class codes: λ2 = 0.
-
-    Parameters
-    ----------
-    **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the one that is zero.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import JCMSPL1
-    >>> JCMSPL1(class_match=1)
-    Traceback (most recent call last):
-    TypeError: class_match is 0 in this preset
-    """
-    return _variant("JCMSPL1", parameters)
-
-
-def _variant(variant: str, given: dict[str, Any]) -> JCMSPL:
-    fixed = JCMSPL.VARIANTS[variant]
-    for name in fixed:
-        if name in given:
-            raise TypeError(f"{name} is 0 in this preset")
-    return JCMSPL(**fixed, **given)
+IPL = _preset("IPL", "a common concept space and nothing else: λ2 = λ3 = λ4", 'IPL(space="concept").class_match', "0.0")
+JCMSPL0 = _preset("JCMSPL0", "without reconstruction: λ3 = λ4", "JCMSPL0().visual_reconstruction", "0.0")
+JCMSPL1 = _preset("JCMSPL1", "without class codes: λ2", "JCMSPL1().class_match", "0.0")
 
 
 def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArrays:

@@ -21,6 +21,7 @@ from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
 from jcmspl.model.fitted import FittedAttribute
+from jcmspl.model.known_classes import Call
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import (
@@ -217,8 +218,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         """
         model = self._fitted_twin()
         model._require_explainable()
-        samples, call = model._checked(X), (class_vectors, candidates, seen_penalty)
-        explainer = model._cached("explainer", partial(model._explainer, *call), *call)
+        samples, call = model._checked(X), Call(class_vectors, candidates, seen_penalty)
+        explainer = model._cached("explainer", partial(model._explainer, call), call)
         return explainer(samples, label=label, against=against)
 
     def _require_explainable(self) -> None:
@@ -227,8 +228,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         if self.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
 
-    def _explainer(self, class_vectors: Any, candidates: Any, seen_penalty: float | None) -> Explainer:
-        table, bias = biased_candidates(self, class_vectors, candidates, seen_penalty, self.space)
+    def _explainer(self, call: Call) -> Explainer:
+        table, bias = biased_candidates(self, call, self.space)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)

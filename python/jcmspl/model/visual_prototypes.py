@@ -13,6 +13,7 @@ from jcmspl.model import adapting
 from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.fitted import FittedAttribute
+from jcmspl.model.known_classes import Call
 from jcmspl.model.parameters import POSITIVE, SHARE_OR_AUTO, WEIGHT_OR_INFINITY, check_parameters
 from jcmspl.model.prototypes import SEEN_SHARE, Prototypes, combined
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, minus_distances
@@ -95,15 +96,8 @@ class VisualPrototypes(_Method):
         -------
         self
         """
-        self._fitted = adapting.adapted(
-            self._fitted_twin(),
-            X,
-            class_vectors=class_vectors,
-            candidates=candidates,
-            seen_penalty=seen_penalty,
-            class_shares=class_shares,
-            check=check,
-        )
+        call = Call(class_vectors, candidates, seen_penalty)
+        self._fitted = adapting.adapted(self._fitted_twin(), X, call, class_shares=class_shares, check=check)
         return self
 
     @changes

@@ -138,8 +138,8 @@ def _check(model: Any, dataset: Any) -> None:
     """Raise ValueError for data that cannot test the model."""
     if not dataset.unseen:
         raise ValueError(
-            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: the model was trained "
-            "on all of its classes"
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with, because the model was "
+            "trained on all of its classes: hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)"
         )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:

@@ -57,6 +57,11 @@ class Table(NamedTuple):
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    def filled(self) -> Table:
+        """Return the table without columns whose cells are all empty."""
+        kept = [i for i in range(len(self.header)) if any(row[i] for row in self.rows)]
+        return Table(self.title, [self.header[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
+
 
 def percent(share: float | None) -> str:
     """Format a share as a percentage; "" if it is missing."""

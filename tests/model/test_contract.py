@@ -224,7 +224,7 @@ class TestRecognition:
         for threshold in fitted.rejection_.values():
             assert threshold.lost <= 0.2
             assert 0 <= threshold.auroc <= 1
-        chosen = fitted.rejection_[fitted.own_space, getattr(model, "metric", None), "unseen"]
+        chosen = fitted.rejection_[fitted.own_space, model.own_metric, "unseen"]
         assert chosen.auroc >= 0.5  # without its class no sample scores higher
         best = fitted.predict_topk(zoo.X_new, 1, candidates="unseen", return_scores=True)[1][:, 0]
         found = fitted.predict(zoo.X_new, candidates="unseen", reject="auto")

@@ -108,7 +108,7 @@ def zero_shot(
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
-                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
+                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "own_metric", None), "unseen"))
                 strangers = _open_set(recogniser(candidates=unseen), chosen, chunks)
             results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
             tallies.append((among_unseen, among_all))

@@ -73,11 +73,6 @@ def _joined(found: list[Named], namer: Namer) -> Named:
     return Named(*(None if each[0] is None else np.concatenate(each) for each in parts))  # type: ignore[arg-type]
 
 
-#: The temperature "auto": this share of the spread of the scores of mean training samples. On three spaces
-#: and three metrics of CUB it lies near the temperature that gives unseen classes their highest likelihood.
-AUTO_TEMPERATURE = 0.35
-
-
 def softmax(scores: FloatArray, temperature: float) -> FloatArray:
     """Return the softmax of the scores of each row, divided by a temperature; of the dtype of the scores."""
     # the differences first, in float64: scores over a tiny temperature would overflow

@@ -21,9 +21,10 @@ from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
-from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
+from jcmspl.model.labelling import Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.temperature import AUTO_TEMPERATURE
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning, warn_user
 from jcmspl.support.scaling import Scaling
@@ -131,7 +132,7 @@ def namer_for(
 ) -> Namer:
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
     recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
-    temperature = temperature_of(model, None) if proba else None
+    temperature = temperature_of(model, None, class_vectors, candidates) if proba else None
     threshold = None if reject is None else threshold_for(model, reject, class_vectors, candidates)
     return Namer(recogniser, k, temperature, threshold)
 
@@ -146,8 +147,7 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, ca
     if not isinstance(reject, str):
         return as_number(reject, "reject", "a number, 'auto' or None")
     one_of(reject, "reject", ("auto",))
-    _, is_seen = candidates_of(model._fitted, class_vectors, candidates)
-    group = "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
+    group = group_of(model, class_vectors, candidates)
     chosen = model._fitted.rejection.get((model.own_space, model.own_metric, group))
     if chosen is None:
         where = f"{group} classes in the {model.own_space} space"
@@ -158,20 +158,42 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, ca
     return chosen.value
 
 
-def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> float:
-    """Return the temperature of a call, or of the model: "auto" is a share of the spread of training scores."""
+def group_of(model: ZeroShotClassifier, class_vectors: Any, candidates: Any) -> str:
+    """Return the group of the candidates of a call: "seen", "unseen", or "all" if there are both."""
+
+    def found() -> str:
+        _, is_seen = candidates_of(model._fitted, class_vectors, candidates)
+        return "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
+
+    return model._cached("group", found, class_vectors, candidates)
+
+
+def temperature_of(
+    model: ZeroShotClassifier, temperature: float | None, class_vectors: Any = None, candidates: Any = None
+) -> float:
+    """Return the temperature of a call: as given or, for "auto", as calibrated or AUTO_TEMPERATURE, times the spread."""
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen
-    return model._cached("temperature", partial(_auto_temperature, model))
+    share = AUTO_TEMPERATURE
+    if model._fitted.temperatures:
+        key = (model.own_space, model.own_metric, group_of(model, class_vectors, candidates))
+        share = model._fitted.temperatures.get(key, share)
+    return share * spread_of(model)
 
 
-def _auto_temperature(model: ZeroShotClassifier) -> float:
+def spread_of(model: ZeroShotClassifier, space: str | None = None) -> float:
+    """Return the spread of the scores of mean training samples among training classes, the unit of temperatures."""
+    if space is None or space == model.own_space:
+        return model._cached("spread", partial(_spread, model, model.own_space))
+    return _spread(model, space)
+
+
+def _spread(model: ZeroShotClassifier, space: str) -> float:
     fitted = model._fitted
     seen = fitted.class_table.select(fitted.classes.tolist())
-    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), model.own_space, scaled_already=True)
-    scores = recogniser.scores(fitted.class_means)
-    return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=True)
+    return max(float(recogniser.scores(fitted.class_means).std()), float(np.finfo(np.float32).tiny))
 
 
 def accuracy_of(

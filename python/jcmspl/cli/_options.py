@@ -272,6 +272,26 @@ def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_calibrate_sets(parser: argparse.ArgumentParser) -> None:
+    """Add the option that calibrates prediction sets."""
+    parser.add_argument(
+        "--calibrate-sets",
+        action="store_true",
+        help="calibrate the sets of `predict --set`, by cross-validation",
+    )
+
+
+def calibrate_all(arguments: argparse.Namespace, model: Any, X: Any, y: Any) -> None:
+    """Calibrate a model as the options of ``fit`` and ``tune`` say."""
+    if arguments.calibrate:
+        model.calibrate(X, y, random_state=arguments.seed)
+    if arguments.calibrate_rejection is not None:
+        model.calibrate_rejection(X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed)
+    if arguments.calibrate_sets:
+        model.calibrate_sets(X, y, random_state=arguments.seed)
+        say(arguments, f"sets of unseen classes: {model.set_calibration_['unseen']}")
+
+
 def say(arguments: argparse.Namespace, text: str) -> None:
     """Print a message to stderr, unless ``--quiet``."""
     if not arguments.quiet:

@@ -11,8 +11,10 @@ from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
 from jcmspl.cli._options import (
     add_calibrate_rejection,
+    add_calibrate_sets,
     add_data,
     add_output,
+    calibrate_all,
     dataset_of,
     refuse_model,
     remember_held_out,
@@ -57,9 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_method(parser, "set any parameter of the method (may be repeated)", SHORTCUTS)
     parser.add_argument("--part", choices=("trainval", "train"), default="trainval", help="part of DATA to train on")
     parser.add_argument(
-        "--calibrate", action="store_true", help="choose the penalty on seen classes by cross-validation over them"
+        "--calibrate",
+        action="store_true",
+        help="choose the penalty on seen classes and the temperature of probabilities by cross-validation over classes",
     )
     add_calibrate_rejection(parser)
+    add_calibrate_sets(parser)
     parser.add_argument("--statistics", action="store_true", help="store the statistics that partial_fit needs")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
@@ -76,12 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         dataset = on_workers(dataset, n_workers)
         samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)
         model.fit(*samples, class_vectors=dataset.classes)
-        if arguments.calibrate:
-            model.calibrate(*dataset.part(part), random_state=arguments.seed)
-        if arguments.calibrate_rejection is not None:
-            model.calibrate_rejection(
-                *dataset.part(part), max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
-            )
+        calibrate_all(arguments, model, *dataset.part(part))
     remember_table(model, as_read)
     remember_held_out(arguments, model, as_read)
     say_what_is_used(arguments, dataset, part)

@@ -74,7 +74,10 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_penalty_,
-        "rejection": _thresholds(model) or "not calibrated",
+        "rejection": _in_own_space(model, model.rejection_) or "not calibrated",
+        "temperatures": _in_own_space(model, model.temperatures_) or "not calibrated",
+        "prediction_sets": {group: str(one) for group, one in _in_own_space(model, model.state.set_calibration).items()}
+        or "not calibrated",
         "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
@@ -98,10 +101,10 @@ def _known_samples(model: Any) -> str:
     return f"{len(digest):,} different ones" + ("" if digest.is_complete else ", a part of them")
 
 
-def _thresholds(model: Any) -> dict[str, Any]:
-    """Return the rejection thresholds in the model's space and metric, for each group of candidates."""
+def _in_own_space(model: Any, found: dict[tuple[str, Any, str], Any]) -> dict[str, Any]:
+    """Return the values for the model's space and metric, by group of candidates."""
     own = model.own_space, model.own_metric
-    return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
+    return {group: one for (*where, group), one in found.items() if tuple(where) == own}
 
 
 def _about_data(dataset: Any) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
 from jcmspl.cli._options import (
     add_calibrate_rejection,
+    add_calibrate_sets,
     add_data,
     add_output,
+    calibrate_all,
     dataset_of,
     refuse_existing,
     refuse_model,
@@ -68,8 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default): prudent for the closed form and for fewer than 20 classes",
     )
     parser.add_argument("--halving", action="store_true", help="drop weak settings early; the choice may differ")
-    parser.add_argument("--calibrate", action="store_true", help="also choose the penalty on seen classes")
+    parser.add_argument("--calibrate", action="store_true", help="also choose the penalty and the temperature")
     add_calibrate_rejection(parser)
+    add_calibrate_sets(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
@@ -86,12 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
     with workers_of(arguments) as n_workers:
         X, y = on_workers(dataset, n_workers).part("trainval")
         search.fit(X, y, class_vectors=dataset.classes)
-        if arguments.calibrate:
-            search.calibrate(X, y, random_state=arguments.seed)
-        if arguments.calibrate_rejection is not None:
-            search.calibrate_rejection(
-                X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
-            )
+        calibrate_all(arguments, search, X, y)
     say_what_is_used(arguments, dataset)
     remember_table(search.best_estimator_, dataset)
     remember_held_out(arguments, search.best_estimator_, dataset)

@@ -211,9 +211,9 @@ def calibrated(model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, a
                 trials(twin, samples, unseen_rows)
             tested, trained = samples.only(np.union1d(unseen_rows, seen_rows)), set(twin.classes_.tolist())
             for space, of_folds in curves.items():
-                kinds = [twin.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen")]
-                of_folds.append(curve_of(looked_at(tested, judged, *kinds), trained))
-                trial_temperatures[space].add(tested, *kinds, spread_of(twin, space))
+                seen, unseen = (twin.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
+                of_folds.append(curve_of(looked_at(tested, judged, seen, unseen), trained))
+                trial_temperatures[space].add(tested, seen, unseen, spread_of(twin, space))
         found = {space: best_bias(of_folds) for space, of_folds in curves.items()}
         constants = fitted.adaptation_constants if trials is None else trials.chosen()
         biases = fitted.calibration | {(space, model.own_metric): bias for space, bias in found.items()}
@@ -223,9 +223,7 @@ def calibrated(model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, a
             for group, value in trial.chosen(found[space]).items()
         }
         line.text = f"bias {found[model.own_space]:.4g} in the {model.own_space} space"
-    return fitted.recalibrated(
-        biases, adaptation_constants=constants, temperatures=fitted.temperatures | temperatures
-    )
+    return fitted.recalibrated(biases, adaptation_constants=constants, temperatures=fitted.temperatures | temperatures)
 
 
 def calibration_samples(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:

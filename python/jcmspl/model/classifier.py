@@ -35,7 +35,7 @@ from jcmspl.model.fitted import (
     described,
     facts_of,
 )
-from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
+from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, set_members, shares_of
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     FLAG,
@@ -581,9 +581,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         X, class_vectors, candidates
             As for predict.
         coverage : float, default 0.9
-            How often sets shall hold the right class, in the mean over classes. ``set_calibration_[group].at(coverage)``
-            says what can be promised. More than the number of training classes allows warns, and sets hold all
-            candidates.
+            How often sets shall hold the right class, in the mean over classes. What can be promised is in
+            ``set_calibration_[group].at(coverage)``. If there are too few training classes for this coverage, sets hold
+            all candidates, with a warning.
 
         Returns
         -------
@@ -591,8 +591,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             Columns as for :meth:`predict_proba`.
         """
         model, samples, recogniser = self._ready(X, class_vectors, candidates, None)
-        temperature, promise = prediction_sets.promise_for(model, coverage, class_vectors, candidates)
-        members = partial(prediction_sets.members, recogniser, temperature, promise.threshold)
+        members = partial(
+            set_members, recogniser, prediction_sets.limit_for(model, coverage, class_vectors, candidates)
+        )
         return cast("npt.NDArray[np.bool_]", by_rows(members, samples, np.bool_, len(recogniser.labels)))
 
     @by_name

@@ -123,14 +123,22 @@ class FittedModel:
 
     def recalibrated(self, biases: dict[tuple[str, Any], float], **changes: Any) -> FittedModel:
         """Return the state with other biases: thresholds and sets among all classes were for the old ones and go."""
-        of_few = [{key: one for key, one in old.items() if key[2] != "all"} for old in (self.rejection, self.set_calibration)]
         return replace(
-            self, calibration=biases, rejection=of_few[0], set_calibration=of_few[1], warned=set(), **changes
+            self,
+            calibration=biases,
+            rejection=_not_among_all(self.rejection),
+            set_calibration=_not_among_all(self.set_calibration),
+            warned=set(),
+            **changes,
         )
 
     def without_calibrated(self, name: str) -> FittedModel:
         """Return the state after a parameter in REPLACES_CALIBRATED was set: without the value that it replaces."""
         return self.recalibrated({}) if name == "seen_penalty" else replace(self, adaptation_constants=None)
+
+
+def _not_among_all(found: dict[tuple[str, Any, str], T]) -> dict[tuple[str, Any, str], T]:
+    return {key: one for key, one in found.items() if key[2] != "all"}
 
 
 class FittedAttribute(Generic[T]):

@@ -62,7 +62,18 @@ ADAPTED_ARRAYS: dict[str, Shape] = {
 SETS = "sets."  # a row for each calibration of prediction sets
 SET_ARRAYS: dict[str, Shape] = {"sets.thresholds": ("g", len(LEVELS)), "sets.sizes": ("g", len(LEVELS))}
 #: All arrays that a file may hold besides those of the method and of parameters.
-ARRAYS = (*COMMON, *STATISTICS, "counts", WHITENING, COLUMNS, IMPUTED, HASHES, *KERNEL_ARRAYS, *ADAPTED_ARRAYS, *SET_ARRAYS)
+ARRAYS = (
+    *COMMON,
+    *STATISTICS,
+    "counts",
+    WHITENING,
+    COLUMNS,
+    IMPUTED,
+    HASHES,
+    *KERNEL_ARRAYS,
+    *ADAPTED_ARRAYS,
+    *SET_ARRAYS,
+)
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 FITTED, PARAMETER = "fitted.", "parameter."
 # Infinity, which JSON does not have, and parameters that are numbers in a row.

@@ -171,7 +171,7 @@ def group_of(model: ZeroShotClassifier, class_vectors: Any, candidates: Any) -> 
 def temperature_of(
     model: ZeroShotClassifier, temperature: float | None, class_vectors: Any = None, candidates: Any = None
 ) -> float:
-    """Return the temperature of a call: as given or, for "auto", as calibrated or AUTO_TEMPERATURE, times the spread."""
+    """Return the temperature of a call: as given, or the calibrated or usual one times the spread of scores."""
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 from scipy.stats import binom
 
 from jcmspl.data.labels import Label, numbered, sorted_labels
-from jcmspl.data.parts import row_blocks
 from jcmspl.model.calibration import Drawing, calibration_samples, fold_models
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.labelling import looked_at
+from jcmspl.model.labelling import BEST, SetLimit, distances_of, looked_at
 from jcmspl.model.prediction import group_of, spread_of
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.temperature import AUTO_TEMPERATURE
@@ -37,10 +35,6 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 #: The shares of coverage for which thresholds are kept.
 LEVELS: Float64Array = np.arange(1, 401) / 400
-#: The distance of the best candidate, which is in every set: less than any other's.
-BEST = -100.0
-# Scores of a block that are in memory at a time.
-_SCORES = 2_000_000
 # The bins in which distances of candidates are counted, of asinh(distance).
 _BINS: Float64Array = np.linspace(np.arcsinh(BEST) - 1e-6, 14, 2001)
 
@@ -161,32 +155,8 @@ def lower_bound(mean: float, n: int, confidence: float = CONFIDENCE) -> float:
     return low
 
 
-def distances(scores: npt.NDArray[Any], temperature: float, best: IntArray) -> Float64Array:
-    """Return minus the logarithms of probabilities times the number of candidates; BEST for the best candidates."""
-    exact = scores.astype(np.float64)
-    with np.errstate(over="ignore"):
-        logits = (exact - exact.max(axis=1, keepdims=True)) / temperature
-    found = logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1])
-    found[np.arange(len(found)), best] = BEST
-    return np.asarray(found)
-
-
-def members(
-    recogniser: Recogniser, temperature: float, threshold: float, X: npt.NDArray[Any]
-) -> npt.NDArray[np.bool_]:
-    """Return which candidates are in the sets of samples, (n, n_candidates)."""
-    inside = np.empty((len(X), len(recogniser.labels)), dtype=bool)
-    for rows in row_blocks(len(X), max(1, _SCORES // inside.shape[1])):
-        inside[rows] = _distances_of(X[rows], recogniser, temperature) <= threshold
-    return inside
-
-
-def _distances_of(X: npt.NDArray[Any], recogniser: Recogniser, temperature: float) -> Float64Array:
-    return distances(recogniser.scores_less_lead(X), temperature, recogniser.top_k(X, 1)[0][:, 0])
-
-
-def promise_for(model: ZeroShotClassifier, coverage: float, class_vectors: Any, candidates: Any) -> tuple[float, Promise]:
-    """Return the temperature and the promise of a call of ``predict_set``."""
+def limit_for(model: ZeroShotClassifier, coverage: float, class_vectors: Any, candidates: Any) -> SetLimit:
+    """Return the limit of the sets of a call of ``predict_set``."""
     as_coverage(coverage)
     group = group_of(model, class_vectors, candidates)
     chosen = model.state.set_calibration.get((model.own_space, model.own_metric, group))
@@ -203,7 +173,7 @@ def promise_for(model: ZeroShotClassifier, coverage: float, class_vectors: Any, 
         if text not in model.state.warned:
             model.state.warned.add(text)
             warn_user(text, UncalibratedWarning)
-    return chosen.temperature * spread_of(model), promise
+    return SetLimit(chosen.temperature * spread_of(model), promise.threshold)
 
 
 class Look(NamedTuple):
@@ -216,7 +186,7 @@ class Look(NamedTuple):
 
 def look(X: npt.NDArray[Any], labels: list[Label], recogniser: Recogniser, temperature: float) -> Look:
     """Look at samples, all of which are of candidates."""
-    found = _distances_of(X, recogniser, temperature)
+    found = distances_of(X, recogniser, temperature)
     in_bins = np.histogram(np.minimum(np.arcsinh(found), _BINS[-1]), _BINS)[0]
     own = found[np.arange(len(found)), numbered(labels, recogniser.labels.tolist())]
     return Look(own, list(labels), in_bins)

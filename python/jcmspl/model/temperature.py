@@ -71,7 +71,7 @@ def sums_of(
             gaps = part - of_own
             columns = [logsumexp(gaps / temperature, axis=1) for temperature in temperatures]
             sums.append(np.stack(columns, axis=1).astype(np.float32))
-    return Sums(*sums, own < len(seen.labels))
+    return Sums(sums[0], sums[1], own < len(seen.labels))
 
 
 class TemperatureTrials:
@@ -85,7 +85,7 @@ class TemperatureTrials:
     def add(self, samples: Samples, seen: Recogniser, unseen: Recogniser, spread: float) -> None:
         """Try all temperatures on the samples of a fold, which are of both kinds."""
         pieces = looked_at(samples, sums_of, seen, unseen, spread * TEMPERATURES)
-        self._folds.append((Sums(*map(np.concatenate, zip(*pieces, strict=True))), spread))
+        self._folds.append((Sums(*(np.concatenate(each) for each in zip(*pieces, strict=True))), spread))
         self._sizes.append(len(unseen.labels))
         self._n_classes = len(seen.labels) + len(unseen.labels)
 
@@ -96,7 +96,7 @@ class TemperatureTrials:
             for group, of_fold in sums.losses(spread * TEMPERATURES, bias).items():
                 if group != "unseen" or size > 1:  # a single candidate tells nothing
                     losses.setdefault(group, []).append(of_fold)
-        n_per_draw = self._n_classes / np.mean(self._sizes)
+        n_per_draw = self._n_classes * len(self._sizes) / sum(self._sizes)
         return {group: chosen_temperature(of_folds, n_per_draw) for group, of_folds in losses.items()}
 
 

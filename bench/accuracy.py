@@ -23,8 +23,7 @@ import numpy as np
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.datasets import load_dataset
 from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS, TextPrototypes
-from jcmspl.model_selection.evidence import SHARES
-from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
+from jcmspl.model_selection.path import FEATURES, KERNELS, SHARES, SHRINKAGES, WIDTHS
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OWN_SETS = ("cub", "clinc150", "esc50")  # with unseen classes of their own
@@ -253,7 +252,7 @@ class Results:
         self.figures = json.loads(path.read_text()) if path and path.exists() else {}
 
     def get(self, *keys):
-        """Return what is known of a run, or of a method in it; an empty dict if nothing is."""
+        """Return the results of a run, or of a method in it; an empty dict if there are no results."""
         found = self.figures
         for key in keys:
             found = found.get(key, {})

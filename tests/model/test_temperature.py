@@ -7,6 +7,7 @@ from sklearn.metrics import log_loss
 
 from jcmspl import JCMSPL, ClassKFold
 from jcmspl.data.class_folds import held_out_rows
+from jcmspl.model.known_classes import Call
 from jcmspl.model.prediction import spread_of, temperature_of
 from jcmspl.model.temperature import AUTO_TEMPERATURE, TEMPERATURES, chosen_temperature, lowest, sums_of
 from support.animals import make_zoo
@@ -85,21 +86,21 @@ def test_the_group_of_the_candidates_decides(calibrated):
     unit = spread_of(calibrated)
     for candidates, group in ((None, "all"), ("seen", "seen"), (ZOO.unseen[:3], "unseen"), (ZOO.seen[:2], "seen")):
         expected = unit * calibrated.temperatures_["visual", "cosine", group]
-        assert temperature_of(calibrated, None, None, candidates) == expected
+        assert temperature_of(calibrated, None, Call(None, candidates)) == expected
     given = {label: ZOO.table[label] for label in ZOO.unseen}
     expected = unit * calibrated.temperatures_["visual", "cosine", "unseen"]
-    assert temperature_of(calibrated, None, given, None) == expected
+    assert temperature_of(calibrated, None, Call(given)) == expected
 
 
 def test_a_given_temperature_wins_and_a_fit_forgets(calibrated):
-    assert temperature_of(calibrated, 0.5) == 0.5
+    assert temperature_of(calibrated, 0.5, Call()) == 0.5
     model = fitted(temperature=0.25).calibrate(ZOO.X, ZOO.y)
-    assert temperature_of(model, None) == 0.25
+    assert temperature_of(model, None, Call()) == 0.25
     model.set_params(temperature="auto")
-    assert temperature_of(model, None, None, "unseen") != AUTO_TEMPERATURE * spread_of(model)
+    assert temperature_of(model, None, Call(None, "unseen")) != AUTO_TEMPERATURE * spread_of(model)
     model.fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     assert model.temperatures_ == {}
-    assert temperature_of(model, None) == AUTO_TEMPERATURE * spread_of(model)
+    assert temperature_of(model, None, Call()) == AUTO_TEMPERATURE * spread_of(model)
 
 
 def test_unseen_classes_and_their_samples_are_not_looked_at(calibrated):

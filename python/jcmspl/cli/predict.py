@@ -178,12 +178,13 @@ def run(arguments: argparse.Namespace) -> None:
 def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, suffix: str) -> Any:
     """Return the model's predictor for the options, after checking them."""
     from jcmspl.data.labels import some
+    from jcmspl.model.known_classes import Call
     from jcmspl.model.prediction import namer_for
     from jcmspl.model.prediction_sets import limit_for
 
     namer = namer_for(model, arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
     if arguments.coverage is not None:
-        limit = limit_for(model, arguments.coverage, options["class_vectors"], options["candidates"])
+        limit = limit_for(model, arguments.coverage, Call(**options))
         namer = replace(namer, limit=limit)
     labels = namer.recogniser.labels
     if not 1 <= arguments.top <= len(labels):
@@ -321,7 +322,7 @@ def _named(
     namer: Any, chunks: Iterator[Chunk], arguments: argparse.Namespace, progress: Progress, done: int = 0
 ) -> Iterator[Predictions]:
     """Predict samples in chunks."""
-    from jcmspl.data.parts import row_blocks
+    from jcmspl.support.arguments import row_blocks
 
     for rows, X, ids in chunks:
         try:

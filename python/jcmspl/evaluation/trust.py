@@ -11,6 +11,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.parts import Part
 from jcmspl.evaluation import findings
 from jcmspl.evaluation.probabilities import ProbabilityTally, ReliabilityCurve
+from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import SetLimit, set_members, softmax
 from jcmspl.model.prediction import spread_of, temperature_of
 from jcmspl.model.recogniser import Recogniser
@@ -38,7 +39,7 @@ def trust(
     calibration = model.state.set_calibration.get(key)
     promise = None if calibration is None else calibration.at(COVERAGE)
     limit = None if promise is None else SetLimit(calibration.temperature * spread_of(model), promise.threshold)
-    temperature = temperature_of(model, None, dataset.classes, candidates)
+    temperature = temperature_of(model, None, Call(dataset.classes, candidates))
     tally, sums = ProbabilityTally(), dict[Label, Float64Array]()
     for X, y in chunks:
         samples, _ = model.reader.unweighted().samples(X, y, columns=model.state.columns)

@@ -23,6 +23,7 @@ from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.classifier import ZeroShotClassifier
+from jcmspl.model.known_classes import Call
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
@@ -106,7 +107,7 @@ def zero_shot(
                     every = [*trained, *unseen]
                     twin = adapted_twin(model, dataset, every, "test_seen", "test_unseen")
                     recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
-                    bias = default_bias(twin, dataset.classes, every)
+                    bias = default_bias(twin, Call(dataset.classes, every))
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
@@ -149,19 +150,14 @@ def _check(model: Any, dataset: Any) -> None:
     """Raise ValueError for data that cannot test the model."""
     if not dataset.unseen:
         raise ValueError(
-            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: the model was trained "
-            "on all of its classes"
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with, because the model was "
+            "trained on all of its classes: hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)"
         )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:
         raise ValueError(
             f"the model was trained on {quoted(both[0])}, which is an unseen class of {shown(dataset.name)}: "
             "it would be tested on what it was trained on"
-        )
-    if dataset.n_features != model.n_features_in_:
-        raise ValueError(
-            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
-            f"{model.n_features_in_}"
         )
 
 
@@ -254,6 +250,7 @@ def _class_rows(
     standard: Tally, generalized: Tally | None, unseen: set[Label], trusted: Sequence[Trust]
 ) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
+    mistakes = {**(generalized.commonest_mistakes() if generalized else {}), **standard.commonest_mistakes()}
     sets = {label: one for found in reversed(trusted) for label, one in found.of_classes.items()}
     rows = [
         findings.ClassRow(
@@ -262,6 +259,7 @@ def _class_rows(
             samples,
             shares.get(label),
             everywhere.get(label),
+            findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples) if label in mistakes else None,
             *sets.get(label, ()),
         )
         for label, samples in (generalized or standard).counts.items()

@@ -119,7 +119,6 @@ class Report(Document):
             tables=self.tables(),
             charts={name: chart for name, chart in self.charts().items() if name not in ("classes", "confusions")},
             matrix=self._matrix(),
-            mistakes=self._commonest_mistakes(),
             pictures={one.row: one.picture and thumbnail(one.picture) for one in self.examples},
             json=dumps({"results": results}, indent=1),
         )
@@ -129,12 +128,6 @@ class Report(Document):
         order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
-
-    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
-        """Return the class most often predicted instead of each unseen class, and its share."""
-        labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
-        worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
-        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
@@ -200,10 +193,13 @@ class Report(Document):
         """
         charts: dict[str, Display] = {}
         if self._generalized:
-            charts["generalized"] = self._curves()
+            # the curves of all spaces, with marks for the model's own
+            curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
+            own = next(iter(self._generalized.values()))
+            marks = {name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places}
+            charts["generalized"] = SeenUnseenDisplay(curves, marks=marks)
         if self.trust:
-            curves = {f"among {one.group} classes": one.reliability for one in self.trust}
-            charts["reliability"] = ReliabilityDisplay(curves)
+            charts["reliability"] = ReliabilityDisplay({f"among {one.group}": one.reliability for one in self.trust})
         charts["classes"] = self._bars()
         if len(self.confusion_matrix.labels) <= _MOST_IN_MATRIX:
             matrix = self.confusion_matrix.sorted()
@@ -218,12 +214,12 @@ class Report(Document):
         columns = {
             "space": [*(space for space, _ in found), "chance"],
             "per class": [percent(share) for share in (*(one.per_class for _, one in found), self.dataset.chance)],
-            **self._interval_column("per_class", 1),
+            self._interval_title: [*(percent_range(one.intervals.get("per_class")) for one in self.results), ""],
             "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
             **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
         }
-        header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
-        return Table(f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)", header, rows)
+        title = f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)"
+        return Table(title, list(columns), list(zip(*columns.values(), strict=True))).filled()
 
     def _generalized_table(self) -> Table:
         header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", self._interval_title, "AUSUC"]
@@ -238,10 +234,8 @@ class Report(Document):
                 shares = map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean))
                 rows.append([first, bias, *shares, interval, last])
                 first = last = ""
-        if not any(row[5] for row in rows):
-            header, rows = [*header[:5], *header[6:]], [[*row[:5], *row[6:]] for row in rows]
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
-        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
+        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows).filled()
 
     def _trust_table(self) -> Table:
         header = ["candidates", "temperature", "calibration error", "Brier score", "log loss"]
@@ -285,30 +279,19 @@ class Report(Document):
     def _interval_title(self) -> str:
         return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
 
-    def _interval_column(self, name: str, n_other_rows: int) -> dict[str, list[str]]:
-        """Return a column with the intervals of a figure; no column without intervals."""
-        cells = [percent_range(result.intervals.get(name)) for result in self.results]
-        return {self._interval_title: [*cells, *[""] * n_other_rows]} if any(cells) else {}
-
     def _class_table(self) -> Table:
-        header = ["class", "kind", "samples", "among unseen", "among all"]
+        header = ["class", "kind", "samples", "among unseen", "among all", "covered by sets", "classes in a set"]
         rows = [
-            [shown(row.label, _LONGEST), row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
+            [
+                shown(row.label, _LONGEST),
+                row.kind,
+                str(row.samples),
+                *map(percent, (row.standard, row.generalized, row.coverage)),
+                "" if row.set_size is None else f"{row.set_size:.1f}",
+            ]
             for row in self.classes
         ]
-        if not self._generalized:
-            header, rows = header[:-1], [row[:-1] for row in rows]
-        if any(one.sets for one in self.trust):
-            header += ["covered by sets", "classes in a set"]
-            for row, one in zip(rows, self.classes, strict=True):
-                row += [percent(one.coverage), "" if one.set_size is None else f"{one.set_size:.1f}"]
-        return Table(f"Classes ({self.results[0].space_name})", header, rows)
-
-    def _curves(self) -> SeenUnseenDisplay:
-        """Return the curves of all spaces, with marks for the model's own space."""
-        curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
-        own = next(iter(self._generalized.values()))
-        return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places})
+        return Table(f"Classes ({self.results[0].space_name})", header, rows).filled()
 
     def _bars(self) -> ClassAccuracyDisplay:
         """Return the chart of unseen classes; of many classes the best and the worst ones."""

@@ -18,7 +18,9 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, NamedArrays, Shape
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.scaling import NOISE
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier as _Method
@@ -119,7 +121,7 @@ class Minimum(NamedTuple):
 
 
 def minimised(
-    objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None] | None, **options: Any
+    objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None], **options: Any
 ) -> Minimum:
     """Run L-BFGS with options of SciPy; an exception that on_iteration raises stops it."""
     last = [0.0]  # the value where the objective was asked for last: at the end of an iteration that is its result
@@ -131,8 +133,7 @@ def minimised(
 
     def tell(_: Float64Array) -> None:
         values.append(last[0])
-        if on_iteration is not None:
-            on_iteration(len(values), last[0])
+        on_iteration(len(values), last[0])
 
     found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
     point, value = np.asarray(found.x, dtype=np.float64), float(found.fun)
@@ -150,29 +151,17 @@ def descend(
 ) -> Minimum:
     """Run L-BFGS until an iteration lowers the objective by less than ``tol`` of it, or than tol if it is below 1."""
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
-    return minimised(objective, start, monitor.on_iteration, **options)
+    return minimised(objective, start, monitor.tell_of_iteration, **options)
 
 
-class ColumnBlock(NamedTuple):
-    """Normalised samples, their class numbers, and their weights as a column, to multiply rows by."""
-
-    samples: Float64Array
-    numbers: IntArray
-    weights: Float64Array
-
-
-class SampleBlocks:
-    """Normalised samples, block by block, for any number of passes."""
+class SampleBlocks(WeightedBlocks):
+    """Samples, and what objectives of them need besides."""
 
     def __init__(self, training: TrainingData) -> None:
+        super().__init__(training, _BLOCK)
         self.class_vectors, self.classes = training.class_vectors, training.classes
-        self.n_features = training.statistics.n_features
-        self.total_weight = training.n_samples
+        self.n_features, self.total_weight = training.statistics.n_features, training.n_samples
         self.mean_square = training.sample_length**2 / self.n_features  # of a feature
-        self._blocks = WeightedBlocks(training, _BLOCK)
-
-    def __iter__(self) -> Iterator[ColumnBlock]:
-        return (ColumnBlock(Z, numbers, weights[:, None]) for Z, numbers, weights in self._blocks)
 
 
 def fitted_by_descent(
@@ -182,15 +171,11 @@ def fitted_by_descent(
     _, gradient = objective(start)
     first = float(np.abs(gradient).max(initial=0))
     options = {"maxiter": model.max_iter, "maxfun": 20 * model.max_iter, "ftol": 0.0, "gtol": model.tol * first}
-    found = minimised(objective, start, monitor.on_iteration, **options)
+    found = minimised(objective, start, monitor.tell_of_iteration, **options)
     if not np.isfinite(found.value):
         raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
     converged = float(np.abs(found.gradient).max(initial=0)) <= model.tol * first
     return found.point, course(found.values, converged=converged)
-
-
-# L-BFGS ends where a step lowers the objective by no more than rounding.
-_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class LogisticFit(NamedTuple):
@@ -206,12 +191,12 @@ def fit_logistic(
     samples: Iterable[Block],
     statistics: Statistics,
     targets: Float64Array,
+    on_iteration: Callable[[int, float], None],
     *,
     link: str,
     penalty: float,
     max_iter: int,
     tol: float,
-    on_iteration: Callable[[int, float], None] | None = None,
 ) -> LogisticFit:
     """Minimise ``sum of losses + penalty / 2 |weights|^2`` by L-BFGS.
 
@@ -237,7 +222,7 @@ def fit_logistic(
             of_offsets += residuals.sum(axis=0)
         return total / n, coordinates.gradient(of_weights, of_offsets) / n
 
-    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50}
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": NOISE, "maxls": 50}
     found = minimised(objective, np.zeros(coordinates.size), on_iteration, **options)
     weights, offsets = coordinates.affine(found.point)
     return LogisticFit(np.ascontiguousarray(weights), offsets, len(found.values), found.converged)

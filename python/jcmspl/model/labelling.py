@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from jcmspl.core.scoring import joined
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.parts import ROWS, Collected, Part, collected_of, each_added, row_blocks
+from jcmspl.data.parts import Collected, Part, collected_of, each_added
 from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.data.samples import Samples
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.arguments import ROWS, Float64Array, FloatArray, IntArray, row_blocks
 
 # Values of scores that are in memory at a time.
 _SCORES = 4_000_000
@@ -70,22 +71,8 @@ class Namer:
 
     def best(self, X: Any, *, progress: bool = False) -> Named:
         """Name samples in memory, or those of dask on its workers."""
-        return _joined(mapped(self, X, what="naming", progress=progress), self)
-
-
-def _joined(found: list[Named], namer: Namer) -> Named:
-    if len(found) == 1:
-        return found[0]
-    nothing = np.empty((0, namer.k))
-    empty = Named(
-        nothing.astype(np.int64),
-        nothing.astype(np.float32),
-        None if namer.temperature is None else nothing.astype(np.float32),
-        None if namer.threshold is None else np.empty(0, dtype=bool),
-        None if namer.limit is None else np.empty((0, len(namer.recogniser.labels)), dtype=bool),
-    )
-    parts = zip(*(found or [empty]), strict=True)
-    return Named(*(None if each[0] is None else np.concatenate(each) for each in parts))  # type: ignore[arg-type]
+        found = zip(*mapped(self, X, what="naming", progress=progress), strict=True)
+        return Named(*(None if parts[0] is None else joined(parts) for parts in found))  # type: ignore[arg-type]
 
 
 def softmax(scores: FloatArray, temperature: float) -> FloatArray:

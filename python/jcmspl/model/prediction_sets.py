@@ -19,14 +19,16 @@ from scipy.stats import binom
 from jcmspl.data.labels import Label, numbered, sorted_labels
 from jcmspl.model.calibration import Drawing, calibration_samples, fold_models
 from jcmspl.model.fitted import FittedModel
+from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import BEST, SetLimit, distances_of, looked_at
 from jcmspl.model.prediction import group_of, spread_of
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.temperature import AUTO_TEMPERATURE
 from jcmspl.support.arguments import Float64Array, IntArray, as_number
-from jcmspl.support.exceptions import UncalibratedWarning, warn_user
+from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.names import GROUPS
 from jcmspl.support.progress import told
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
@@ -155,10 +157,10 @@ def lower_bound(mean: float, n: int, confidence: float = CONFIDENCE) -> float:
     return low
 
 
-def limit_for(model: ZeroShotClassifier, coverage: float, class_vectors: Any, candidates: Any) -> SetLimit:
+def limit_for(model: ZeroShotClassifier, coverage: float, call: Call) -> SetLimit:
     """Return the limit of the sets of a call of ``predict_set``."""
     as_coverage(coverage)
-    group = group_of(model, class_vectors, candidates)
+    group = group_of(model, call)
     chosen = model.state.set_calibration.get((model.own_space, model.own_metric, group))
     if chosen is None:
         raise ValueError(

@@ -36,13 +36,9 @@ def _as_shares(value: Any) -> list[Any]:
 
 
 class Grid:
-    """All combinations of some values of some parameters.
+    """All combinations of some values of some parameters, the axes.
 
-    Parameters
-    ----------
-    axes : mapping of str to values
-    weights : sequence of str
-        The axes that hold weights: numbers of at least 0 that are varied by factors. They can grow.
+    Those that hold weights, numbers of at least 0 that are varied by factors, can grow.
     """
 
     def __init__(self, axes: Mapping[str, Any], weights: Sequence[str]) -> None:
@@ -80,7 +76,7 @@ class Grid:
 
 
 def next_value(values: Sequence[float], value: float) -> float | None:
-    """Return what lies one step beyond a value at an end of others, which are sorted; None if it is in their midst.
+    """Return the value one step beyond a value at an end of sorted others; None if it is in their midst.
 
     A step is the factor between the two outermost values. With two values the one is the end of the other.
     """

@@ -14,10 +14,9 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import AUTO, estimator
 from jcmspl.model_selection import path
 from jcmspl.model_selection.class_search import BaseClassSearch, ClassSearchCV
-from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
-from jcmspl.model_selection.path import PathSearch
+from jcmspl.model_selection.path import PathSearch, chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.search import NORMALISATION, Search
 from jcmspl.support.arguments import as_count
 
@@ -184,7 +183,7 @@ class JCMSPLCV(BaseClassSearch):
 
     @property
     def _is_on_path(self) -> bool:
-        """Whether the weights are looked for along the path: nobody has named any, nor what it does not have."""
+        """Whether the weights are searched along the path: the user named none, nor a parameter that it lacks."""
         named = [getattr(self, name) for name in (*WEIGHTS, "n_concepts")]
         return all(value is None for value in named) and self.init == "codes"
 

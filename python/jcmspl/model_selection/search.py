@@ -18,15 +18,16 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.learning import Monitor
+from jcmspl.model.learning import Monitor, warm_start
 from jcmspl.model.parameters import weight_names
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress, logger
+from jcmspl.support.warn import warn_user
 
 NORMALISATION = (
     "feature_normalisation",
@@ -95,13 +96,7 @@ class _Stopped(Exception):
 class Search:
     """Scores settings over folds, keeps what is known at Ctrl-C, and chooses.
 
-    Parameters
-    ----------
-    model : ZeroShotClassifier
-        Its parameters count where the grid has none.
-    axes : dict of str to values
-    data : FoldedData
-    options : SearchOptions
+    Parameters of the model count where the axes of the grid have none.
     """
 
     #: Whether fits iterate, so that settings can be given up after a few iterations, and others start near a result.
@@ -167,8 +162,7 @@ class Search:
 
     def scores_of(self, choice: tuple[Key, int]) -> Float64Array:
         """Return the accuracies of a choice on each fold."""
-        key, variant = choice
-        return np.asarray(self.trials[key].scores[variant])
+        return np.asarray(self.trials[choice[0]].scores[choice[1]])
 
     def _distance(self, choice: tuple[Key, int]) -> float:
         """Return how far a choice is from the model's own parameters: decades of each weight, else 1 if different."""
@@ -197,7 +191,7 @@ class Search:
     def results(self) -> dict[str, Any]:
         """Return the scores of all settings that were tried, a row for each, in the form of GridSearchCV."""
         choices = self.choices()
-        scores = np.array([self.trials[key].scores[variant] for key, variant in choices])
+        scores = np.array([self.scores_of(choice) for choice in choices])
         params = [self.parameters(choice) for choice in choices]
         iterations = [self.trials[key].iterations for key, _ in choices]
         table: dict[str, Any] = {"params": params}
@@ -218,19 +212,16 @@ class Search:
 
     def finished(self) -> list[tuple[Key, int]]:
         """Return the choices that had all the iterations they may have and did not diverge."""
-        return [
-            (key, variant)
-            for key, variant in self.choices()
-            if self.trials[key].iterations is None and np.isfinite(self.trials[key].scores[variant]).all()
-        ]
+        whole = (choice for choice in self.choices() if self.trials[choice[0]].iterations is None)
+        return [choice for choice in whole if np.isfinite(self.scores_of(choice)).all()]
 
     def _preference(self, choice: tuple[Key, int]) -> tuple[Any, ...]:
-        """Return what sorts the best choice first.
+        """Return the sort key that puts the best choice first.
 
         Where the grid has grown onto a plateau, values beyond its edge are no better than those on it.
         """
         key, variant = choice
-        mean = round(float(self.trials[key].scores[variant].mean()), _TIE_DIGITS)
+        mean = round(float(self.scores_of(choice).mean()), _TIE_DIGITS)
         setting = self.grid.setting(key)
         sign = -1 if self._model.HEAVY_IS_SIMPLE else 1
         weights = tuple(sign * setting[name] for name in self.grid.weights)
@@ -343,7 +334,7 @@ class Search:
         """Return a fold and the parameters that fits to it start with."""
         fold = self._data.prepared(number, model)
         warm = self._options.warm_start and self.ITERATES
-        return fold, fold.warm_start(clone(self._model)) if warm else {}
+        return fold, warm_start(clone(self._model), fold.prepared, fold.training) if warm else {}
 
     def _recognisers(
         self, key: Key, variants: list[dict[str, Any]], fold: int, iterations: int | None, stop: threading.Event
@@ -383,7 +374,7 @@ class Search:
 
 
 class _Once:
-    """What a function returns; called by the first thread that asks, while others that ask wait."""
+    """A value that is computed by the first thread that asks, while others that ask wait."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._call: Callable[[], Any] | None = partial(function, *arguments)

@@ -189,7 +189,8 @@ def _judged_part(part: Part, seen: Recogniser, unseen: Recogniser) -> Judged:
 class Drawing(NamedTuple):
     """Parameters of :meth:`ZeroShotClassifier.calibrate`, and the least number of classes of a fold.
 
-    ``repeated``: whether folds are drawn again, up to _MOST_DRAWS times, until they hold out _ENOUGH classes in all.
+    ``repeated``: whether folds are drawn again, up to _MOST_DRAWS times, until they hold out _ENOUGH classes in all;
+    those of methods that read samples, whose fits take long, are drawn once.
     """
 
     n_splits: int | None
@@ -252,7 +253,8 @@ def _drawn(
         raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
     rng = as_random_state(drawing.random_state)
     n_folds = _n_splits(model, drawing.n_splits, len(present), drawing.at_least)
-    n_draws = min(-(-_ENOUGH // len(present)), _MOST_DRAWS) if drawing.repeated else 1
+    is_fast = model.needs == "statistics"
+    n_draws = min(-(-_ENOUGH // len(present)), _MOST_DRAWS) if drawing.repeated and is_fast else 1
     for _ in range(n_draws):
         splits = ClassKFold(n_folds, random_state=rng).split_classes(len(present))
         folds = [[present[i] for i in fold] for fold in splits]

@@ -652,7 +652,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         mean of the two per-class accuracies, in the mean over folds, becomes seen_penalty_. The temperature with the
         lowest log loss is that of temperature="auto" from now on, for seen, unseen and all candidates each
         (``temperatures_``); it stays near the usual one where folds disagree. Both are chosen for each space, for the
-        metric of the model. Folds are drawn again, up to four times, where there are fewer than 100 classes.
+        metric of the model. With fewer than 100 classes folds are drawn up to four times, by methods on statistics.
 
         Parameters
         ----------

@@ -20,6 +20,7 @@ from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_p
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.known_classes import Call
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
@@ -103,7 +104,7 @@ def zero_shot(
                     every = [*trained, *unseen]
                     twin = adapted_twin(model, dataset, every, "test_seen", "test_unseen")
                     recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
-                    bias = default_bias(twin, dataset.classes, every)
+                    bias = default_bias(twin, Call(dataset.classes, every))
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:

@@ -59,9 +59,8 @@ class UntiedAutoencoder(Embedding):
         return self._side_by_side(unit_length(Z @ self.arrays_["encoder"].T.astype(Z.dtype)), unit_length(Z))
 
     def _prototypes(self, class_vectors: Float64Array) -> Float64Array:
-        return self._side_by_side(
-            unit_length(class_vectors), directions_of_product(class_vectors, self.arrays_["decoder"])
-        )
+        visual = directions_of_product(class_vectors, self.arrays_["decoder"])
+        return np.asarray(self._side_by_side(unit_length(class_vectors), visual), dtype=np.float64)
 
     def _side_by_side(self, semantic: FloatArray, visual: FloatArray) -> FloatArray:
         """Return rows whose inner products are the cosines of both spaces together, from their unit rows."""

@@ -23,7 +23,7 @@ from jcmspl.support.names import SPACES
 if TYPE_CHECKING:
     from jcmspl.model.adaptation import Adaptation
     from jcmspl.model.classifier import ZeroShotClassifier
-    from jcmspl.model.rejection import Threshold
+    from jcmspl.model.threshold import Threshold
 
 T = TypeVar("T")
 

@@ -12,14 +12,12 @@ import numpy.typing as npt
 
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.parts import ROWS, Collected, Part, collected_of, each_added, row_blocks
+from jcmspl.data.parts import Collected, Part, collected_of, each_added
 from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.data.samples import Samples
-from jcmspl.model.recogniser import LinearRecogniser, Recogniser
+from jcmspl.model.recogniser import LinearRecogniser, Recogniser, score_blocks
+from jcmspl.model.threshold import Rejection
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
-
-# Values of scores that are in memory at a time.
-_SCORES = 4_000_000
 
 
 class Named(NamedTuple):
@@ -33,22 +31,22 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Namer:
-    """A recogniser of k candidates, with the temperature of their shares and the least score of a name, if wanted."""
+    """A recogniser of k candidates, with the temperature of their shares and the rule of rejection, if wanted."""
 
     recogniser: Recogniser
     k: int = 1
     temperature: float | None = None
-    threshold: float | None = None
+    rejection: Rejection | None = None
 
     def __call__(self, X: npt.NDArray[Any]) -> Named:
         """Name samples in memory."""
         indices, scores = self.recogniser.top_k(X, self.k)
         shares = None
         if self.temperature is not None:
-            size = int(np.clip(_SCORES // len(self.recogniser.labels), 1, ROWS))
-            parts = [self._shares(X[rows], indices[rows]) for rows in row_blocks(len(X), size)]
+            blocks = score_blocks(len(X), len(self.recogniser.labels))
+            parts = [self._shares(X[rows], indices[rows]) for rows in blocks]
             shares = np.concatenate([scores[:0], *parts])
-        return Named(indices, scores, shares, None if self.threshold is None else scores[:, 0] < self.threshold)
+        return Named(indices, scores, shares, None if self.rejection is None else self.rejection(X, scores[:, 0]))
 
     def _shares(self, X: npt.NDArray[Any], indices: IntArray) -> FloatArray:
         assert self.temperature is not None
@@ -67,7 +65,7 @@ def _joined(found: list[Named], namer: Namer) -> Named:
         nothing.astype(np.int64),
         nothing.astype(np.float32),
         None if namer.temperature is None else nothing.astype(np.float32),
-        None if namer.threshold is None else np.empty(0, dtype=bool),
+        None if namer.rejection is None else np.empty(0, dtype=bool),
     )
     parts = zip(*(found or [empty]), strict=True)
     return Named(*(None if each[0] is None else np.concatenate(each) for each in parts))  # type: ignore[arg-type]

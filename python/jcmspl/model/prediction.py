@@ -24,6 +24,7 @@ from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
 from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.threshold import Rejection, Rivals, Threshold
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
@@ -133,8 +134,8 @@ def namer_for(
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
     recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
     temperature = temperature_of(model, None) if proba else None
-    threshold = None if reject is None else threshold_for(model, reject, class_vectors, candidates)
-    return Namer(recogniser, k, temperature, threshold)
+    rejection = None if reject is None else rejection_for(model, reject, class_vectors, candidates)
+    return Namer(recogniser, k, temperature, rejection)
 
 
 def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
@@ -142,10 +143,10 @@ def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
     return model._class_map(model.own_space)
 
 
-def threshold_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, candidates: Any) -> float:
-    """Return the score below which a call rejects samples."""
+def rejection_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, candidates: Any) -> Rejection:
+    """Return the rule by which a call rejects samples."""
     if not isinstance(reject, str):
-        return as_number(reject, "reject", "a number, 'auto' or None")
+        return Rejection(as_number(reject, "reject", "a number, 'auto' or None"))
     one_of(reject, "reject", ("auto",))
     _, is_seen = candidates_of(model._fitted, class_vectors, candidates)
     group = "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
@@ -156,7 +157,20 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, ca
             f"no threshold was chosen for candidates among {where}: choose one with training samples "
             "(calibrate_rejection(X, y), after calibrate; jcmspl fit --calibrate-rejection), or give a number"
         )
-    return chosen.value
+    rivals = rivals_for(model, chosen, model.own_space) if chosen.weight else None
+    return Rejection(chosen.value, chosen.weight, chosen.floor, rivals)
+
+
+def rivals_for(model: ZeroShotClassifier, threshold: Threshold, space: str) -> Rivals:
+    """Return the rivals that a threshold for a space is compared with."""
+    recogniser = model._cached(f"rivals in {space}", partial(_among_seen, model, space))
+    return Rivals(recogniser, threshold.temperature)
+
+
+def _among_seen(model: ZeroShotClassifier, space: str, *, scaled_already: bool = False) -> Recogniser:
+    fitted = model._fitted
+    seen = fitted.class_table.select(fitted.classes.tolist())
+    return recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=scaled_already)
 
 
 def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> float:
@@ -164,14 +178,12 @@ def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> floa
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen
-    return model._cached("temperature", partial(_auto_temperature, model))
+    return model._cached("temperature", partial(auto_temperature, model, model.own_space))
 
 
-def _auto_temperature(model: ZeroShotClassifier) -> float:
-    fitted = model._fitted
-    seen = fitted.class_table.select(fitted.classes.tolist())
-    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), model.own_space, scaled_already=True)
-    scores = recogniser.scores(fitted.class_means)
+def auto_temperature(model: ZeroShotClassifier, space: str) -> float:
+    """Return the temperature "auto" of a space."""
+    scores = _among_seen(model, space, scaled_already=True).scores(model._fitted.class_means)
     return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
 
 

@@ -1,8 +1,8 @@
 """Prints how well measures tell strangers, samples of classes that are no candidates: the tables of docs/trust.md.
 
 Six data sets, two choices of unseen classes each. Everything that is fitted or chosen (weights of a logistic
-regression, the threshold that jcmspl keeps) comes from training classes that play unseen ones and strangers. Areas under
-the ROC curve are of samples of the unseen classes against strangers of five kinds:
+regression, the threshold that jcmspl keeps) comes from training classes that play unseen ones and strangers. Areas
+under the ROC curve are of samples of the unseen classes against strangers of five kinds:
 
 left out   the same samples, without their class among the candidates; on training classes first, then on unseen ones
 others     half of the unseen classes are candidates, the samples of the other half strangers

@@ -20,11 +20,9 @@ from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
 from jcmspl.support.names import POWERS
-from jcmspl.support.scaling import Scaling, signed_root, unit_length
+from jcmspl.support.scaling import NOISE, Scaling, signed_root, unit_length
 from jcmspl.support.warn import warn_user
 
-# Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 _WHITEN = "+whiten"
 #: How much the scatter within classes is shrunk towards a multiple of the identity.
 SHRINKAGE = 5.0
@@ -119,11 +117,6 @@ class Normalisation:
         return self.kernel is not None or "center" in self.name or "zscore" in self.name
 
     @classmethod
-    def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
-        """Fit to samples by way of their statistics, which were scaled as the name says."""
-        return cls.of_training(name, statistics, shrinkage)[0]
-
-    @classmethod
     def of_training(
         cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE, *, symmetric: bool = False
     ) -> tuple[Normalisation, Statistics]:
@@ -191,7 +184,7 @@ class Normalisation:
         gram -= cross.T
         gram /= np.outer(self.scale, self.scale)
         # what is left of a constant column is rounding, and must not look like a small signal
-        noise = _NOISE * squares / self.scale**2
+        noise = NOISE * squares / self.scale**2
         constant = gram.diagonal() <= noise
         gram[constant] = 0
         gram[:, constant] = 0
@@ -204,7 +197,7 @@ class Normalisation:
 
     def _noise_of(self, statistics: Statistics) -> Float64Array:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
-        return np.asarray(np.sqrt(_NOISE * statistics.gram.diagonal()) / self.scale)
+        return np.asarray(np.sqrt(NOISE * statistics.gram.diagonal()) / self.scale)
 
     def rounding_in(self, statistics: Statistics) -> Float64Array:
         """Return how much of the sum of squares of each normalised column may be rounding alone.
@@ -232,7 +225,7 @@ class Normalisation:
         """Return the sums of normalised samples, from those of the given numbers of raw (or unit-length) ones."""
         shifts = np.multiply.outer(counts, self.shift)
         moved = sums - shifts
-        moved[np.abs(moved) <= _NOISE * np.abs(shifts)] = 0  # rounding, which cosines would take for a direction
+        moved[np.abs(moved) <= NOISE * np.abs(shifts)] = 0  # rounding, which cosines would take for a direction
         moved /= self.scale
         return moved if self.whitening is None else np.asarray(moved @ self.whitening.T)
 
@@ -288,7 +281,7 @@ def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: float)
         length = np.sqrt(squares * n)
         return zero, np.where(length > 0, length, 1)
     variance = squares - mean**2
-    varies = variance > _NOISE * squares
+    varies = variance > NOISE * squares
     if step == "center_unit":
         length = np.sqrt(variance[varies].sum())
         return mean, np.full_like(mean, length if length > 0 else 1)

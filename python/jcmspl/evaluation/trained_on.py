@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.parts import ROWS
 from jcmspl.data.reading import in_chunks, plain_samples
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.evaluation.findings import TrainedOn
-from jcmspl.support.arguments import IntArray
+from jcmspl.support.arguments import ROWS, IntArray
 from jcmspl.support.exceptions import TrainedOnWarning
 from jcmspl.support.shown import shown
 from jcmspl.support.warn import warn_user
@@ -27,12 +26,6 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
     "test_unseen" is all samples of classes that the model was not trained on. "test_seen" is the samples that were held
     out of the same data by the fit; if the model has no record of them and the data set has no test parts at all, it is
     all samples whose hashes are not among those of the training samples.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    dataset : Dataset
     """
     dataset = dataset.with_labels_of(model.class_table_)
     if dataset.n_features != model.n_features_in_:

@@ -292,9 +292,17 @@ def _points(curve: SeenUnseenCurve) -> list[list[float]]:
 
 def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
+    mistakes = {**(generalized.commonest_mistakes() if generalized else {}), **standard.commonest_mistakes()}
     rows = [
         findings.ClassRow(
-            str(label), "unseen" if label in unseen else "seen", samples, shares.get(label), everywhere.get(label)
+            label=str(label),
+            kind="unseen" if label in unseen else "seen",
+            samples=samples,
+            standard=shares.get(label),
+            generalized=everywhere.get(label),
+            taken_for=findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples)
+            if label in mistakes
+            else None,
         )
         for label, samples in (generalized or standard).counts.items()
     ]

@@ -114,7 +114,6 @@ class Report(Document):
             tables=self.tables(),
             charts={name: chart for name, chart in self.charts().items() if name not in ("classes", "confusions")},
             matrix=self._matrix(),
-            mistakes=self._commonest_mistakes(),
             pictures={one.row: one.picture and thumbnail(one.picture) for one in self.examples},
             json=dumps({"results": results}, indent=1),
         )
@@ -124,12 +123,6 @@ class Report(Document):
         order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
-
-    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
-        """Return the class most often predicted instead of each unseen class, and its share."""
-        labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
-        worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
-        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""

@@ -205,13 +205,13 @@ def _open_set(
     known, strangers = _confidences(recogniser(candidates=unseen), among_unseen, rivals, chunks)
     if among_unseen is None:
         return findings.OpenSet(area(known, strangers))
-    shares = (float(np.mean(scores < among_unseen.value)) for scores in (known, strangers))
+    lost, rejected = (float(np.mean(scores < among_unseen.value)) for scores in (known, strangers))
     kinds = None
     if among_all is not None and _tells_kinds(model, space, n_seen):
         trained = model.classes_.tolist()
         everywhere = recogniser(candidates=[*trained, *unseen], seen_penalty=model.bias_in(space))
         kinds = _kinds(everywhere, among_all, rivals_for(model, among_all, space), set(trained), chunks)
-    return findings.OpenSet(area(known, strangers), among_unseen.value, *shares, kinds)
+    return findings.OpenSet(area(known, strangers), among_unseen.value, lost, rejected, kinds)
 
 
 def _confidences(
@@ -236,7 +236,8 @@ def _kinds(
     counts = {kind: np.zeros(3) for kind in ("seen", "unseen", "stranger")}
     for part, kind in (("test_seen", "seen"), ("test_unseen", "unseen")):
         for X, y in chunks(part):
-            rival, (best, scores) = rivals(X), recogniser.best(X, LEAST_CANDIDATES)
+            rival, (best, found) = rivals(X), recogniser.best(X, LEAST_CANDIDATES)
+            scores = found.astype(np.float64)
             looks = [(kind, np.zeros(len(best), dtype=np.intp))]
             if kind == "unseen":
                 looks.append(("stranger", (recogniser.labels[best[:, 0]] == np.asarray(y)).astype(np.intp)))
@@ -245,7 +246,7 @@ def _kinds(
                 rejected = chosen.confidence(Evidence(scores[rows, column], rival)) < chosen.value
                 outcome = np.where(rejected, 2, np.where(is_seen[best[rows, column]], 0, 1))
                 counts[name] += np.bincount(outcome, minlength=3)
-    return {kind: (found / max(found.sum(), 1)).tolist() for kind, found in counts.items()}
+    return {kind: (count / max(count.sum(), 1)).tolist() for kind, count in counts.items()}
 
 
 def _generalized(

@@ -32,8 +32,10 @@ def whiten(
     if samples of a class do not differ. ``noise`` tells how much of each column of the statistics may be rounding: the
     error of ``gram[i, j]`` is up to ``noise[i] * noise[j]``.
     """
-    gram = statistics.gram
-    scatter = _scatter_within(gram, statistics)
+    gram, counts = statistics.gram, statistics.counts
+    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
+    # within classes: the mean product of deviations of samples from the mean of their class
+    scatter = np.asarray((gram - sums.T @ sums) / (statistics.n_samples or 1))
     mean = scatter.trace() / max(len(scatter), 1)
     # samples may lie far from the origin: centring leaves rounding errors of their squares behind
     rounding = float(noise @ noise) / (statistics.n_samples or 1)
@@ -90,13 +92,6 @@ def _inverse_root(matrix: Float64Array) -> Float64Array:
     least = len(values) * np.finfo(np.float64).eps * values[-1]
     half = vectors / np.maximum(values, least) ** 0.25
     return np.asarray(half @ half.T)
-
-
-def _scatter_within(gram: Float64Array, statistics: Statistics) -> Float64Array:
-    """Return the mean product of deviations of samples from the mean of their class."""
-    counts = statistics.counts
-    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
-    return np.asarray((gram - sums.T @ sums) / (statistics.n_samples or 1))
 
 
 def is_triangular(T: Float64Array) -> bool:

@@ -25,6 +25,8 @@ from jcmspl.support.arguments import Float64Array, FloatArray
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 # The floor: this share of known samples have a lower rival.
 _BELOW_THE_FLOOR = 0.25
+# A gain counts if it exceeds so many standard errors over the folds.
+_STANDARD_ERRORS = 2
 # Areas nearer to each other than this are equal, and the smaller weight is chosen.
 _EQUAL = 1e-4
 
@@ -82,7 +84,7 @@ class Threshold:
         """Choose the highest threshold that rejects no more than a share of the known samples of all folds.
 
         A fold has the evidence of known samples and of strangers. Rivals get a weight only if that increases the area
-        under the ROC curve by more than its standard error over the folds.
+        under the ROC curve by more than two standard errors over the folds.
         """
         floor = float(np.quantile(np.concatenate([known.rival for known, _ in folds]), _BELOW_THE_FLOOR))
         weight, auroc = _best_weight(folds, floor)
@@ -114,7 +116,7 @@ def _best_weight(folds: Sequence[tuple[Evidence, Evidence]], floor: float) -> tu
     means = areas.mean(axis=1)
     best = int(np.flatnonzero(means >= means.max() - _EQUAL)[0])
     gains = areas[best] - areas[0]
-    if gains.mean() <= gains.std(ddof=1) / np.sqrt(len(gains)):
+    if gains.mean() <= _STANDARD_ERRORS * gains.std(ddof=1) / np.sqrt(len(gains)):
         best = 0
     return WEIGHTS[best], float(means[best])
 

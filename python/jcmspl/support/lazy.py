@@ -22,16 +22,10 @@ _one_at_a_time = RLock()
 def attach(
     package: str, homes: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package.
+    """Return the ``__getattr__`` and ``__dir__`` of a package, by its full name.
 
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    homes : mapping of str to str
-        The names that it offers, and the full names of the modules that define them.
-    modules : collection of str, optional
-        Its modules that are attributes without having been imported.
+    ``homes`` has the names that it offers, and the full names of the modules that define them; ``modules`` are its
+    modules that are attributes without having been imported.
     """
 
     def find(name: str) -> object:

@@ -98,6 +98,20 @@ def test_training_samples_are_those_of_validation_as_well():
     assert len(found.labels.mask()) == len(y)
 
 
+def test_without_test_samples_leakage_is_not_checked():
+    parts = {name: rows[:0] if name.startswith("test") else rows for name, rows in DATA.parts.items()}
+    assert (
+        "leakage was not checked: there are no test samples"
+        in check_data(dataclasses.replace(DATA, parts=parts)).to_text()
+    )
+    assert "leakage" not in check_data(DATA).to_text()
+
+
+def test_arrays_are_no_data_set():
+    with pytest.raises(TypeError, match="find_label_issues"):
+        check_data(DATA.part("train"))
+
+
 def test_few_classes_are_told():
     data = make_zsl(n_seen=5, n_unseen=2, random_state=0)
     found = check_data(data)

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
+from jcmspl.checks import find_label_issues
 from jcmspl.core import Statistics
 from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
@@ -239,6 +240,16 @@ class TestRecognition:
             assert_array_equal(again.predict(zoo.X_new, candidates=group, reject="auto", seen_penalty=0), found)
             if group == "unseen":
                 assert chosen.auroc >= 0.5  # without its class no sample scores higher
+
+    def test_judges_labels(self, model):
+        zoo = zoo_of(model)
+        wrong = np.array(zoo.y)
+        wrong[3] = zoo.seen[-1]
+        issues = find_label_issues(zoo.X, wrong, class_vectors=zoo.table, model=clone(model).set_params(progress=False))
+        assert sorted(issues.indices.tolist()) == list(range(len(wrong)))
+        assert 3 in issues.indices[: len(wrong) // 4]
+        assert (np.diff(issues.probabilities) >= 0).all()
+        assert (issues.suggested != issues.given).all()
 
     def test_a_class_is_forgotten(self, model):
         zoo = zoo_of(model)

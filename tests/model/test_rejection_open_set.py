@@ -1,6 +1,8 @@
 """Samples that are of none of the candidates."""
 
+import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from scipy.special import logsumexp
 
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
 from jcmspl.data.class_folds import held_out_rows
-from jcmspl.model.prediction import auto_temperature
+from jcmspl.model.prediction import auto_temperature, namer_for
 from jcmspl.model.rejection import two_looks
 from jcmspl.model.threshold import Evidence, Threshold
 from support.animals import make_zoo
@@ -93,9 +95,26 @@ def test_auto_takes_the_threshold_for_such_candidates(calibrated, candidates):
     )
 
 
-def test_thresholds_rise_on_these_data(calibrated):
-    """Or the tests above would see the best score alone."""
-    assert any(threshold.weight for threshold in calibrated.rejection_.values())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_that_rise(calibrated, dtype, tmp_path):
+    model = copy.copy(calibrated).set_params(space="semantic")
+    threshold, X = model.rejection_["semantic", "cosine", "seen"], ZOO.X_new.astype(dtype)
+    assert threshold.weight > 0
+    threshold = replace(threshold, value=0.45)  # high enough for its rise to matter
+    model.rejection_ = {("semantic", "cosine", "seen"): threshold}
+    above = excess(model, X, "seen", candidates="seen")
+    found = model.predict(X, candidates="seen", reject="auto", reject_label="")
+    assert_array_equal(found == "", above < 0)
+    best = model.decision_function(X, candidates="seen").max(axis=1)
+    assert ((best >= threshold.value) & (above < 0)).any()  # the best score alone would have named these
+    namer = namer_for(model, 1, proba=False, reject="auto", candidates="seen")
+    assert_array_equal(namer(X).rejected, above < 0)
+    model.save(tmp_path / "m")
+    assert_array_equal(load(tmp_path / "m").predict(X, candidates="seen", reject="auto", reject_label=""), found)
+    dask = pytest.importorskip("dask.array")
+    assert_array_equal(namer.best(dask.from_array(X, chunks=(7, -1))).rejected, above < 0)
+    lazy = model.predict(dask.from_array(X, chunks=(7, -1)), candidates="seen", reject="auto", reject_label="")
+    assert_array_equal(lazy.compute(), found)
 
 
 def test_a_rejected_sample_is_one_whose_best_score_is_low(calibrated):

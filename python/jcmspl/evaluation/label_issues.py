@@ -32,8 +32,8 @@ from jcmspl.support.shown import quoted
 _BLOCK = 8192
 # Scores of other classes that are kept of each sample: the best, which decide the probability of its own.
 _MOST_OTHERS = 64
-# A label with less probability is probably wrong. With 5 and 10 % of the labels of four data sets changed at random, 66
-# to 99 % of these are changed ones, and 81 to 98 % of the changed ones are among these (bench/labels.py).
+# A label with less probability is probably wrong. With 5 and 10 % of the labels of six data sets changed at random, 69
+# to 98 % of these are changed ones, and 83 to 99 % of the changed ones are among these (bench/labels.py).
 _SUSPICIOUS = 0.01
 # Logarithms of temperatures, in units of the spread of the differences of scores.
 _TEMPERATURES = (-8.0, 4.0)

@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 
 from jcmspl import ClassTable
 from jcmspl.datasets import Dataset, DatasetError, csv_table, load_arrays, load_dataset
-from jcmspl.datasets.arrays import load_classes, load_features
+from jcmspl.datasets.arrays import load_features
+from jcmspl.datasets.class_files import load_classes
 
 NAMES = ["zebra", "horse", "otter", "tiger"]
 X = np.arange(60.0).reshape(20, 3) / 4

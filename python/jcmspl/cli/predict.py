@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.data.class_table import ClassTable
-    from jcmspl.datasets.arrays import load_classes
+    from jcmspl.datasets.class_files import load_classes
 
     suffix = _suffix(arguments)
     streamed = is_stream(arguments.samples)

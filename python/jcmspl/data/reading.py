@@ -28,6 +28,7 @@ from jcmspl.support.arguments import (
     is_plain,
     readable_in_place,
 )
+from jcmspl.support.containers import unwrapped
 
 
 def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
@@ -48,6 +49,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int =
     elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("X has masked values: fill or remove them")
     else:
+        X = unwrapped(X)
         kind = getattr(getattr(X, "dtype", None), "kind", "O")
         array = validate_data(
             estimator,
@@ -94,6 +96,8 @@ def samples_of(
         Returns the weights of samples with these labels and sample weights, in place of ``weights_of``.
     """
     name = type(estimator).__name__
+    if not (is_dask(X) or isinstance(X, LazyRows)):
+        X = unwrapped(X)
     chunked = not is_dask(X) and gives_chunks(X)
     if y is None and chunked:
         if sample_weight is not None:
@@ -132,6 +136,7 @@ def unlabelled_samples(estimator: Any, X: Any) -> Samples:
         on_dask = DaskSamples(X)
         checked_samples(estimator, on_dask.header, least=0)
         return on_dask
+    X = X if isinstance(X, LazyRows) else unwrapped(X)
     if isinstance(X, (list, tuple)):
         in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
     else:

@@ -52,6 +52,10 @@ class TableForm:
         Whether values may be missing; they become NaN.
     vector : str, optional
         The column that holds a vector in each row; by default the only one.
+    array : str, optional
+        The array of features among several in a file.
+    query : str, optional
+        A query of a database, in place of one of its tables.
     """
 
     header: str = "auto"
@@ -61,6 +65,8 @@ class TableForm:
     ignore_text: bool = False
     missing: bool = False
     vector: str | None = None
+    array: str | None = None
+    query: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.ignore, (str, int)):
@@ -88,6 +94,7 @@ class Table:
     ids: list[str] | None = None
     id_name: str = "id"
     left_out: tuple[str, ...] = ()  #: names of columns that were left out without being asked for
+    label_names: tuple[str, ...] = ()  #: of labels that are numbers from 0, if the file has them
 
 
 def joined(path: Place, blocks: Iterable[Table]) -> Table:

@@ -221,6 +221,8 @@ class ShardedRows(LazyRows):
         self._missing = missing  # whether values may be missing (NaN)
         self.dtype = first.dtype
         self.columns: tuple[str, ...] | None = getattr(first, "columns", None)
+        #: Names of labels that are numbers from 0, if the files carry them.
+        self.label_names: tuple[str, ...] = first.found.label_names if isinstance(first, ParquetShard) else ()
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]

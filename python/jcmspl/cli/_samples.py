@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
 
 def is_stream(samples: str) -> bool:
     """Whether samples come from standard input or JSON lines, which are read once."""
-    return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
+    return samples == STANDARD or Path(samples).suffix.lower() in (".jsonl", ".ndjson")
 
 
 def refuse_with_stream(arguments: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from jcmspl.cli._options import (
     add_output,
     dataset_for,
     dataset_of,
+    is_shown,
     refuse_report,
     say,
     say_what_is_replaced,
@@ -128,7 +129,8 @@ def _show(arguments: argparse.Namespace, report: Any) -> None:
     if arguments.output is not None:
         report.save(arguments.output, overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
-    print(report.to_json() if arguments.json else report.to_text(), end="")
+    if is_shown(arguments):
+        print(report.to_json() if arguments.json else report.to_text(), end="")
 
 
 def _shots(text: str) -> int | str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import textwrap
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_output, columns_of, dataset_of, show
 from jcmspl.support.shown import shown
 
-_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # other files are models
 _LINE = 100  # characters
 _NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # n_attributes is enough for attributes without names
 EXAMPLES = """\
@@ -32,13 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.datasets.arrays import SUFFIXES
+    from jcmspl.datasets.database import DATABASES
     from jcmspl.model.persistence import load
 
     path = Path(arguments.data)
     if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
         raise ValueError(f"--verify is for .npz files of data sets, which have checksums, but DATA is {path}")
-    if path.is_file() and path.suffix not in _DATA_SUFFIXES:
-        data = _about_model(load(arguments.data))
+    of_data = (".mat", *DATABASES, *SUFFIXES["features"])
+    is_of_data = path.suffix in of_data and (path.suffix != ".safetensors" or arguments.classes is not None)
+    if path.is_file() and not is_of_data:
+        data = {**_about_model(load(arguments.data)), **_about_file(path)}
     else:
         data = _about_data(dataset_of(arguments))
     show(arguments, data, _text({name: value for name, value in data.items() if (name, value) != _NO_NAMES}))
@@ -65,7 +70,17 @@ def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else shown(value, 200)
 
 
+def _about_file(path: Path) -> dict[str, Any]:
+    """Return the versions that wrote a model file, the time of its last change, and its digest."""
+    from jcmspl.io.archive import written_by
+
+    changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {**(written_by(path) or {}), "written": f"{changed:%Y-%m-%d %H:%M:%S} UTC", "sha256": digest}
+
+
 def _about_model(model: Any) -> dict[str, Any]:
+    digest = model.training_digest_
     about = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
@@ -79,7 +94,10 @@ def _about_model(model: Any) -> dict[str, Any]:
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model.state.collected is not None,
+        "training_samples": model.state.n_training_samples,
+        "samples_per_class": _per_class(model),
         "training_samples_known": _known_samples(model),
+        "training_digest": None if digest is None else hashlib.sha256(digest.hashes.tobytes()).hexdigest()[:16],
         "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
@@ -88,6 +106,12 @@ def _about_model(model: Any) -> dict[str, Any]:
     if hasattr(model, "n_iter_"):  # not all methods iterate
         about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
+
+
+def _per_class(model: Any) -> str:
+    """Return the fewest and the most training samples of a class."""
+    trained = model.state.samples.without(model.unseen_classes_.tolist())
+    return f"{trained.counts.min():,g} to {trained.counts.max():,g}"
 
 
 def _known_samples(model: Any) -> str:

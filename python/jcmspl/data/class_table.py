@@ -112,7 +112,7 @@ class ClassTable(ShownAsCard):
         if named is not None:
             return cls(*named)
         if table is not None and hasattr(value, "index") and hasattr(value, "to_numpy"):  # a DataFrame of pandas
-            columns = table.names
+            columns: list[Any] = table.names
             if table.vectors():
                 return cls(value.index, unwrapped(value, "class_vectors"))
             numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given

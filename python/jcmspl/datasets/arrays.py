@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some, sorted_labels
 from jcmspl.datasets.class_files import SUFFIXES as CLASS_SUFFIXES
 from jcmspl.datasets.class_files import load_classes, load_label_names
-from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Table, TableForm, beside_vector, one_vector, roles_of
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Roles, Table, TableForm, beside_vector, one_vector, roles_of
 from jcmspl.datasets.csv_table import checked_delimiter, read_csv, read_text_rows
 from jcmspl.datasets.database import DATABASES, is_database, read_database
 from jcmspl.datasets.dataset import PARTS, Dataset
@@ -99,7 +99,8 @@ def load_arrays(
         A ``.csv`` file with the names of classes in the first column, and those of attributes in a header; a table
         (``.parquet``, ``.arrow``, ``.jsonl``) with a column of names; a ``.json`` or ``.yaml`` object of names and
         vectors; a ``.npz`` file with an array of names and one of vectors; a ``.safetensors`` file with a tensor for
-        each class; or a ``.npy`` file, where labels are row numbers from 0.
+        each class; or a ``.npy`` file, where labels are row numbers from 0. None: each class has a dimension of
+        its own, for models that are trained on all of their classes.
     split : path or dict of str to row numbers, optional
         A ``.csv`` or ``.txt`` file with the part of each sample, in order, or with the columns "row" (from 0) and
         "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out.
@@ -157,12 +158,13 @@ def load_arrays(
             UserWarning,
             stacklevel=2,
         )
-    classes = load_classes(class_vectors, classes_header, classes_delimiter)
+    table = None if class_vectors is None else load_classes(class_vectors, classes_header, classes_delimiter)
     path = place_of(features) if _is_path(features) else None
     with about(place_of(labels) if _is_path(labels) and _is_label_file(labels) else path):
-        y = _same_labels(y, classes, label_names, found.label_names)
+        y = _same_labels(y, table, label_names, found.label_names)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
+        classes = ClassTable.one_hot(sorted_labels(set(y.tolist()))) if table is None else table
         classes.positions(y.tolist(), "y")  # checked first, so that the error does not name the split
     if split is None:
         with about(None):
@@ -172,6 +174,8 @@ def load_arrays(
         title = name or ("arrays" if path is None else path.stem)
         source = "arrays in memory" if path is None else str(path)
         dataset = Dataset(title, X, y, classes, parts, source, found.ids, found.id_name, columns=found.columns)
+    if table is None and dataset.unseen:
+        raise DatasetError("unseen classes need class vectors: give them as class_vectors (--classes)")
     with about(path):
         return dataset if impute is None else dataset.imputed(impute)
 
@@ -338,26 +342,29 @@ def _in_memory(features: Any, labels: Any, form: TableForm) -> tuple[Features, A
     if table is None:
         if form.id_column is not None or form.ignore:
             raise ValueError("id_column and ignore are for tables, but these features are an array")
-        X: RowSource = unwrapped(features, "features")
-        X = X if hasattr(X, "dtype") else as_real_array(X, "features")
-        return Features(X), _read_labels(labels, "labels must come with features in memory")
+        found = unwrapped(features, "features")
+        rows: RowSource = found if hasattr(found, "dtype") else as_real_array(found, "features")
+        return Features(rows), _read_labels(labels, "labels must come with features in memory")
     place, names = Path("features"), [str(name) for name in table.names]
     wanted = LABEL_COLUMNS if labels is None else labels if isinstance(labels, (str, int)) else None
-    vectors = [name for name in table.vectors() if name not in form.ignore and name != labels]
+    vectors = [name for name in table.vectors() if name not in form.ignore and name != wanted]
     vector = form.vector or one_vector(place, vectors)
     if vector is not None:
         label, own = beside_vector(place, names, vector, wanted, form)
-        X, columns, left_out = column_matrix(table.read(vector), f"features[{quoted(vector)}]"), None, ()
+        roles = Roles(())
+        X = column_matrix(table.read(vector), f"features[{quoted(vector)}]")
     else:
-        texts = [names.index(str(name)) for name in table.suspects]
+        texts = [names.index(name) for name in table.suspects if np.asarray(table.read(name)).dtype.kind not in "fiub"]
         roles = roles_of(place, names, len(names), wanted, form, texts)
         label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
-        columns, left_out = tuple(names[i] for i in roles.features), roles.left_out
         X = np.column_stack([as_real_array(table.read(table.names[i]), names[i], ndim=1) for i in roles.features])
     ids = None if own is None else as_ids(np.asarray(table.read(own)).tolist())
-    given = getattr(getattr(features, "features", None), "get", {}.get)(label)  # of Hugging Face
-    found = Features(X, ids, own or "id", left_out, columns, tuple(getattr(given, "names", None) or ()))
-    return found, _read_labels(labels) if label is None else np.asarray(table.read(label))
+    columns = tuple(names[i] for i in roles.features) or None
+    types: Any = getattr(features, "features", None)  # of Hugging Face: a label table knows its names
+    carried = types.get(label) if isinstance(types, Mapping) else None
+    label_names = tuple(getattr(carried, "names", None) or ())
+    table_read = Features(X, ids, own or "id", roles.left_out, columns, label_names)
+    return table_read, _read_labels(labels) if label is None else np.asarray(table.read(label))
 
 
 def _read_labels(labels: Any, otherwise: str = "") -> Any:
@@ -388,22 +395,22 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
     return texts[1:] if texts and texts[0].lower() in LABEL_COLUMNS else texts
 
 
-def _same_labels(labels: Any, classes: ClassTable, given: Any, carried: Sequence[str]) -> LabelArray:
-    """Convert labels to those of the classes.
+def _same_labels(labels: Any, classes: ClassTable | None, given: Any, carried: Sequence[str]) -> LabelArray:
+    """Convert labels to those of the classes, if there are any.
 
     A CSV file holds "3" where an array of labels has 3, and numbers stand for names where `given` names them, or the
     names that the file of the labels carries.
     """
     values = as_label_list(labels)
     different = list(dict.fromkeys(values))
-    if given is not None or (carried and not all(label in classes for label in different)):
+    if given is not None or (carried and not (classes and all(label in classes for label in different))):
         names = load_label_names(carried if given is None else given)
         unnamed = [label for label in different if str(label) not in names]
         if unnamed and given is not None:
             raise DatasetError(f"label_names (--label-names) has no name for the labels {some(unnamed)}")
         values = [names.get(str(label), label) for label in values]
         different = list(dict.fromkeys(values))
-    if not all(label in classes for label in different):
+    if classes is not None and not all(label in classes for label in different):
         names = {str(label): label for label in classes}
         known_as = {label: names.get(str(label), label) for label in different}
         values = [known_as[label] for label in values]

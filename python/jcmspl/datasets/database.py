@@ -91,7 +91,7 @@ def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, lab
     try:
         import duckdb
     except ImportError:
-        raise ImportError(f"{path} is a DuckDB database, which needs duckdb: pip install duckdb") from None
+        raise ImportError(f"{path} is a DuckDB database, which needs duckdb: pip install 'jcmspl[duckdb]'") from None
     import_parquet(path, "a DuckDB database")
     # without external access a view or query cannot read or write other files
     safely = {"enable_external_access": "false", "lock_configuration": "true"}

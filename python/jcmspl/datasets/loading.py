@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError, refuse_pictures
 from jcmspl.datasets.matlab import open_mat
 from jcmspl.datasets.matlab_layouts import SPLITS, load_sae, load_xlsa17
-from jcmspl.datasets.npz import load_npz
-from jcmspl.datasets.rows import EMBEDDINGS
-from jcmspl.io.files import Address, matches, place_of, require_file
+from jcmspl.datasets.npz import NpzReader, load_npz
+from jcmspl.datasets.rows import EMBEDDINGS, holds_rows
+from jcmspl.io.files import Address, matches, missing, place_of, require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed
@@ -69,7 +68,7 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     if is_database(path) or _is_own_npz(place, options):
         return _load_folder(place, **options)
     if not place.exists():
-        raise FileNotFoundError(f"{place} does not exist{_similar(place)}")
+        raise missing(place, "digits")
     if not place.is_dir():
         require_file(place)
     layout = layout or _layout_of(place)
@@ -90,20 +89,22 @@ def _is_own_npz(place: Path, options: dict[str, Any]) -> bool:
     return is_apart or "array" in options
 
 
-def _similar(place: Path) -> str:
-    """Return "; did you mean ...?" for a file of a similar name beside a missing one, or for "digits"."""
-    beside = [item.name for item in place.parent.iterdir()] if place.parent.is_dir() else []
-    known = [*beside, *(["digits"] if place.name == str(place) else [])]
-    close = difflib.get_close_matches(place.name, known, 1)
-    return f"; did you mean {place.with_name(close[0])}?" if close else ""
-
-
 def is_data_set(path: str | Path) -> bool:
     """Whether a path stands for a data set with class vectors, not only for features."""
     folder = Path(path)
     if not folder.is_dir():
         return str(path) == "digits"
     return (folder / SPLITS).exists() or bool(_find(folder, "classes", SUFFIXES["classes"]))
+
+
+def is_without_classes(path: str | Path) -> bool:
+    """Whether a path stands for samples alone: a table, a file of features or many, and no class vectors."""
+    place = Path(path)
+    if is_database(path) or (holds_rows(path) and not is_data_set(path)):
+        return True
+    if not place.is_file() or place.suffix not in SUFFIXES["features"]:
+        return False
+    return place.suffix != ".npz" or not {"class_vectors", "S"} & set(NpzReader(place).names())
 
 
 def is_folder_of_arrays(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from safetensors import safe_open
 
 from jcmspl.datasets.errors import DatasetError, decoding, require_memory
 from jcmspl.datasets.row_source import LazyIds
+from jcmspl.io.archive import written_by
 from jcmspl.io.files import require_file
 from jcmspl.support.shown import listed, quoted
 
@@ -34,6 +35,8 @@ class TensorReader:
                 (size,) = struct.unpack("<Q", file.read(8))
                 self._header: dict[str, Any] = json.loads(file.read(size))
             self._start = 8 + size
+        if written_by(path) is not None:
+            raise DatasetError(f"{path} is a model, but samples or class vectors are expected: are the files swapped?")
 
     def names(self) -> list[str]:
         """Return the names of the arrays."""

@@ -14,7 +14,17 @@ from jcmspl.evaluation.uncertainty import LEVEL, SETTINGS, TEST, Standing, stand
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.method_charts import ComparisonDisplay
 from jcmspl.report.pages import Document, DotPlot, Mark, rendered
-from jcmspl.support.shown import Card, Table, csv_text, markdown_table, percent, percent_with_error, printable, shown
+from jcmspl.support.shown import (
+    Card,
+    Table,
+    csv_text,
+    latex_table,
+    markdown_table,
+    percent,
+    percent_with_error,
+    printable,
+    shown,
+)
 
 # With fewer random splits the test finds only large differences.
 _FEW_SPLITS = 10
@@ -102,7 +112,7 @@ class Comparison(Document):
     not_run: list[str] = field(default_factory=list)
 
     KIND = "a comparison"
-    FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv"}
+    FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv", ".tex": "to_latex"}
 
     @cached_property
     def standings(self) -> dict[str, Standing]:
@@ -244,6 +254,13 @@ class Comparison(Document):
         known = {row.method for row in self.rows}
         rows += [{"method": name, "remark": why} for name, why in self.refusals.items() if name not in known]
         return csv_text(rows)
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX, with the notes as comments."""
+        lines = [f"% {note}" for note in [self.title, *(f"{name} {why}" for name, why in self.refusals.items())]]
+        for table in self.tables().values():
+            lines += ["", f"% {table.title}", *latex_table(table.header, table.rows)]
+        return "\n".join([*lines, "", *(f"% {printable(note)}" for note in self.notes())]) + "\n"
 
     def _flat(self, row: Row) -> dict[str, Any]:
         """Return a row as a dict of CSV cells."""

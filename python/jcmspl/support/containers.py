@@ -39,13 +39,11 @@ def columns_of_table(value: Any) -> Columns | None:
     """Return the columns of a table in memory; None if the value is no table."""
     module = type(value).__module__.partition(".")[0]
     if isinstance(value, Mapping):
-        names = list(value)
-        return Columns(names, value.__getitem__, names) if names and all(isinstance(n, str) for n in names) else None
+        return _of_mapping(value) if value and all(isinstance(name, str) for name in value) else None
     if module in ("dask", "numpy") or not any(hasattr(value, method) for method in _TABLE_METHODS):
         return None
     if hasattr(value, "fetchnumpy"):  # a result of DuckDB
-        found = value.fetchnumpy()
-        return Columns(list(found), found.__getitem__, list(found))
+        return _of_mapping(value.fetchnumpy())
     if hasattr(value, "collect_schema") and hasattr(value, "collect"):  # a lazy frame of polars
         value = value.collect()
     # the columns of an Arrow table are arrays, and those of others names
@@ -56,6 +54,13 @@ def columns_of_table(value: Any) -> Columns | None:
     types = list(types)
     numbers = {one for one in set(types) if _NUMBERS.match(str(one))}
     return Columns(names, value.__getitem__, [n for n, one in zip(names, types, strict=True) if one not in numbers])
+
+
+def _of_mapping(columns: Mapping[str, Any]) -> Columns:
+    suspects = [
+        name for name, there in columns.items() if getattr(getattr(there, "dtype", None), "kind", "O") not in "fiub"
+    ]
+    return Columns(list(columns), columns.__getitem__, suspects)
 
 
 def unwrapped(value: Any, name: str = "X") -> Any:
@@ -113,9 +118,7 @@ def _of_table(value: Any, table: Columns, name: str) -> Any:
 def column_matrix(column: Any, name: str) -> npt.NDArray[Any]:
     """Return a column of vectors as a matrix."""
     found = unwrapped(column, name)
-    if not isinstance(found, np.ndarray):
-        found = _matrix(found if isinstance(found, Sequence) else list(found), name)
-    return found
+    return found if isinstance(found, np.ndarray) else _matrix(found, name)
 
 
 def _of_rows(rows: Sequence[Any], name: str) -> Any:

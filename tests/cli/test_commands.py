@@ -19,7 +19,7 @@ from support.command import jcmspl, jcmspl_process
 
 
 def data_of(*arguments):
-    """Return what a command gives as JSON."""
+    """Return the JSON output of a command."""
     return json.loads(jcmspl(*arguments, "--json").stdout)
 
 

@@ -28,7 +28,7 @@ def model(digits):
 
 
 def content_of(page):
-    """Return what the script of a page reads."""
+    """Return the data that the script of a page reads."""
     return json.loads(re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', page)[1])
 
 
@@ -117,7 +117,7 @@ def test_made_up_classes_or_why_there_are_none(model, reason, digits):
     text = page.to_html()
     assert (reason is None) == (page.no_new_classes is None) == ('id="sliders"' in text)
     assert reason is None or reason in page.no_new_classes
-    assert ("not to be had" in text) == (reason is not None)
+    assert ("cannot recognise made-up classes" in text) == (reason is not None)
 
 
 def test_bad_data(model, digits, tmp_path):

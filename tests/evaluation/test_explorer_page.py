@@ -349,4 +349,4 @@ def test_narrow_wide_and_hostile(tmp_path):
     first, _, last = every[:3]
     assert NAMES[0] + " (seen)" in first["classes"] or NAMES[0] + " (unseen)" in first["classes"]
     assert (first["made"], last["made"]) == (True, False)
-    assert "Made-up classes are not to be had from this model: SynC has no linear map" in last["panel"]
+    assert "This model cannot recognise made-up classes: SynC has no linear map" in last["panel"]

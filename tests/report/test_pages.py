@@ -40,7 +40,7 @@ SPACES = ("visual", "semantic", "concept")
 
 
 class Page(HTMLParser):
-    """What a page has: elements with their attributes and text, all of them closed."""
+    """The content of a page: elements with their attributes and text, all of them closed."""
 
     VOID = ("meta", "img", "input", "br")
 

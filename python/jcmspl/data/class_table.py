@@ -197,7 +197,7 @@ class ClassTable(ShownAsCard):
         return np.array([self._position[label] for label in wanted], dtype=np.int64)
 
     def _why(self, missing: list[Label]) -> str:
-        """Return what may be the matter with labels that have no vector, as the end of a sentence."""
+        """Return a likely reason why labels have no vector, as the end of a sentence."""
         alike = {str(label): label for label in self}
         twin = next((label for label in missing if str(label) in alike), None)
         if twin is not None:
@@ -280,7 +280,7 @@ class ClassTable(ShownAsCard):
         return ClassTable(list(self), np.hstack(parts), other.attributes, wanted)
 
     def _parts(self, sources: Sources) -> dict[str, ClassTable]:
-        """Return what was joined, each source as a table; its attributes have names unless these were made up."""
+        """Return the joined sources, each as a table; its attributes have names unless these were made up."""
         parts, first = {}, 0
         for name, width in sources:
             columns = slice(first, first + width)
@@ -383,7 +383,7 @@ def _named_columns(table: Columns) -> tuple[Any, npt.NDArray[Any], list[str] | N
     others = [name for name in (table.names if vectors else table.suspects) if name not in vectors]
     texts = [name for name in others if name in table.suspects]
     label = next((name for name in LABEL_COLUMNS if name in others), texts[0] if len(texts) == 1 else None)
-    if label is None:
+    if label is None or len(table.names) < 2:
         return None
     labels = np.asarray(table.read(label))
     if labels.dtype.kind not in "iuUSOT":
@@ -392,7 +392,7 @@ def _named_columns(table: Columns) -> tuple[Any, npt.NDArray[Any], list[str] | N
         return labels, column_matrix(table.read(vectors[0]), f"class_vectors[{quoted(vectors[0])}]"), None
     attributes = [name for name in table.names if name != label]
     columns = [as_real_array(table.read(name), f"class_vectors[{quoted(name)}]", ndim=1) for name in attributes]
-    return labels, np.column_stack(columns) if columns else np.empty((len(labels), 0)), attributes
+    return labels, np.column_stack(columns), attributes
 
 
 def _numbers_of(frame: Any) -> Float64Array:

@@ -11,14 +11,14 @@ all features alike, whatever their order.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cholesky, get_lapack_funcs, solve, solve_triangular
+from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtri
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import NOISE
 
-# Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 # The least shrinkage where features depend on each other: errors of whitened samples are about 2e-16 divided by it.
 _LEAST = 1e-8
 
@@ -28,30 +28,16 @@ def whiten(
 ) -> tuple[Float64Array, Statistics] | None:
     """Return T for centred samples, and the statistics of samples that are whitened by it.
 
-    T is scaled so that the mean square length of the whitened samples is 1.
-
-    Parameters
-    ----------
-    statistics : Statistics
-    shrinkage : float
-    noise : ndarray of shape (n_features,)
-        How much of each column of the statistics may be rounding: the error of ``gram[i, j]`` is up to
-        ``noise[i] * noise[j]``.
-    symmetric : bool, default False
-        Whether T is symmetric and not lower triangular.
-
-    Returns
-    -------
-    T : ndarray of shape (n_features, n_features)
-    statistics : Statistics
-        Or None, instead of both, if samples of a class do not differ.
+    T is scaled so that the mean square length of the whitened samples is 1. It is symmetric, or lower triangular. None
+    if samples of a class do not differ. ``noise`` tells how much of each column of the statistics may be rounding: the
+    error of ``gram[i, j]`` is up to ``noise[i] * noise[j]``.
     """
     gram = statistics.gram
     scatter = _scatter_within(gram, statistics)
     mean = scatter.trace() / max(len(scatter), 1)
     # samples may lie far from the origin: centring leaves rounding errors of their squares behind
     rounding = float(noise @ noise) / (statistics.n_samples or 1)
-    if scatter.trace() <= max(_NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
+    if scatter.trace() <= max(NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
         return None
     # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
     least = max(4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max()), rounding / 8)
@@ -64,16 +50,14 @@ def whiten(
     scale = float(np.sqrt(statistics.n_samples / np.vdot(half, T)))  # the product is the trace of T G T'
     T *= scale
     half *= scale
-    return T, _whitened(statistics, T, half, noise)
+    return T, whitened(statistics, T, noise, half)
 
 
-def whitened(statistics: Statistics, T: Float64Array, noise: Float64Array) -> Statistics:
-    """Return the statistics of whitened samples; parameters are those of :func:`whiten`."""
-    return _whitened(statistics, T, product(T, statistics.gram), noise)
-
-
-def _whitened(statistics: Statistics, T: Float64Array, half: Float64Array, noise: Float64Array) -> Statistics:
-    """Return the statistics of whitened samples, given T G."""
+def whitened(
+    statistics: Statistics, T: Float64Array, noise: Float64Array, half: Float64Array | None = None
+) -> Statistics:
+    """Return the statistics of whitened samples; ``half`` is T G, if that is known."""
+    half = product(T, statistics.gram) if half is None else half
     # only the lower triangle is looked at, so that what rounding does to the other one is of no account
     gram = product(T, half.T)
     sums = product(T, statistics.class_sums.T).T
@@ -97,9 +81,7 @@ def _has_dependent_features(scatter: Float64Array, ridge: float) -> bool:
 def _inverse_factor(matrix: Float64Array) -> Float64Array:
     """Return the inverse of the Cholesky factor, lower triangular; the matrix is overwritten."""
     factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    (invert,) = get_lapack_funcs(("trtri",), (factor,))
-    T, _ = invert(factor, lower=1, overwrite_c=1)
-    return np.ascontiguousarray(np.tril(T))
+    return np.ascontiguousarray(np.tril(dtrtri(factor, lower=1, overwrite_c=1)[0]))
 
 
 def _inverse_root(matrix: Float64Array) -> Float64Array:

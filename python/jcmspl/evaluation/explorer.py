@@ -130,12 +130,6 @@ def explore(
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     one_of(candidates, "candidates", GROUPS)
-    dataset = dataset.with_labels_of(model.class_table_)
-    if dataset.n_features != model.n_features_in_:
-        raise ValueError(
-            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
-            f"{model.n_features_in_}"
-        )
     seed = as_count(random_state, "random_state", 0)
     dataset = with_test_parts(model, dataset)
     plain, layer = _layer_of(model, dataset, candidates)

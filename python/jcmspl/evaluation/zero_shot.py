@@ -147,11 +147,6 @@ def _check(model: Any, dataset: Any) -> None:
             f"the model was trained on {quoted(both[0])}, which is an unseen class of {shown(dataset.name)}: "
             "it would be tested on what it was trained on"
         )
-    if dataset.n_features != model.n_features_in_:
-        raise ValueError(
-            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
-            f"{model.n_features_in_}"
-        )
 
 
 def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from jcmspl.support.shown import listed, quoted
 
 # How libraries call types of numbers; the columns of a table have few different ones.
 _NUMBERS = re.compile(r"(u?int(?!erval)|float|double|half|bool)", re.IGNORECASE)
+_OTHERS = ("dask", "jcmspl", "numpy", "scipy")  # are read in other ways
 _TABLE_METHODS = ("fetchnumpy", "collect_schema", "column_names", "columns")
 
 
@@ -40,7 +41,7 @@ def columns_of_table(value: Any) -> Columns | None:
     module = type(value).__module__.partition(".")[0]
     if isinstance(value, Mapping):
         return _of_mapping(value) if value and all(isinstance(name, str) for name in value) else None
-    if module in ("dask", "numpy") or not any(hasattr(value, method) for method in _TABLE_METHODS):
+    if module in _OTHERS or not any(hasattr(value, method) for method in _TABLE_METHODS):
         return None
     if hasattr(value, "fetchnumpy"):  # a result of DuckDB
         return _of_mapping(value.fetchnumpy())
@@ -82,7 +83,7 @@ def unwrapped(value: Any, name: str = "X") -> Any:
         return _of_rows(value, name)
     if _is_tensor(value):
         return _of_tensor(value)
-    if isinstance(value, str) or getattr(value, "ndim", 1) == 0:
+    if isinstance(value, str) or type(value).__module__.partition(".")[0] in _OTHERS or getattr(value, "ndim", 1) == 0:
         return value
     table = columns_of_table(value)
     if table is not None:

@@ -45,6 +45,8 @@ def refuse_with_stream(arguments: argparse.Namespace) -> None:
         "a folder of predictions": is_folder(arguments),
         "--id": arguments.id_column is not None,
         "--delimiter": arguments.delimiter is not None,
+        "--array": arguments.array is not None,
+        "--query": arguments.query is not None,
         "--ignore": bool(arguments.ignore or arguments.ignore_text),
     }
     for what, is_wanted in wanted.items():

@@ -279,6 +279,8 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
         return _of_table(read_database(features, form, None if apart else column or LABEL_COLUMNS), labels, apart)
     if form.query is not None:
         raise DatasetError(f"{features} is not a database ({', '.join(DATABASES)}): leave query (--query) out")
+    if form.array is not None and Path(features).suffix not in (".npz", ".safetensors"):
+        raise DatasetError(f"{features} has no named arrays: leave array (--array) out")
     if _are_read_on_demand(features, form):
         rows = opened_rows(features, column or LABEL_COLUMNS, form)
         ids = rows.ids(form.id_column)

@@ -98,8 +98,10 @@ def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, lab
     with decoding(path, "a DuckDB database"), closing(duckdb.connect(str(path), True, safely)) as database:
         names = "SELECT table_name FROM information_schema.tables"
         sql = query or _select(path, table, [str(name) for (name,) in database.execute(names).fetchall()])
-        result = database.execute(sql)
-        read = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
+        relation = database.sql(sql)
+        if relation is None:
+            raise DatasetError(f"{path}: the query gives no rows: it must be a SELECT")
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before version 1.4
         reader = read(_ROWS)
         return table_of_batches(path, reader.schema, iter(reader), form, labels)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,14 +17,14 @@ from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.datasets.json_lines import record_blocks
 from jcmspl.datasets.parquet import import_parquet, table_of_batches
 from jcmspl.io.files import require_file
-from jcmspl.support.shown import listed, quoted
+from jcmspl.support.shown import listed, quoted, shown
 
 #: Suffixes of databases.
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 _SEPARATOR = "::"
 _ROWS = 4096  # of a batch
 _STEPS = 1_000_000  # of SQLite between two looks at signals
-_SAFE_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_SAFE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
 def is_database(path: str | Path) -> bool:
@@ -45,23 +45,33 @@ def read_database(path: str | Path, form: TableForm, labels: Column | Sequence[s
     return (_read_duckdb if is_duck else _read_sqlite)(file, table, query, form, labels)
 
 
+@contextmanager
+def _running(path: Path, kind: str, query: str | None) -> Iterator[None]:
+    """Turn the errors of a database into sentences: those of a query are not the file's."""
+    with decoding(path, kind):
+        try:
+            yield
+        except DatasetError:
+            raise
+        except Exception as error:
+            if "interrupted" in str(error).lower():  # Ctrl-C during a query
+                raise KeyboardInterrupt from None
+            if query is None:
+                raise
+            raise DatasetError(f"{path}: the query fails: {shown(str(error).splitlines()[0], 200)}") from error
+
+
 def _read_sqlite(path: Path, table: str, query: str | None, form: TableForm, labels: Any) -> Table:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    try:
-        with decoding(path, "a SQLite or DuckDB database"), closing(sqlite3.connect(address, uri=True)) as database:
-            database.execute("PRAGMA trusted_schema=OFF")  # views must not call functions with side effects
-            database.text_factory = lambda text: text.decode("utf-8", "replace")
-            names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-            sql = query or _select(path, table, [str(name) for (name,) in database.execute(names)])
-            database.set_authorizer(
-                lambda action, *_: sqlite3.SQLITE_OK if action in _SAFE_ACTIONS else sqlite3.SQLITE_DENY
-            )
-            database.set_progress_handler(lambda: 0, _STEPS)  # Ctrl-C ends a long query
-            return joined(path, record_blocks(_records(path, database.execute(sql)), path, form, labels))
-    except DatasetError as error:
-        if "interrupted" in str(error) and isinstance(error.__cause__, sqlite3.OperationalError):
-            raise KeyboardInterrupt from None
-        raise
+    kind = "a SQLite or DuckDB database"
+    with _running(path, kind, query), closing(sqlite3.connect(address, uri=True)) as database:
+        database.execute("PRAGMA trusted_schema=OFF")  # views must not call functions with side effects
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
+        names = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        sql = query or _select(path, table, [str(name) for (name,) in database.execute(names)])
+        database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _SAFE else sqlite3.SQLITE_DENY)
+        database.set_progress_handler(lambda: 0, _STEPS)  # lets Ctrl-C end a long query
+        return joined(path, record_blocks(_records(path, database.execute(sql)), path, form, labels))
 
 
 def _records(path: Path, cursor: sqlite3.Cursor) -> Iterator[tuple[str, Any]]:
@@ -95,7 +105,7 @@ def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, lab
     import_parquet(path, "a DuckDB database")
     # without external access a view or query cannot read or write other files
     safely = {"enable_external_access": "false", "lock_configuration": "true"}
-    with decoding(path, "a DuckDB database"), closing(duckdb.connect(str(path), True, safely)) as database:
+    with _running(path, "a DuckDB database", query), closing(duckdb.connect(str(path), True, safely)) as database:
         names = "SELECT table_name FROM information_schema.tables"
         sql = query or _select(path, table, [str(name) for (name,) in database.execute(names).fetchall()])
         relation = database.sql(sql)

@@ -191,6 +191,7 @@ def _read_dataset(
     from jcmspl.datasets import load_arrays, load_dataset
     from jcmspl.datasets.errors import refuse_pictures
     from jcmspl.datasets.loading import is_folder_of_arrays, is_without_classes
+    from jcmspl.io.files import missing as missing_file
 
     path, layout = Path(arguments.data), arguments.layout
     is_single = layout in (None, "arrays") and is_without_classes(arguments.data)
@@ -210,6 +211,8 @@ def _read_dataset(
     if path.is_dir() and (layout == "arrays" or (layout is None and is_folder_of_arrays(path))):
         return load_dataset(arguments.data, "arrays", random_state=arguments.seed, **table, **given), True
     if given:
+        if not path.exists() and arguments.data != "digits":
+            raise missing_file(path, "digits")
         refuse_pictures(path)
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(

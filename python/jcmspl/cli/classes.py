@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> None:
         return
     refuse_model(output, arguments.force)
     removed = _known(arguments.remove, model)
+    added = None if arguments.add is None else classes_for(model, arguments.add, arguments)
     if removed:
         model.remove_classes(removed)
-    added = None if arguments.add is None else classes_for(model, arguments.add, arguments)
     X, y = (None, None) if arguments.samples is None else _samples(arguments, model, added)
     if added is not None or X is not None:
         model.add_classes(added, X, y)

@@ -61,7 +61,7 @@ def test_a_class_may_be_replaced(files):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--add new.json", "add --force to overwrite it"),
+        ("--add new.json", "replace it with --force"),
         ("--remove okapo --force", "has no class 'okapo'"),
         ("--remove 0 --force", "was trained on 0"),
         ("--add new.jsn --force", "did you mean new.json?"),

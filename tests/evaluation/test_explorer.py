@@ -169,3 +169,13 @@ def test_adapted_models(digits):
 
 def test_is_public():
     assert jcmspl.explore is explore
+
+
+def test_models_beside(model, digits):
+    fewer = digits.rows("train")[np.isin(digits.y[digits.rows("train")], digits.seen[:5])]
+    others = RidgeVS().fit(digits.X[fewer], digits.y[fewer], class_vectors=digits.classes)
+    with pytest.raises(ValueError, match="'five' of beside was trained on other classes"):
+        explore(model, digits, beside={"five": others})
+    narrow = RidgeVS().fit(digits.X[:, :60], digits.y, class_vectors=digits.classes)
+    with pytest.raises(ValueError, match="'narrow' of beside expects 60"):
+        explore(model, digits, beside={"narrow": narrow})

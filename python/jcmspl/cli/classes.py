@@ -9,7 +9,7 @@ import argparse
 from typing import Any
 
 from jcmspl.cli._models import add_fitted, classes_for, loaded
-from jcmspl.cli._options import add_headers, add_output, refuse_model, show, table_options
+from jcmspl.cli._options import add_headers, add_output, refuse_existing, show, table_options
 from jcmspl.support.shown import quoted, shown, suggestion
 
 EXAMPLES = """\
@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.model.persistence import require_name_of_model
+
     is_changed = bool(arguments.add or arguments.remove or arguments.samples)
     if not is_changed and arguments.output is not None:
         raise ValueError("there is nothing to change: give --add FILE, --remove NAME or --samples FILE")
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not is_changed:
         _list(arguments, model)
         return
-    refuse_model(output, arguments.force)
+    refuse_existing(output, arguments.force, require_name_of_model)
     removed = _known(arguments.remove, model)
     added = None if arguments.add is None else classes_for(model, arguments.add, arguments)
     if removed:

@@ -16,7 +16,7 @@ from jcmspl.cli._options import (
     is_shown,
     refuse_existing,
     samples_used,
-    say,
+    save,
     say_what_is_used,
 )
 from jcmspl.model import registry
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         choices=_Lists((*METHOD_GROUPS, *registry.names(), *ABLATIONS)),
-        help=f"names from `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical (all, the default) or linear "
-        "(methods whose scores are one linear layer)",
+        help=f"names from `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical (all but networks, the "
+        "default), linear (those of them whose scores are one linear layer) or networks (minutes each)",
     )
     parser.add_argument(
         "--repeats",
@@ -71,9 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.evaluation.comparison_report import Comparison
     from jcmspl.io.json_text import dumps
 
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Comparison.check_name(arguments.output)
+    refuse_existing(arguments.output, arguments.force, Comparison.check_name)
     if arguments.repeats < 0:
         raise ValueError(f"--repeats must be at least 0, but is {arguments.repeats}")
     methods = arguments.methods and [name for names in arguments.methods for name in names.split(",")]
@@ -88,9 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         progress=not arguments.quiet,
     )
     say_what_is_used(arguments, dataset)
-    if arguments.output is not None:
-        result.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
+    save(arguments, result)
     if arguments.json:
         text = dumps({"samples": samples_used(dataset), **json.loads(result.to_json())}, indent=1) + "\n"
     else:

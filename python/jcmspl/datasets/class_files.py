@@ -20,6 +20,7 @@ from jcmspl.datasets.npz import NpzReader
 from jcmspl.datasets.parquet import read_arrow, read_parquet
 from jcmspl.datasets.tensors import TensorReader
 from jcmspl.io.files import require_file
+from jcmspl.support.lazy import needed
 from jcmspl.support.shown import listed, quoted
 
 _TEXTS = (".csv", ".tsv", ".txt")
@@ -125,10 +126,7 @@ def _read_object(path: Path) -> Any:
     if path.suffix == ".json":
         with decoding(path, "a JSON file"):
             return json.loads(path.read_bytes())
-    try:
-        import yaml
-    except ImportError:
-        raise ImportError(f"{path} is a YAML file, which needs PyYAML: pip install 'jcmspl[yaml]'") from None
+    yaml = needed("yaml", f"{path} is a YAML file, which needs PyYAML", "yaml")
     with decoding(path, "a YAML file"), path.open("rb") as file:
         return yaml.safe_load(file)
 

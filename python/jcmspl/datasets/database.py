@@ -17,6 +17,7 @@ from jcmspl.datasets.errors import DatasetError, decoding
 from jcmspl.datasets.json_lines import record_blocks
 from jcmspl.datasets.parquet import import_parquet, table_of_batches
 from jcmspl.io.files import require_file
+from jcmspl.support.lazy import needed
 from jcmspl.support.shown import listed, quoted, shown
 
 #: Suffixes of databases.
@@ -98,10 +99,7 @@ def _value(where: str, value: Any) -> Any:
 
 
 def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, labels: Any) -> Table:
-    try:
-        import duckdb
-    except ImportError:
-        raise ImportError(f"{path} is a DuckDB database, which needs duckdb: pip install 'jcmspl[duckdb]'") from None
+    duckdb = needed("duckdb", f"{path} is a DuckDB database, which needs duckdb", "duckdb")
     import_parquet(path, "a DuckDB database")
     # without external access a view or query cannot read or write other files
     safely = {"enable_external_access": "false", "lock_configuration": "true"}

@@ -12,29 +12,20 @@ import numpy as np
 
 from jcmspl.data.labels import Label
 from jcmspl.data.reading import in_memory, read_rows
-from jcmspl.evaluation.findings import Example, Reason
+from jcmspl.evaluation.findings import Candidate, Example, Reason
 from jcmspl.report.pages import picture_named
 from jcmspl.support.arguments import IntArray
 
 #: The default number of samples in a report; half of them are wrong ones, if there are enough.
 MOST = 24
 _SEED = 0
-_MOST_REASONS = 4
+_MOST_REASONS, _MOST_NEAREST = 4, 3
 
 
 def examples(
     model: Any, dataset: Any, candidates: list[Label], space: str, named: Sequence[Label], most: int
 ) -> list[Example]:
-    """Draw test samples of unseen classes at random, with a fixed seed, the classes in turn; wrong ones come first.
-
-    Parameters
-    ----------
-    model, dataset, candidates, space
-        The tested model, its data, candidate classes and space.
-    named : sequence of labels
-        The predictions for the part "test_unseen".
-    most : int
-    """
+    """Draw test samples of unseen classes, predicted as ``named``, the classes in turn; wrong ones come first."""
     rows, ids = dataset.rows("test_unseen"), dataset.ids
     true = dataset.y[rows].tolist()
     right = np.array([a == b for a, b in zip(true, named, strict=True)])
@@ -45,7 +36,10 @@ def examples(
         for at in _in_turn(rng.permutation(positions), true, most // 2)
     ]
     folders = _folders(dataset.source)
-    why = _reasons(model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen])
+    named_attributes = dataset.classes.attributes is not None
+    why = (_reasons if named_attributes else _nearest)(
+        model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen]
+    )
     return [
         Example(
             row=int(rows[at]),
@@ -62,11 +56,11 @@ def examples(
 def _in_turn(positions: IntArray, labels: Sequence[Label], most: int) -> list[int]:
     """Order positions: the first of each class, then the second of each, and so on."""
     turns: Counter[Label] = Counter()
-    order = []
+    turn = {}
     for at in positions.tolist():
-        order.append((turns[labels[at]], at))
+        turn[at] = turns[labels[at]]
         turns[labels[at]] += 1
-    return [at for _, at in sorted(order, key=lambda one: one[0])[:most]]
+    return sorted(turn, key=turn.__getitem__)[:most]
 
 
 def _folders(source: str) -> list[Path]:
@@ -79,6 +73,27 @@ def _folders(source: str) -> list[Path]:
     return [*own, Path()]
 
 
+def _samples(dataset: Any, rows: IntArray) -> Any:
+    order = np.argsort(rows)  # rows are read in ascending order
+    X: Any = read_rows(dataset.X, rows[order])
+    return np.asarray(in_memory(X))[np.argsort(order)]
+
+
+def _nearest(
+    model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
+) -> list[dict[str, Any]]:
+    """Return the best candidates of each sample: the single numbers of an embedding mean nothing to a reader."""
+    if not len(rows):
+        return []
+    recogniser = model.recogniser(class_vectors=dataset.classes, candidates=candidates, space=space)
+    best, scores = recogniser.best(_samples(dataset, rows), min(_MOST_NEAREST, len(candidates)))
+    labels = recogniser.labels[best].tolist()
+    return [
+        {"nearest": [Candidate(str(label), score) for label, score in zip(*row, strict=True)]}
+        for row in zip(labels, scores.tolist(), strict=True)
+    ]
+
+
 def _reasons(
     model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
 ) -> list[dict[str, Any]]:
@@ -88,9 +103,7 @@ def _reasons(
         return nothing
     if "space" in model.get_params(deep=False):
         model = copy(model).set_params(space=space)
-    order = np.argsort(rows)  # rows are read in ascending order
-    X: Any = read_rows(dataset.X, rows[order])
-    X = np.asarray(in_memory(X))[np.argsort(order)]
+    X = _samples(dataset, rows)
     options = {"class_vectors": dataset.classes, "candidates": candidates}
     found = []
     try:

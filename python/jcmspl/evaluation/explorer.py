@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import zlib
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
+from jcmspl.datasets.splits import shuffled_rows
 from jcmspl.evaluation.trained_on import with_test_parts
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
@@ -26,7 +27,7 @@ from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.report.pages import Saved, page_script, rendered
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
-from jcmspl.support.shown import shown
+from jcmspl.support.shown import Table, shown
 
 # The default number of samples, if so many fit.
 _SAMPLES = 500
@@ -37,29 +38,38 @@ _NUMBER = 4 * 4 / 3
 _LONGEST = 80  # characters of names
 
 
-@dataclass(frozen=True, eq=False)
-class Explorer(Saved):
-    """The result of :func:`jcmspl.explore`.
+@dataclass(frozen=True)
+class Step:
+    """A step of a story: the name, the accuracy on unseen classes and a sentence about one of the models of a page."""
 
-    Attributes
-    ----------
-    title : str
-    about : list of str
-        Sentences on the content of the page.
-    rows : ndarray of int
-        The rows of the data set in the page.
-    labels : list
-        The candidate classes, in the order of the scores.
-    no_new_classes : str or None
-        The reason if the page cannot make up classes.
-    """
+    name: str
+    share: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """The head of a page, its steps with the same samples under each model, and tables with notes."""
 
     title: str
-    about: list[str]
-    rows: IntArray
-    labels: list[Label]
-    no_new_classes: str | None
+    lead: str
+    steps: list[Step]
+    chance: float
+    tables: list[Table]
+    notes: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer(Saved):
+    """The result of :func:`jcmspl.explore`."""
+
+    title: str
+    about: list[str]  #: sentences on the content of the page
+    rows: IntArray  #: the rows of the data set in the page
+    labels: list[Label]  #: the candidate classes, in the order of the scores
+    no_new_classes: str | None  #: the reason if the page cannot make up classes
     _content: dict[str, Any] = field(repr=False)
+    story: Story | None = None  #: the page begins with it, and the field to draw in is large
 
     KIND = "an explorer"
     HAS_CHARTS = False
@@ -71,6 +81,7 @@ class Explorer(Saved):
             title=self.title,
             about=self.about,
             no_new_classes=self.no_new_classes,
+            story=self.story,
             content=self._content,
             **page_script("explorer.js"),
         )
@@ -85,6 +96,7 @@ def explore(
     *,
     n_samples: int | None = None,
     candidates: str = "all",
+    beside: Mapping[str, Any] | None = None,
     adapt: bool = False,
     random_state: int = 0,
 ) -> Explorer:
@@ -105,6 +117,9 @@ def explore(
         The number of samples, drawn from all classes alike (default: 500, or as many as fit into a page of 8 MB).
     candidates : {"all", "unseen", "seen"}, default "all"
         The classes in the page, with their samples. A page of all classes can switch between the three.
+    beside : mapping of str to estimator, optional
+        Other models to switch to, by name: fitted to samples of the same kind and linear, too, such as a copy of the
+        model with a few labelled samples of new classes.
     adapt : bool, default False
         Whether to put the model into the page a second time, adapted to the unlabelled test samples of the candidates,
         in the visual space. The given model does not change. A model that is already adapted, to all candidates, is in
@@ -136,10 +151,14 @@ def explore(
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()
     table = plain.class_table_.updated(dataset.classes).select(labels)
-    layers = [_layer_content(layer, plain.seen_penalty_)]
-    size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
+    layers = [_layer_content("as trained", layer, plain.seen_penalty_)]
+    for name, other in (beside or {}).items():
+        layers.append(
+            _layer_content(name, _layer_beside(name, other, dataset, candidates, labels), other.seen_penalty_)
+        )
     if adapted is not None:
-        layers.append(_layer_content(adapted, 0.0))
+        layers.append(_layer_content("adapted to the unlabelled test samples", adapted, 0.0))
+    size = layer.weights.size * _NUMBER * len(layers)
     found, why_not = _map_of(plain)
     if found is not None and found.size * _NUMBER > _MOST_OF_MODEL - size:
         found, why_not = None, "the map from class vectors to scores is too large for a page"
@@ -152,7 +171,6 @@ def explore(
     content = {
         "classes": [shown(label, _LONGEST) for label in labels],
         "seen": [label in trained and np.array_equal(table[label], plain.class_table_[label]) for label in labels],
-        "scaling": layer.scaling._asdict(),
         "layers": layers,
         "features": _packed(X),
         "rows": rows.tolist(),
@@ -182,6 +200,23 @@ def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRec
     return plain, layer
 
 
+def _layer_beside(name: str, other: Any, dataset: Any, candidates: str, labels: list[Label]) -> LinearRecogniser:
+    """Return the layer of another model for the same samples and classes."""
+    check_is_fitted(other)
+    if other.n_features_in_ != dataset.n_features:
+        raise ValueError(
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model "
+            f"{shown(name)!r} of beside expects {other.n_features_in_}"
+        )
+    layer = _layer_of(other, dataset, candidates)[1]
+    if layer.labels.tolist() != labels:
+        raise ValueError(
+            f"the model {shown(name)!r} of beside was trained on other classes than the model: give one that has the "
+            "same seen classes"
+        )
+    return layer
+
+
 def _adapted_layer(
     model: Any, dataset: Any, candidates: str, layer: LinearRecogniser, *, adapt: bool
 ) -> LinearRecogniser | None:
@@ -201,8 +236,14 @@ def _adapted_layer(
     return found
 
 
-def _layer_content(layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
-    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_penalty}
+def _layer_content(name: str, layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
+    return {
+        "name": shown(name, _LONGEST),
+        "scaling": layer.scaling._asdict(),
+        "weights": _packed(layer.weights),
+        "bias": _packed(layer.bias, np.float64),
+        "seen_bias": seen_penalty,
+    }
 
 
 def _adapted(model: Any, dataset: Any, candidates: str) -> Any:
@@ -247,24 +288,17 @@ def _drawn(
     members: dict[Label, IntArray] = {}
     for kind in (("test_unseen", "test_seen"), ("trainval",)):
         of_kind = np.concatenate([dataset.rows(part) for part in kind])
-        numbers = dataset.class_numbers[of_kind]
-        by_class = np.argsort(numbers, kind="stable")
-        for own in np.split(by_class, np.flatnonzero(np.diff(numbers[by_class])) + 1):
-            if len(own) and every[numbers[own[0]]] in place:
-                members.setdefault(every[numbers[own[0]]], of_kind[own])
-    total = sum(map(len, members.values()))
-    if not total:
+        for own in shuffled_rows(of_kind, dataset.class_numbers, every, seed):
+            label = every[dataset.class_numbers[own[0]]]
+            if label in place:
+                members.setdefault(label, own)
+    if not members:
         raise ValueError(f"{shown(dataset.name)} has no samples of the candidate classes: choose other candidates")
-    turns, order, rows = [], [], []
-    for label, own in members.items():
-        rng = np.random.default_rng([seed, zlib.crc32(repr(label).encode())])
-        rows.append(rng.permutation(own))
-        turns.append(np.arange(len(own)))
-        order.append(np.full(len(own), place[label]))
-    turn, of_class, row = (np.concatenate(part) for part in (turns, order, rows))
-    n = min(_how_many(dataset.n_features, n_samples, model_size), total)
-    chosen = np.lexsort((-of_class, turn))[:n]
-    return row[chosen].astype(np.int64), total
+    rows = np.concatenate(list(members.values()))
+    turn = np.concatenate([np.arange(len(own)) for own in members.values()])
+    of_class = np.repeat([place[label] for label in members], [len(own) for own in members.values()])
+    n = min(_how_many(dataset.n_features, n_samples, model_size), len(rows))
+    return rows[np.lexsort((-of_class, turn))[:n]].astype(np.int64), len(rows)
 
 
 def _how_many(n_features: int, wanted: int | None, model_size: float) -> int:

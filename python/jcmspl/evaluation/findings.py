@@ -120,26 +120,16 @@ class OpenSet:
 class SpaceResult:
     """The results in one space.
 
-    Attributes
-    ----------
-    space : str
-    standard : Standard
-    generalized : Generalized or None
-        None without test samples of seen classes.
-    transductive : bool
-        Whether the model was adapted to the test samples, without their labels.
-    open_set : OpenSet or None
-        None if not requested.
-    intervals : dict of str to Interval
-        Of per_class and per_sample (standard), of acc_seen, acc_unseen and harmonic_mean (generalized, with the bias of
-        the model) and, except in the first space, of per_class_difference, the gain in per_class over the first space.
+    There are ``intervals`` of per_class and per_sample (standard), of acc_seen, acc_unseen and harmonic_mean
+    (generalized, with the bias of the model) and, except in the first space, of per_class_difference, the gain in
+    per_class over the first space.
     """
 
     space: str
     standard: Standard
-    generalized: Generalized | None = None
-    transductive: bool = False
-    open_set: OpenSet | None = None
+    generalized: Generalized | None = None  #: None without test samples of seen classes
+    transductive: bool = False  #: whether the model was adapted to the test samples, without their labels
+    open_set: OpenSet | None = None  #: None if not requested
     intervals: dict[str, Interval] = field(default_factory=dict)
 
     @property
@@ -149,14 +139,26 @@ class SpaceResult:
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """The class most often predicted instead of another one, and its share of the samples of that."""
+
+    predicted: str
+    share: float
+
+
+@dataclass(frozen=True)
 class ClassRow:
-    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes."""
+    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes.
+
+    ``taken_for`` is the commonest mistake: among unseen classes or, if there is none, among all; None without mistakes.
+    """
 
     label: str
     kind: str
     samples: int
     standard: float | None
     generalized: float | None
+    taken_for: Mistake | None = None
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,21 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A candidate class and its score."""
+
+    label: str
+    score: float
+
+
+@dataclass(frozen=True)
 class Example:
     """A test sample of an unseen class, by row and id in the data set, and its prediction among the unseen classes.
 
     ``picture`` is the file that the id names. ``against`` is the class compared with the predicted one: the true class
     or, if the prediction is right, the second best. ``spoke_for`` and ``spoke_against`` are the attributes that
-    contributed most for and against the predicted class; empty if the model cannot explain.
+    contributed most for and against the predicted class; empty if the model cannot explain or attributes have no names.
+    ``nearest`` has the best candidates then, the best first.
     """
 
     row: int
@@ -194,6 +205,7 @@ class Example:
     against: str | None = None
     spoke_for: list[Reason] = field(default_factory=list)
     spoke_against: list[Reason] = field(default_factory=list)
+    nearest: list[Candidate] = field(default_factory=list)
 
     @property
     def right(self) -> bool:

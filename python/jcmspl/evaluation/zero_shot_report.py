@@ -114,7 +114,6 @@ class Report(Document):
             tables=self.tables(),
             charts={name: chart for name, chart in self.charts().items() if name not in ("classes", "confusions")},
             matrix=self._matrix(),
-            mistakes=self._commonest_mistakes(),
             pictures={one.row: one.picture and thumbnail(one.picture) for one in self.examples},
             json=dumps({"results": results}, indent=1),
         )
@@ -124,12 +123,6 @@ class Report(Document):
         order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
-
-    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
-        """Return the class most often predicted instead of each unseen class, and its share."""
-        labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
-        worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
-        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
@@ -207,16 +200,15 @@ class Report(Document):
     def _standard_table(self) -> Table:
         found = [(result.space_name, result.standard) for result in self.results]
         ks = [k for k in found[0][1].hits if k != 1]
-        cells = [percent_range(result.intervals.get("per_class")) for result in self.results]
         columns = {
             "space": [*(space for space, _ in found), "chance"],
             "per class": [percent(share) for share in (*(one.per_class for _, one in found), self.dataset.chance)],
-            **({self._interval_title: [*cells, ""]} if any(cells) else {}),
+            self._interval_title: [*(percent_range(one.intervals.get("per_class")) for one in self.results), ""],
             "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
             **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
         }
-        header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
-        return Table(f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)", header, rows)
+        title = f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)"
+        return Table(title, list(columns), list(zip(*columns.values(), strict=True))).filled()
 
     def _generalized_table(self) -> Table:
         header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", self._interval_title, "AUSUC"]
@@ -231,10 +223,8 @@ class Report(Document):
                 shares = map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean))
                 rows.append([first, bias, *shares, interval, last])
                 first = last = ""
-        if not any(row[5] for row in rows):
-            header, rows = [*header[:5], *header[6:]], [[*row[:5], *row[6:]] for row in rows]
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
-        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
+        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows).filled()
 
     def _open_set_table(self) -> Table:
         header = ["space", "AUROC", "least score", "known samples rejected", "strangers rejected"]
@@ -257,9 +247,7 @@ class Report(Document):
             [shown(row.label, _LONGEST), row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
             for row in self.classes
         ]
-        if not self._generalized:
-            header, rows = header[:-1], [row[:-1] for row in rows]
-        return Table(f"Classes ({self.results[0].space_name})", header, rows)
+        return Table(f"Classes ({self.results[0].space_name})", header, rows).filled()
 
     def _bars(self) -> ClassAccuracyDisplay:
         """Return the chart of unseen classes; of many classes the best and the worst ones."""

@@ -14,10 +14,9 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import AUTO, estimator
 from jcmspl.model_selection import path
 from jcmspl.model_selection.class_search import BaseClassSearch, ClassSearchCV
-from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
-from jcmspl.model_selection.path import PathSearch
+from jcmspl.model_selection.path import PathSearch, chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.search import NORMALISATION, Search
 from jcmspl.support.arguments import as_count
 
@@ -199,7 +198,7 @@ class JCMSPLCV(BaseClassSearch):
         return vars(self).get("best_estimator_", JCMSPL())
 
     def _axes(self) -> dict[str, Any]:
-        names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
+        names = (*WEIGHTS, "n_concepts", "space", *_NORMALISATION)
         given = {name: getattr(self, name) for name in names}
         tried = _ON_PATH if self._is_on_path else _IN_GRID
         if (
@@ -253,7 +252,9 @@ _ON_PATH: dict[str, Any] = {
     "class_kernel": path.KERNELS,
     "kernel_width": path.WIDTHS,
 }
-_IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in NORMALISATION} | JCMSPL.GRID
+# all directions of whitened samples are kept
+_NORMALISATION = tuple(name for name in NORMALISATION if name != "whitening_components")
+_IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in _NORMALISATION} | JCMSPL.GRID
 
 
 def _is_aligned(data: FoldedData, normalisations: list[Any]) -> bool:

@@ -7,12 +7,13 @@ import contextlib
 import csv
 import inspect
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._parser import suggestion
 from jcmspl.model import registry
 from jcmspl.support.calls import current_names
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
+from jcmspl.support.shown import suggestion
 
 # the most common ones; --set takes all others
 _OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
@@ -45,7 +46,9 @@ class Shortcut(argparse.Action):
 
 def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterable[str], **options: Any) -> None:
     """Add ``--model`` and ``--set`` for a model to fit, and options for some parameters."""
-    group = _add_model(parser, "name of the method; `jcmspl methods` lists them (default: JCMSPL)", "JCMSPL", set_help)
+    group = _add_model(
+        parser, "name of the method; `jcmspl methods` lists them (default: JCMSPL)", "JCMSPL", set_help, _setting
+    )
     for name in shortcuts:
         kind, text, default = SHORTCUTS[name]
         if isinstance(kind, tuple):
@@ -57,14 +60,19 @@ def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterab
         group.add_argument(f"--{name.replace('_', '-')}", action=Shortcut, help=text, **values, **options)
 
 
-def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
-    """Add the argument MODEL, the method ``--model`` that it must hold, and ``--set``."""
+def add_fitted(parser: argparse.ArgumentParser, more_help: str = "", *, sets: bool = False) -> None:
+    """Add the argument MODEL, the method ``--model`` that it must hold, and ``--set``.
+
+    ``sets``: whether ``--set`` also takes the coverage of prediction sets.
+    """
     parser.add_argument("model", metavar="MODEL", help=f"model file written by `jcmspl fit`{more_help}")
     set_help = "change a parameter of the model: space, metric, seen_penalty (may be repeated)"
-    _add_model(parser, "require MODEL to hold this method", None, set_help)
+    if sets:
+        set_help += "; a number such as 0.9: also write the set of classes that a sample may be of, with this coverage"
+    _add_model(parser, "require MODEL to hold this method", None, set_help, _setting_or_coverage if sets else _setting)
 
 
-def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str) -> Any:
+def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str, kind: Any) -> Any:
     group, names = parser.add_argument_group("model"), {name.lower(): name for name in registry.names()}
     group.add_argument(
         "--model",
@@ -76,7 +84,13 @@ def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, 
         help=text,
     )
     group.add_argument(
-        "--set", metavar="PARAM=VALUE", dest="settings", type=_setting, action="append", default=[], help=set_help
+        "--set",
+        metavar="PARAM=VALUE",
+        dest="settings",
+        type=kind,
+        action="append",
+        default=[],
+        help=set_help,
     )
     return group
 
@@ -119,10 +133,15 @@ def made(arguments: argparse.Namespace, method: type[Any], parameters: dict[str,
 
 def loaded(arguments: argparse.Namespace) -> Any:
     """Load the model file, check its method, and set the parameters that may change after a fit."""
+    from jcmspl.io.archive import ModelFileError
     from jcmspl.model.persistence import load
     from jcmspl.support.arguments import as_number
 
-    model = load(arguments.model)
+    try:
+        model = load(arguments.model)
+    except (ModelFileError, OSError):
+        _refuse_swapped(arguments.model, getattr(arguments, "samples", None) or getattr(arguments, "data", None))
+        raise
     kind = type(model).__name__
     if arguments.method is not None and kind != arguments.method:
         raise ValueError(f"{arguments.model} holds a model of {kind}, not of {arguments.method}")
@@ -136,6 +155,24 @@ def loaded(arguments: argparse.Namespace) -> Any:
     return model.set_params(**found)
 
 
+def classes_for(model: Any, path: str, arguments: argparse.Namespace) -> Any:
+    """Read class vectors; labels in a file are text, which become the model's own where it knows them."""
+    from jcmspl.data.class_table import ClassTable
+    from jcmspl.datasets.class_files import load_classes
+
+    table = load_classes(path, arguments.classes_header, arguments.classes_delimiter)
+    own = {str(label): label for label in model.class_table_}
+    return ClassTable([own.get(str(label), label) for label in table], table.vectors, table.attributes)
+
+
+def _refuse_swapped(model: str, other: Any) -> None:
+    """Refuse a model in the place of the data."""
+    from jcmspl.io.archive import written_by
+
+    if isinstance(other, str) and Path(other).is_file() and written_by(Path(other)) is not None:
+        raise ValueError(f"{model} is not a model, but {other} is one: give the model first, then the data")
+
+
 def _setting(text: str) -> tuple[str, list[Any]]:
     name, _, value = text.partition("=")
     name = name.strip().replace("-", "_")
@@ -144,6 +181,15 @@ def _setting(text: str) -> tuple[str, list[Any]]:
     if not name or not parts or not all(parts):
         raise argparse.ArgumentTypeError(f"expected PARAM=VALUE, such as space=visual, but got {text!r}")
     return name, [_scalar(part) for part in parts]
+
+
+#: The name under which ``--set 0.9`` keeps a coverage among settings.
+COVERAGE = "coverage"
+
+
+def _setting_or_coverage(text: str) -> tuple[str, list[Any]]:
+    number = _scalar(text)
+    return (COVERAGE, [number]) if isinstance(number, (int, float)) and number is not True else _setting(text)
 
 
 def _scalar(text: str) -> Any:

@@ -12,6 +12,7 @@ import scipy
 import sklearn
 
 from jcmspl.evaluation.accuracy import harmonic_mean
+from jcmspl.evaluation.probabilities import ProbabilityErrors, ReliabilityCurve
 from jcmspl.io.json_text import plain
 from jcmspl.support.version import __version__
 
@@ -106,14 +107,45 @@ class Generalized(Accuracies):
 class OpenSet:
     """Detection of strangers: samples of unseen classes against the same samples with their class left out.
 
-    ``auroc`` is the area under the ROC curve of the best score. ``lost`` and ``rejected`` are the shares of known
-    samples and of strangers below the rejection threshold of the model in this space, all None without one.
+    ``auroc`` is the area under the ROC curve of the numbers that are compared with the rejection threshold of the model
+    in this space, or of the best score if there is no threshold. ``lost`` and ``rejected`` are the shares of known
+    samples and of strangers that it rejects, all None without one. ``kinds`` is for recognition among all classes: the
+    shares of samples of seen classes, of unseen ones and of strangers that are named a seen class, an unseen class, or
+    none.
     """
 
     auroc: float
     threshold: float | None = None
     lost: float | None = None
     rejected: float | None = None
+    kinds: dict[str, list[float]] | None = None
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Prediction sets: coverage asked for, promised, and reached on test samples (the mean over classes), and size."""
+
+    asked: float
+    promised: float
+    covered: float
+    size: float
+    promise: str
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Errors of probabilities on test samples among a group of candidates, "unseen" or "all", and prediction sets.
+
+    ``is_calibrated``: whether the temperature was calibrated. ``sets`` are None if no sets were calibrated.
+    """
+
+    group: str
+    n_candidates: int
+    temperature: float
+    is_calibrated: bool
+    errors: ProbabilityErrors
+    reliability: ReliabilityCurve
+    sets: Sets | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +191,8 @@ class ClassRow:
     standard: float | None
     generalized: float | None
     taken_for: Mistake | None = None
+    coverage: float | None = None  # of prediction sets, among unseen classes or, of a seen class, among all
+    set_size: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,16 @@ from jcmspl.evaluation import findings, uncertainty
 from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.examples import examples
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
+from jcmspl.evaluation.trust import Trust, trust
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.known_classes import Call
-from jcmspl.model.prediction import default_bias
+from jcmspl.model.prediction import default_bias, rivals_for
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
+from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, two_looks
+from jcmspl.model.threshold import Evidence, Rivals, Threshold, area
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
@@ -72,7 +76,9 @@ def zero_shot(
     tallies: list[tuple[Tally, Tally | None]] = []
     if open_set and len(unseen) < LEAST_CANDIDATES:
         raise ValueError("open_set needs two unseen classes in the test data, but there is one: leave open_set out")
-    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
+    total = (len(runs) + 1) * (n_unseen * (2 if n_seen else 1) + n_seen)
+    for space in spaces if open_set else ():
+        total += n_unseen + (n_unseen + n_seen) * _tells_kinds(model, space, n_seen)
     named: list[Label] = []  # predictions for samples of unseen classes in the first space, for the examples
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
@@ -108,17 +114,23 @@ def zero_shot(
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
-                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
-                strangers = _open_set(recogniser(candidates=unseen), chosen, chunks)
+                strangers = _open_set(model, space, recogniser, unseen, chunks, n_seen)
             results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
             tallies.append((among_unseen, among_all))
+        trusted = []
+        if isinstance(model, ZeroShotClassifier):
+            first = model if spaces[0] == model.own_space else copy(model).set_params(space=spaces[0])
+            trusted.append(trust(first, dataset, "unseen", unseen, chunks("test_unseen")))
+            if n_seen:
+                both = chain(chunks("test_unseen"), chunks("test_seen"))
+                trusted.append(trust(first, dataset, "all", [*trained, *unseen], both))
     own, own_among_all = tallies[0]
     found = uncertainty.intervals(tallies, unseen)
     return Report(
         dataset=_about_dataset(model, dataset, trained, unseen),
         model=_about_model(model),
         results=[replace(result, intervals=one) for result, one in zip(results, found, strict=True)],
-        classes=_class_rows(own, own_among_all, set(unseen)),
+        classes=_class_rows(own, own_among_all, set(unseen), trusted),
         confusions=[
             findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
             for true, named, samples in own.worst_confusions()
@@ -132,6 +144,7 @@ def zero_shot(
         bootstrap=uncertainty.SETTINGS,
         examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
         trained_on=found_again,
+        trust=[one.found for one in trusted],
     )
 
 
@@ -185,12 +198,67 @@ def _standard(
     return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
 
 
-def _open_set(recogniser: Recogniser, chosen: Threshold | None, chunks: Callable[[str], _Chunks]) -> findings.OpenSet:
-    known, strangers = TwoLooks.joined([two_looks(X, y, recogniser) for X, y in chunks("test_unseen")])
-    if chosen is None:
+def _tells_kinds(model: Any, space: str, n_seen: int) -> bool:
+    """Return whether seen, unseen and neither can be told apart: by the two thresholds, on samples of all kinds."""
+    groups = ("unseen", "all")
+    return n_seen > 0 and all((space, model.own_metric, group) in model.rejection_ for group in groups)
+
+
+def _open_set(
+    model: Any,
+    space: str,
+    recogniser: Callable[..., Recogniser],
+    unseen: list[Label],
+    chunks: Callable[[str], _Chunks],
+    n_seen: int,
+) -> findings.OpenSet:
+    among_unseen, among_all = (model.rejection_.get((space, model.own_metric, group)) for group in ("unseen", "all"))
+    rivals = None if among_unseen is None else rivals_for(model, among_unseen, space)
+    known, strangers = _confidences(recogniser(candidates=unseen), among_unseen, rivals, chunks)
+    if among_unseen is None:
         return findings.OpenSet(area(known, strangers))
-    shares = (float(np.mean(scores < chosen.value)) for scores in (known, strangers))
-    return findings.OpenSet(area(known, strangers), chosen.value, *shares)
+    lost, rejected = (float(np.mean(scores < among_unseen.value)) for scores in (known, strangers))
+    kinds = None
+    if among_all is not None and _tells_kinds(model, space, n_seen):
+        trained = model.classes_.tolist()
+        everywhere = recogniser(candidates=[*trained, *unseen], seen_penalty=model.bias_in(space))
+        kinds = _kinds(everywhere, among_all, rivals_for(model, among_all, space), set(trained), chunks)
+    return findings.OpenSet(area(known, strangers), among_unseen.value, lost, rejected, kinds)
+
+
+def _confidences(
+    recogniser: Recogniser, chosen: Threshold | None, rivals: Rivals | None, chunks: Callable[[str], _Chunks]
+) -> TwoLooks:
+    """Return the numbers that are compared with the threshold, or the best scores without one."""
+    found = []
+    for X, y in chunks("test_unseen"):
+        looks = two_looks(X, y, recogniser)
+        if chosen is not None and rivals is not None:
+            rival = rivals(X)
+            looks = TwoLooks(*(chosen.confidence(Evidence(best, rival)) for best in looks))
+        found.append(looks)
+    return TwoLooks.joined(found)
+
+
+def _kinds(
+    recogniser: Recogniser, chosen: Threshold, rivals: Rivals, trained: set[Label], chunks: Callable[[str], _Chunks]
+) -> dict[str, list[float]]:
+    """Return the shares of samples that are named a seen class, an unseen class, or neither, by their true kind."""
+    is_seen = np.array([label in trained for label in recogniser.labels.tolist()])
+    counts = {kind: np.zeros(3) for kind in ("seen", "unseen", "stranger")}
+    for part, kind in (("test_seen", "seen"), ("test_unseen", "unseen")):
+        for X, y in chunks(part):
+            rival, (best, found) = rivals(X), recogniser.best(X, LEAST_CANDIDATES)
+            scores = found.astype(np.float64)
+            looks = [(kind, np.zeros(len(best), dtype=np.intp))]
+            if kind == "unseen":
+                looks.append(("stranger", (recogniser.labels[best[:, 0]] == np.asarray(y)).astype(np.intp)))
+            for name, column in looks:
+                rows = np.arange(len(best))
+                rejected = chosen.confidence(Evidence(scores[rows, column], rival)) < chosen.value
+                outcome = np.where(rejected, 2, np.where(is_seen[best[rows, column]], 0, 1))
+                counts[name] += np.bincount(outcome, minlength=3)
+    return {kind: (count / max(count.sum(), 1)).tolist() for kind, count in counts.items()}
 
 
 def _generalized(
@@ -235,19 +303,21 @@ def _points(curve: SeenUnseenCurve) -> list[list[float]]:
     return points
 
 
-def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
+def _class_rows(
+    standard: Tally, generalized: Tally | None, unseen: set[Label], trusted: Sequence[Trust]
+) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
     mistakes = {**(generalized.commonest_mistakes() if generalized else {}), **standard.commonest_mistakes()}
+    sets = {label: one for found in reversed(trusted) for label, one in found.of_classes.items()}
     rows = [
         findings.ClassRow(
-            label=str(label),
-            kind="unseen" if label in unseen else "seen",
-            samples=samples,
-            standard=shares.get(label),
-            generalized=everywhere.get(label),
-            taken_for=findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples)
-            if label in mistakes
-            else None,
+            str(label),
+            "unseen" if label in unseen else "seen",
+            samples,
+            shares.get(label),
+            everywhere.get(label),
+            findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples) if label in mistakes else None,
+            *sets.get(label, ()),
         )
         for label, samples in (generalized or standard).counts.items()
     ]

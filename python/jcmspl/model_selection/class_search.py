@@ -25,6 +25,7 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import as_label_list, some, sorted_labels
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import require_known_classes
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.fitted import facts_of
@@ -99,6 +100,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     predict = _reading(ZeroShotClassifier.predict)
     predict_topk = _reading(ZeroShotClassifier.predict_topk)
     predict_proba = _reading(ZeroShotClassifier.predict_proba)
+    predict_set = _reading(ZeroShotClassifier.predict_set)
     decision_function = _reading(ZeroShotClassifier.decision_function)
     score = _reading(ZeroShotClassifier.score)
     generalized_curve = _reading(ZeroShotClassifier.generalized_curve)
@@ -112,6 +114,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     adapt = _changing(Bilinear.adapt)
     reset_adaptation = _changing(Bilinear.reset_adaptation)
     calibrate_rejection = _changing(ZeroShotClassifier.calibrate_rejection)
+    calibrate_sets = _changing(ZeroShotClassifier.calibrate_sets)
     add_classes = _changing(ZeroShotClassifier.add_classes)
     remove_classes = _changing(ZeroShotClassifier.remove_classes)
     describe_table = _changing(ZeroShotClassifier.describe_table)
@@ -152,7 +155,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         """Set the results of a search, in one step at its end."""
         self._check_parameters()
         started = time.perf_counter()
-        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        table = None if class_vectors is None else load_classes(class_vectors)
         template, name = self._template(), type(self).__name__
         require_known_classes(template.class_weight, table)
         samples, features = replace(template.reader, name=name).samples(X, y, sample_weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -246,14 +246,3 @@ class Collector:
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
-
-
-def gives_chunks(X: Any) -> bool:
-    """Whether X is an iterable of chunks, (X, y) or (X, y, sample_weight), rather than samples."""
-    if isinstance(X, (list, tuple)):
-        return bool(X) and all(_is_chunk(chunk) for chunk in X)
-    return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
-
-
-def _is_chunk(chunk: Any) -> bool:
-    return isinstance(chunk, (list, tuple)) and len(chunk) in (2, 3) and len(getattr(chunk[0], "shape", ())) == 2

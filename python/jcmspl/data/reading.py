@@ -5,7 +5,7 @@ Only this module asks which of them X is. Elsewhere samples are a :class:`~jcmsp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks, of_whole
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
@@ -121,7 +121,7 @@ class SampleReader:
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
         """
         features = Features(self.name, columns)
-        chunked = not is_dask(X) and gives_chunks(X)
+        chunked = not is_dask(X) and _gives_chunks(X)
         if y is None and chunked:
             self.require_weights_known("chunks of samples")
             if sample_weight is not None:
@@ -153,10 +153,9 @@ class SampleReader:
             on_dask = DaskSamples(X)
             features.checked(on_dask.header, least=0)
             return on_dask
+        in_chunks = _gives_chunks(X)
         if isinstance(X, (list, tuple)):
-            in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
-        else:
-            in_chunks = gives_chunks(X)
+            in_chunks = bool(X) and all(_is_matrix(part) or _is_chunk(part) for part in X)
         if not in_chunks:
             return SamplesInMemory(features.checked(X, least=0))
         chunks = (_without_labels(*one) for one in enumerate(X))
@@ -199,12 +198,19 @@ def _is_matrix(part: Any) -> bool:
     return len(getattr(part, "shape", ())) == 2
 
 
-def _is_labelled(part: Any) -> bool:
-    return isinstance(part, (list, tuple)) and len(part) == 2 and _is_matrix(part[0])
+def _is_chunk(part: Any) -> bool:
+    return isinstance(part, (list, tuple)) and len(part) in (2, 3) and _is_matrix(part[0])
+
+
+def _gives_chunks(X: Any) -> bool:
+    """Whether X is an iterable of chunks, (X, y) or (X, y, sample_weight), rather than samples."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(_is_chunk(chunk) for chunk in X)
+    return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
 
 
 def _without_labels(number: int, chunk: Any) -> Any:
-    if _is_labelled(chunk):
+    if _is_chunk(chunk):
         raise TypeError(f"chunk {number} is a pair (X, y), but these samples are to have no labels: give X alone")
     return chunk
 

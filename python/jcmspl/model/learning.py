@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -310,30 +309,24 @@ def collector_for(
 
 def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
     """Return the arrays of a fit and the seconds per stage; progress is shown."""
-    started, n_features = time.perf_counter(), training.statistics.n_features
-
-    def bar(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress | None]:
-        return Progress(what, total, unit) if model.progress else nullcontext()
-
-    with bar("decomposing", n_features, "features") as line:
-        if line is not None and n_features >= _LONG_DECOMPOSITION:
+    started, n_features, show = time.perf_counter(), training.statistics.n_features, bool(model.progress)
+    with Progress("decomposing", n_features, "features", enabled=show) as line:
+        if n_features >= _LONG_DECOMPOSITION:
             line.announce()
         shared = prepared(model, training)
     timings = {"prepare": time.perf_counter() - started}
     with (
-        bar("fitting", getattr(model, "max_iter", None), "iterations") as line,
-        bar("coding", None, "samples") as coding,
+        Progress("fitting", getattr(model, "max_iter", None), "iterations", enabled=show) as line,
+        Progress("coding", None, "samples", enabled=show) as coding,
     ):
-        monitor = Monitor()
-        if line is not None and coding is not None:
-            monitor = Monitor(_objective_on(line), coding.update_of)
+
+        def tell(done: int, value: float) -> None:
+            line.update(done, f"objective {value:.6g}")
+
+        monitor = Monitor(tell, coding.update_of) if show else Monitor()
         arrays = solution(model, shared, monitor)
     timings["solve"] = time.perf_counter() - started - timings["prepare"]
     return arrays, monitor.timings or timings
-
-
-def _objective_on(line: Progress) -> Callable[[int, float], None]:
-    return lambda done, value: line.update(done, f"objective {value:.6g}")
 
 
 def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:

@@ -38,6 +38,7 @@ from jcmspl.model.parameters import (
 )
 from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
+    COSINE_COUNT,
     LONE_SHARE,
     NEW_SHARE,
     SEEN_SHARE,
@@ -45,8 +46,6 @@ from jcmspl.model.prototypes import (
     combined,
     ratio_of_spreads,
     require_alignable,
-    share_of_cosine,
-    share_of_samples,
     with_class_vectors,
 )
 from jcmspl.model.recogniser import (
@@ -398,7 +397,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
         check_parameters(self, ("cosine_share",))  # it may have been set since the fit
         if self._finds_shares and not self._lacks_scatter:
-            return share_of_cosine(self._labelled(table))
+            return NEW_SHARE * COSINE_COUNT / (COSINE_COUNT + self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self.alignment_))
 
     def _prototypes_of(self, table: ClassTable) -> Prototypes:
@@ -409,7 +408,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             return Prototypes(predicted, np.ones(len(predicted)))
         share = self.seen_mean_share
         if isinstance(share, str):
-            share = share_of_samples(evidence.counts) if self._finds_shares else SEEN_SHARE
+            share = evidence.counts / (COSINE_COUNT + evidence.counts) if self._finds_shares else SEEN_SHARE
         return combined(
             predicted,
             evidence,

@@ -108,7 +108,9 @@ def fitted_to_more(
         started = time.perf_counter()
         collector = collector_for(model, table, so_far, declared)
         new, columns = reader.read(X, y, sample_weight, collector, None if so_far is None else before.columns)
-        known = _known_with(before, table)
+        known = before.class_table
+        if table is not None and before.is_solved:  # in the order of the fitted model, training classes first
+            known = table.select([*before.classes.tolist(), *table.others(before.classes.tolist())])
         digest = new.digest if so_far is None else sum_if_known(before.digest, new.digest)
         # A sum and never an addition in place: readers and copies of the model may hold the statistics so far. For
         # 2048 features that adds a few milliseconds to a call, a small part of what a chunk of samples takes.
@@ -126,7 +128,7 @@ def fitted_to_more(
                 declared=declared,
                 digest=digest,
                 columns=columns,
-                class_table=before.class_table if known is None else known,
+                class_table=known,
                 adaptation=None,
             )
         line.text = fitted.size
@@ -343,11 +345,3 @@ def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
     if not np.array_equal(merged.select(so_far.labels).vectors, trained.vectors):
         raise ValueError("class_vectors changes the vector of a class that has samples already: start anew with fit")
     return merged
-
-
-def _known_with(before: FittedModel, table: ClassTable | None) -> ClassTable | None:
-    """Return all classes of a table in the order of a fitted model, which has its training classes first."""
-    if table is None or not before.is_solved:
-        return None
-    trained = before.classes.tolist()
-    return table.select([*trained, *table.others(trained)])

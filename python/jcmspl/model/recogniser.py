@@ -141,9 +141,11 @@ class LinearRecogniser(ShownAsCard, Recogniser):
         return self.scaling.unit_rows
 
     def scores_less_lead(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the scores of all candidates less the lead."""
         return self._scorer.scores(X)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the indices and scores, each (n, k), of the best candidates, best first."""
         indices, scores = self._scorer.top_k(X, k)
         return indices, with_lead(scores, self.lead)
 

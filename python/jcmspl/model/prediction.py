@@ -87,7 +87,8 @@ def recogniser_for(model: ZeroShotClassifier, call: Call, space: str | None = No
 def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], call: Call) -> Recogniser:
     """Return the recogniser that ``score`` evaluates for these true labels."""
     fitted, present = model._fitted, dict.fromkeys(labels)
-    if call[:2] == (None, None) and not present.keys() & set(fitted.classes.tolist()):
+    is_open = call.class_vectors is None and call.candidates is None
+    if is_open and not present.keys() & set(fitted.classes.tolist()):
         call = call._replace(candidates=unseen_in(present, fitted.class_table, fitted.classes.tolist()))
     recogniser = recogniser_for(model, call)
     possible = set(recogniser.labels.tolist())

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562)."""
+"""Names of a package that are imported when they are first used (PEP 562), and packages that may be missing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from _thread import RLock  # that of threading, which takes longer to import
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from typing import Any
 
 #: Name of the module whose function ``html`` draws a card (jcmspl.support.shown.Card): a later layer, which
 #: ``jcmspl/__init__`` fills in.
@@ -17,6 +18,14 @@ notebook = ""
 # Threads that import different parts of scikit-learn at once trip over its circular imports. No module of this package
 # may use a lazy name while it is being imported: it would hold its import lock and wait for this one.
 _one_at_a_time = RLock()
+
+
+def needed(package: str, text: str, extra: str) -> Any:
+    """Import an optional package, or say that it is needed and how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ImportError(f"{text}: pip install 'jcmspl[{extra}]'") from None
 
 
 def attach(

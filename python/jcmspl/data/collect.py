@@ -104,22 +104,10 @@ class LabelledSums:
 class Collector:
     """Collects statistics of samples whose classes become known as they arrive.
 
-    Parameters
-    ----------
-    table : ClassTable or None
-        The classes that may occur; None: any.
-    unit_rows : bool
-        Whether samples are scaled to length one.
-    power : bool or None
-        Whether the signed roots of values are taken; None: where no value of the first samples is negative.
-    progress : bool
-        Whether to show progress.
-    declared : set of labels or None
-        The classes that may occur, where the user has named them.
-    spares_aligned : bool
-        Whether no roots are taken, where samples are to decide, if encoders are aligned: a cosine knows no roots.
-    so_far : LabelledStatistics or None
-        To which the result is to be added: their classes are numbered alike, and samples are scaled alike.
+    Classes that may occur are those of the table, if there is one, and those declared, if the user has named any. With
+    ``power=None`` signed roots of values are taken where no value of the first samples is negative; with
+    ``spares_aligned`` not if encoders are aligned, for a cosine knows no roots. The classes of statistics ``so_far``,
+    to which the result is to be added, are numbered alike, and samples are scaled alike.
     """
 
     def __init__(

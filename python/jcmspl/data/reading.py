@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +100,6 @@ class SampleReader:
     needs: str = "statistics"
     reads_weights: bool = True
     class_weight: Any = None
-    progress: bool = False
 
     def without_balance(self) -> SampleReader:
         """Return a reader without class_weight="balanced", which depends on all labels of a call."""
@@ -158,15 +158,16 @@ class SampleReader:
             in_chunks = bool(X) and all(_is_matrix(part) or _is_chunk(part) for part in X)
         if not in_chunks:
             return SamplesInMemory(features.checked(X, least=0))
-        chunks = (_without_labels(*one) for one in enumerate(X))
-        return SampleChunks(chunks, columns.n_features, partial(features.checked, least=0))
+        return SampleChunks(
+            starmap(_without_labels, enumerate(X)), columns.n_features, partial(features.checked, least=0)
+        )
 
     def read(
         self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
     ) -> tuple[LabelledStatistics, Columns]:
         """Return the statistics of samples, read in one pass, and their features; parameters as of :meth:`samples`."""
         samples, features = self.samples(X, y, sample_weight, columns)
-        return samples.collected(collector, progress=self.progress), features.columns
+        return samples.collected(collector), features.columns
 
     def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
         """Return the weight of each sample, class_weight included; None if each counts once."""

@@ -69,7 +69,7 @@ def fitted_to(
         if reader.needs == "samples":
             samples.require_rereadable(reader.name)
             samples.array(reader.name)  # refused where samples stay on workers
-        collected = samples.collected(collector_for(model, table), progress=reader.progress)
+        collected = samples.collected(collector_for(model, table))
         rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
         timings = {"read": time.perf_counter() - started}
         fitted = learnt(model, collected, table, features.columns, timings, rows)

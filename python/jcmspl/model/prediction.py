@@ -147,13 +147,12 @@ def _auto_temperature(model: ZeroShotClassifier) -> float:
 def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
     one_of(average, "average", ("class", "sample"))
-    reader = model.reader
-    samples, _ = reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
+    samples, _ = model.reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
     totals = samples.label_counts()
     if not any(totals.values()):
         raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
     recogniser = recogniser_for_labels(model, totals, call)
-    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
+    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=bool(model.progress))
     if average == "sample":
         return float(sum(right.values()) / sum(totals.values()))
     return float(np.mean([right[label] / weight for label, weight in totals.items() if weight]))

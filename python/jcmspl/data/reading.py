@@ -28,6 +28,7 @@ from jcmspl.support.arguments import (
     IntArray,
     LazyRows,
     as_real_array,
+    is_plain,
     readable_in_place,
     row_blocks,
 )
@@ -65,6 +66,9 @@ class Features:
         Rows that are read on demand stay so, and samples of dask become a dask array of whole rows.
         """
         options: dict[str, Any] = {"skip_check_array": True}
+        known = vars(self._estimator)
+        if not self._is_open and "feature_names_in_" not in known and is_plain(X, known["n_features_in_"]):
+            return np.asarray(X)  # validation takes longer than reading a few samples
         if is_dask(X):
             self.checked(DaskSamples(X).header, least=0)
             return as_dask_array(X)  # type: ignore[no-any-return]

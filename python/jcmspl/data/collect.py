@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
+from jcmspl.data.labels import Label, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
@@ -146,14 +146,13 @@ class Collector:
     def add(
         self,
         X: npt.NDArray[Any],
-        y: Any,
+        labels: list[Label],
         weights: Float64Array | None = None,
         *,
         first_row: int = 0,
         line: Progress | None = None,
     ) -> None:
         """Add samples; what weighs nothing is as if it were not there, its label included."""
-        labels = as_targets(y)
         if not len(X) or (weights is not None and not weights.any()):
             return
         numbers = self._number(labels, weights)

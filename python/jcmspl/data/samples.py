@@ -249,7 +249,7 @@ class SamplesInMemory(Samples):
         if weights is not None and not weights.any():
             raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
         with Progress("reading", len(X), "samples", enabled=collector.progress) as line:
-            collector.add(X, self.labels, weights, line=line)
+            collector.add(X, as_targets(self.labels), weights, line=line)
         return collector.result()
 
     def is_without_negatives(self) -> bool:

@@ -112,17 +112,29 @@ class Normalisation:
         return self.scaling.unit_rows
 
     @property
+    def n_outputs(self) -> int:
+        """The number of columns after the normalisation."""
+        return len(self.shift) if self.whitening is None else len(self.whitening)
+
+    @property
     def is_centred(self) -> bool:
         """Whether the mean over the training data becomes zero."""
         return self.kernel is not None or "center" in self.name or "zscore" in self.name
 
     @classmethod
     def of_training(
-        cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE, *, symmetric: bool = False
+        cls,
+        name: str,
+        statistics: Statistics,
+        shrinkage: float = SHRINKAGE,
+        *,
+        symmetric: bool = False,
+        n_components: int | None = None,
     ) -> tuple[Normalisation, Statistics]:
         """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it.
 
-        ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`).
+        ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`), ``n_components`` how many directions
+        of whitened samples are left, if not all.
         """
         steps = parse_feature_normalisation(name)
         scaling = steps.scaling(statistics.power)
@@ -147,6 +159,8 @@ class Normalisation:
                     RuntimeWarning,
                 )
             return replace(plain, name=resolved.removesuffix(_WHITEN)), normalised
+        if n_components is not None and n_components < len(whitened[0]):
+            whitened = whitening.reduced(*whitened, n_components)
         return replace(plain, whitening=whitened[0]), whitened[1]
 
     @classmethod

@@ -33,6 +33,7 @@ class OfSamples(NamedTuple):
     name: str
     shrinkage: float
     symmetric_whitening: bool = False
+    whitening_components: int | None = None
 
 
 class OfClasses(NamedTuple):
@@ -69,8 +70,10 @@ class TrainingData:
         sources: Sources | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
-        name, shrinkage, symmetric = of_samples
-        features, statistics = Normalisation.of_training(name, raw, shrinkage, symmetric=symmetric)
+        name, shrinkage, symmetric, n_components = of_samples
+        features, statistics = Normalisation.of_training(
+            name, raw, shrinkage, symmetric=symmetric, n_components=n_components
+        )
         classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
         means, rounding = raw.class_sums / raw.counts[:, None], features.rounding_in(raw)
         return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, sources, rounding)

@@ -215,7 +215,9 @@ def check_data(dataset: Any, *, model: Any = None, random_state: Any = 0, progre
     template = JCMSPL(progress=False) if model is None else model
     options = {"model": template, "random_state": random_state, "progress": progress}
     labels = find_label_issues(X, y, class_vectors=dataset.classes, **options)
-    labels = _in_dataset(labels, rows)
+    # with the row numbers of the data set
+    found = {"indices": rows[labels.indices], "not_judged": rows[labels.not_judged], "n_rows": int(rows.max()) + 1}
+    labels = replace(labels, **found)
     classes, notes = _unfitting_classes(X, y, dataset.classes, labels, template, random_state)
     repeated, leaks = _leaks(dataset, rows)
     return DataChecks(labels, classes, near_duplicates(dataset.classes), leaks, repeated, notes)
@@ -242,12 +244,6 @@ def near_duplicates(table: ClassTable) -> tuple[NearDuplicate, ...]:
         ]
     labels = list(table)
     return tuple(NearDuplicate(labels[i], labels[j], d) for i, j, d in sorted(found, key=lambda pair: pair[2]))
-
-
-def _in_dataset(issues: LabelIssues, rows: IntArray) -> LabelIssues:
-    """Return issues of training samples with the row numbers that these have in the data set."""
-    n_rows = int(rows.max()) + 1
-    return replace(issues, indices=rows[issues.indices], not_judged=rows[issues.not_judged], n_rows=n_rows)
 
 
 def _unfitting_classes(

@@ -70,7 +70,7 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 }
 
 template <class T>
-void register_type(py::module_& m) {
+void register_scores(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
         py::arg("k"), py::arg("unit_rows"), py::arg("roots"), py::arg("n_threads"), py::arg("product_threads") = 1);
   m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
@@ -104,8 +104,8 @@ void register_search(py::module_& m) {
       py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
   m.def("allow_portable_screen", &search::allow_portable_screen, py::arg("allowed"));  // for tests
-  register_type<float>(m);
-  register_type<double>(m);
+  register_scores<float>(m);
+  register_scores<double>(m);
 }
 
 }  // namespace jcmspl::bindings

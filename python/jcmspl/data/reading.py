@@ -30,6 +30,7 @@ from jcmspl.support.arguments import (
     readable_in_place,
     row_blocks,
 )
+from jcmspl.support.containers import unwrapped
 
 
 class Columns(NamedTuple):
@@ -74,6 +75,7 @@ class Features:
         elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
             raise ValueError("X has masked values: fill or remove them")
         else:
+            X = unwrapped(X)
             kind = getattr(getattr(X, "dtype", None), "kind", "O")
             dtype = None if kind in "fiub" else "numeric"
             options = {"dtype": dtype, "ensure_all_finite": False, "ensure_min_samples": least}
@@ -120,7 +122,7 @@ class SampleReader:
 
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
         """
-        features = Features(self.name, columns)
+        features, X = Features(self.name, columns), unwrapped(X)
         chunked = not is_dask(X) and gives_chunks(X)
         if y is None and chunked:
             self.require_weights_known("chunks of samples")
@@ -148,7 +150,7 @@ class SampleReader:
 
     def unlabelled(self, X: Any, columns: Columns) -> Samples:
         """Return samples without labels: an array, an iterable of arrays, or samples of dask."""
-        features = Features(self.name, columns)
+        features, X = Features(self.name, columns), unwrapped(X)
         if is_dask(X):
             on_dask = DaskSamples(X)
             features.checked(on_dask.header, least=0)

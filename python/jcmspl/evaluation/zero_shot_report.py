@@ -161,7 +161,10 @@ class Report(Document):
         if model.n_iter is not None:
             stopped = "" if self.objective.converged else " (stopped before it converged)"
             found.append(f"{model.n_iter} iterations{stopped}")
-        return [*lines, ", ".join(found) + "."] if found else lines
+        lines += [", ".join(found) + "."] if found else []
+        return lines + [
+            f"Prediction sets among {one.group} classes: {one.sets.promise}." for one in self.trust if one.sets
+        ]
 
     def tables(self) -> dict[str, Table]:
         """Return the tables standard, generalized, trust, sets, open_set, kinds, classes, confusions; none is empty."""

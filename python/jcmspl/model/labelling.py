@@ -23,6 +23,8 @@ from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 #: The distance of the best candidate, which is in every set: less than any other's.
 BEST = -100.0
+# The largest distance: files hold no infinity.
+_FARTHEST = 1e9
 
 
 class Named(NamedTuple):
@@ -97,7 +99,7 @@ def distances_of(X: npt.NDArray[Any], recogniser: Recogniser, temperature: float
     scores = recogniser.scores_less_lead(X).astype(np.float64)
     with np.errstate(over="ignore"):
         logits = (scores - scores.max(axis=1, keepdims=True)) / temperature
-    found = logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1])
+    found = np.minimum(logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1]), _FARTHEST)
     found[np.arange(len(found)), recogniser.top_k(X, 1)[0][:, 0]] = BEST
     return np.asarray(found)
 

@@ -49,7 +49,11 @@ def whiten(
     if shrinkage < _LEAST and _has_dependent_features(scatter, ridge):
         ridge = max(ridge, _LEAST * mean)
     scatter.flat[:: len(scatter) + 1] += ridge
-    T = _inverse_root(scatter) if symmetric else _inverse_factor(scatter)
+    if symmetric:
+        T = _inverse_root(scatter)
+    else:  # the inverse of the Cholesky factor
+        factor = cholesky(scatter, lower=True, overwrite_a=True, check_finite=False)
+        T = np.ascontiguousarray(np.tril(dtrtri(factor, lower=1, overwrite_c=1)[0]))
     half = product(T, gram)
     scale = float(np.sqrt(statistics.n_samples / np.vdot(half, T)))  # the product is the trace of T G T'
     T *= scale
@@ -101,12 +105,6 @@ def _has_dependent_features(scatter: Float64Array, ridge: float) -> bool:
     shrunk.flat[:: len(shrunk) + 1] += ridge
     own = cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False).diagonal() ** 2
     return bool((own <= _LEAST * (scatter.diagonal() + ridge)).any())
-
-
-def _inverse_factor(matrix: Float64Array) -> Float64Array:
-    """Return the inverse of the Cholesky factor, lower triangular; the matrix is overwritten."""
-    factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    return np.ascontiguousarray(np.tril(dtrtri(factor, lower=1, overwrite_c=1)[0]))
 
 
 def _inverse_root(matrix: Float64Array) -> Float64Array:

@@ -859,8 +859,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     @property
     def reader(self) -> SampleReader:
         """The reader of samples, by the parameters of the model."""
-        name, progress = type(self).__name__, bool(self.progress)
-        return SampleReader(name, self._needs, self.READS_WEIGHTS, self.class_weight, progress)
+        return SampleReader(type(self).__name__, self._needs, self.READS_WEIGHTS, self.class_weight)
 
     @property
     def state(self) -> FittedModel:

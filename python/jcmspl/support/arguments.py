@@ -125,7 +125,7 @@ def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArr
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked values: fill or remove them")
     given: Any = value if isinstance(value, (np.ndarray, LazyRows)) else unwrapped(value, name)
-    array: npt.NDArray[Any] = given if isinstance(given, LazyRows) else np.asarray(given)
+    array: npt.NDArray[Any] = given if isinstance(given, LazyRows) else np.asarray(given)  # type: ignore[assignment]
     if array.dtype.kind not in "fiubc":
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:

@@ -117,6 +117,11 @@ void register_statistics(py::module_& m) {
       .def_property_readonly(
           "gram",
           [](SharedStatistics& self) { return to_numpy(snapshot(self, [](const Statistics& s) { return s.gram(); })); })
+      .def_property_readonly("squares",
+                             [](SharedStatistics& self) {
+                               return to_numpy<double>(snapshot(
+                                   self, [](const Statistics& s) -> VectorD { return s.gram_lower.diagonal(); }));
+                             })
       .def_property_readonly("class_sums",
                              [](SharedStatistics& self) {
                                return to_numpy(snapshot(self, [](const Statistics& s) { return s.class_sums; }));

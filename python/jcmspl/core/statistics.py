@@ -182,6 +182,11 @@ class Statistics:
         return self._core.gram
 
     @property
+    def squares(self) -> Float64Array:
+        """The sum of squares of each feature, the diagonal of the Gram matrix."""
+        return self._core.squares
+
+    @property
     def class_sums(self) -> Float64Array:
         """The sum of the samples of each class, one row per class."""
         return self._core.class_sums
@@ -220,6 +225,35 @@ class Statistics:
         new_counts, new_sums = np.zeros(len(chosen)), np.zeros((len(chosen), self.n_features))
         new_counts[chosen >= 0], new_sums[chosen >= 0] = counts[kept], self.class_sums[kept]
         return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.scaling)
+
+    def shifted_and_scaled(self, shift: Float64Array, scale: Float64Array, noise: Float64Array) -> Statistics:
+        """Return the statistics of ``(x - shift) / scale``; a column whose squares sum up to noise at most is zero."""
+        return self._wrap(_core.shift_and_scale(self._core, shift, scale, noise), Scaling())
+
+    def whitened(
+        self, shrinkage: float, noise: Float64Array, *, symmetric: bool = False
+    ) -> tuple[Float64Array, Statistics] | None:
+        """Return T and the statistics of ``T x``: :mod:`jcmspl.data.whitening`.
+
+        Parameters
+        ----------
+        shrinkage : float
+        noise : ndarray of shape (n_features,)
+            The error of ``gram[i, j]`` is up to ``noise[i] * noise[j]``.
+        symmetric : bool, default False
+            Whether T is symmetric and not lower triangular.
+
+        Returns
+        -------
+        tuple or None
+            None if samples of a class do not differ.
+        """
+        result = _core.whiten(self._core, shrinkage, noise, symmetric)
+        return None if result is None else (result[0], self._wrap(result[1], Scaling()))
+
+    def whitened_by(self, T: Float64Array, noise: Float64Array) -> Statistics:
+        """Return the statistics of ``T x`` for a given T; noise as in :meth:`whitened`."""
+        return self._wrap(_core.whitened_by(self._core, np.ascontiguousarray(T), noise), Scaling())
 
     def __iadd__(self, other: Statistics) -> Statistics:
         self._core.add(self._core_of(other))

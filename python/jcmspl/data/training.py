@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,6 +74,8 @@ class TrainingData:
         The sources that class vectors were joined of.
     rounding_of_columns : ndarray of shape (n_features,)
         How much of the sum of squares of each column may be rounding alone.
+    timings : dict of str to float
+        Seconds that normalisation and whitening took.
     """
 
     statistics: Statistics
@@ -85,6 +87,7 @@ class TrainingData:
     _rows: LabelledRows | None = None
     sources: Sources | None = None
     rounding_of_columns: Float64Array | None = None
+    timings: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -102,14 +105,23 @@ class TrainingData:
         symmetric_whitening: bool = False,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
+        timings: dict[str, float] = {}
         features, statistics = Normalisation.of_training(
-            feature_normalisation, raw, whitening_shrinkage, symmetric=symmetric_whitening
+            feature_normalisation, raw, whitening_shrinkage, symmetric=symmetric_whitening, timings=timings
         )
         classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
         means = raw.class_sums / raw.counts[:, None]
         rounding = features.rounding_in(raw)
         return cls(
-            statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, rounding_of_columns=rounding
+            statistics,
+            classes.of_rows(vectors),
+            features,
+            classes,
+            means,
+            vectors,
+            rows,
+            rounding_of_columns=rounding,
+            timings=timings,
         )
 
     def with_classes(
@@ -137,7 +149,7 @@ class TrainingData:
     @property
     def sample_length(self) -> float:
         """The root mean square length of the normalised samples; 1 if all of them are zero."""
-        squares = float(self.statistics.gram.trace()) / (self.n_samples or 1)
+        squares = float(self.statistics.squares.sum()) / (self.n_samples or 1)
         return float(np.sqrt(squares)) if squares > 0 else 1.0
 
     @cached_property
@@ -182,7 +194,7 @@ class TrainingData:
         rows, numbers = source.rows, source.numbers
         if order is not None:
             rows, numbers = rows[order], numbers[order]
-        constant = self.statistics.gram.diagonal() == 0  # as in the statistics, what is left of them is rounding
+        constant = self.statistics.squares == 0  # as in the statistics, what is left of them is rounding
         for first in range(0, len(rows), size):
             block = slice(first, first + size)
             read = source.X[rows[block]] if order is None else _read_ascending(source.X, rows[block])

@@ -11,123 +11,14 @@ all features alike, whatever their order.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cholesky, get_lapack_funcs, solve, solve_triangular
-from scipy.linalg.blas import dtrmm
+from scipy.linalg import solve, solve_triangular
 
-from jcmspl.core.statistics import Statistics
 from jcmspl.support.arguments import Float64Array
-
-# Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
-# The least shrinkage where features depend on each other: errors of whitened samples are about 2e-16 divided by it.
-_LEAST = 1e-8
-
-
-def whiten(
-    statistics: Statistics, shrinkage: float, noise: Float64Array, *, symmetric: bool = False
-) -> tuple[Float64Array, Statistics] | None:
-    """Return T for centred samples, and the statistics of samples that are whitened by it.
-
-    T is scaled so that the mean square length of the whitened samples is 1.
-
-    Parameters
-    ----------
-    statistics : Statistics
-    shrinkage : float
-    noise : ndarray of shape (n_features,)
-        How much of each column of the statistics may be rounding: the error of ``gram[i, j]`` is up to
-        ``noise[i] * noise[j]``.
-    symmetric : bool, default False
-        Whether T is symmetric and not lower triangular.
-
-    Returns
-    -------
-    T : ndarray of shape (n_features, n_features)
-    statistics : Statistics
-        Or None, instead of both, if samples of a class do not differ.
-    """
-    gram = statistics.gram
-    scatter = _scatter_within(gram, statistics)
-    mean = scatter.trace() / max(len(scatter), 1)
-    # samples may lie far from the origin: centring leaves rounding errors of their squares behind
-    rounding = float(noise @ noise) / (statistics.n_samples or 1)
-    if scatter.trace() <= max(_NOISE * gram.trace() / (statistics.n_samples or 1), rounding):
-        return None
-    # however small it is, rounding errors must not make a matrix of less than full rank look indefinite
-    least = max(4 * len(scatter) * np.finfo(np.float64).eps * float(scatter.diagonal().max()), rounding / 8)
-    ridge = max(shrinkage * mean, least)
-    if shrinkage < _LEAST and _has_dependent_features(scatter, ridge):
-        ridge = max(ridge, _LEAST * mean)
-    scatter.flat[:: len(scatter) + 1] += ridge
-    T = _inverse_root(scatter) if symmetric else _inverse_factor(scatter)
-    half = product(T, gram)
-    scale = float(np.sqrt(statistics.n_samples / np.vdot(half, T)))  # the product is the trace of T G T'
-    T *= scale
-    half *= scale
-    return T, _whitened(statistics, T, half, noise)
-
-
-def whitened(statistics: Statistics, T: Float64Array, noise: Float64Array) -> Statistics:
-    """Return the statistics of whitened samples; parameters are those of :func:`whiten`."""
-    return _whitened(statistics, T, product(T, statistics.gram), noise)
-
-
-def _whitened(statistics: Statistics, T: Float64Array, half: Float64Array, noise: Float64Array) -> Statistics:
-    """Return the statistics of whitened samples, given T G."""
-    # only the lower triangle is looked at, so that what rounding does to the other one is of no account
-    gram = product(T, half.T)
-    sums = product(T, statistics.class_sums.T).T
-    # With little shrinkage T has large rows where features depend on each other. What they make of rounding errors
-    # must look neither like a signal nor like a negative square.
-    empty = gram.diagonal() <= T**2 @ noise**2
-    gram[empty] = 0
-    gram[:, empty] = 0
-    sums[:, empty] = 0
-    return Statistics.from_arrays(gram, sums, statistics.counts)
-
-
-def _has_dependent_features(scatter: Float64Array, ridge: float) -> bool:
-    """Whether some feature varies, within classes, hardly otherwise than those before it say."""
-    shrunk = scatter.copy()
-    shrunk.flat[:: len(shrunk) + 1] += ridge
-    own = cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False).diagonal() ** 2
-    return bool((own <= _LEAST * (scatter.diagonal() + ridge)).any())
-
-
-def _inverse_factor(matrix: Float64Array) -> Float64Array:
-    """Return the inverse of the Cholesky factor, lower triangular; the matrix is overwritten."""
-    factor = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    (invert,) = get_lapack_funcs(("trtri",), (factor,))
-    T, _ = invert(factor, lower=1, overwrite_c=1)
-    return np.ascontiguousarray(np.tril(T))
-
-
-def _inverse_root(matrix: Float64Array) -> Float64Array:
-    """Return the symmetric inverse root; the matrix is positive definite but for rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    least = len(values) * np.finfo(np.float64).eps * values[-1]
-    half = vectors / np.maximum(values, least) ** 0.25
-    return np.asarray(half @ half.T)
-
-
-def _scatter_within(gram: Float64Array, statistics: Statistics) -> Float64Array:
-    """Return the mean product of deviations of samples from the mean of their class."""
-    counts = statistics.counts
-    sums = statistics.class_sums / np.sqrt(np.where(counts > 0, counts, 1))[:, None]
-    return np.asarray((gram - sums.T @ sums) / (statistics.n_samples or 1))
 
 
 def is_triangular(T: Float64Array) -> bool:
     """Whether T is lower triangular; else it is symmetric."""
     return not np.triu(T, 1).any()
-
-
-def product(T: Float64Array, matrix: Float64Array) -> Float64Array:
-    """Return ``T @ matrix``, at half the cost where T is triangular."""
-    if not is_triangular(T):
-        return np.asarray(T @ matrix)
-    # in Fortran's order T is its transpose, upper triangular, and the product is (matrix' T')'
-    return np.asarray(dtrmm(1.0, T.T, matrix.T, side=1, lower=0).T)
 
 
 def divided(rows: Float64Array, T: Float64Array) -> Float64Array:

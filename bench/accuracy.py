@@ -253,7 +253,7 @@ class Results:
         self.figures = json.loads(path.read_text()) if path and path.exists() else {}
 
     def get(self, *keys):
-        """Return what is known of a run, or of a method in it; an empty dict if nothing is."""
+        """Return the results of a run, or of a method in it; an empty dict if there are no results."""
         found = self.figures
         for key in keys:
             found = found.get(key, {})

@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def measures(scores: np.ndarray, unit: float) -> dict[str, np.ndarray]:
-    """Return what could tell how sure a name is, of scores of candidates (n, c) and the unit of scores."""
+    """Return measures of how sure a name is, from scores of candidates (n, c) and the unit of scores."""
     ordered = np.sort(scores, axis=1)[:, ::-1]
     shifted = (scores - ordered[:, :1]) / unit
     return {

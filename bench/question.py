@@ -1,4 +1,4 @@
-"""What a benchmark is: a question with a target, two contestants that give equal answers, and how to time them."""
+"""A benchmark: a question with a target, two contestants that give equal answers, and a way to time them."""
 
 import ctypes
 import gc
@@ -103,7 +103,7 @@ class Question:
             yield contestants
 
     def measure(self, contestants: Contestants, rounds: int | None = None) -> Measurement:
-        """Return what the target is about: best times, one by the other or less the other, or our side's memory."""
+        """Return the measured value that the target limits: a ratio or difference of times, or our memory."""
         if self.target.kind == "memory":
             measured = contestants.megabytes or partial(peak_megabytes, contestants.ours)
             return Measurement(measured(), {})

@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "min_reported_time": 1e6,  # nobody reads how long they took here
+    "min_reported_time": 1e6,  # durations of examples are not shown
     "copyfile_regex": r"^$",
 }
 

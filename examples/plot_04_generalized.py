@@ -2,7 +2,7 @@
 Seen and unseen classes together
 ================================
 
-In practice nobody tells beforehand whether a sample is of a class that was trained on. Then all classes compete, and a
+In practice it is not known beforehand whether a sample is of a class that was trained on. Then all classes compete, and a
 model prefers those that it knows: generalized recognition.
 """
 

@@ -29,7 +29,7 @@ _ = FewShotDisplay.from_estimator(model, X_new, y_new, n_draws=10)
 # The prediction is worth most where samples are few, and never forbids what they show. How much it is worth on real
 # embeddings is measured in :doc:`the guide </guide>`.
 #
-# A class that nobody has heard of
+# A class that is new to the model
 # --------------------------------
 # A new class comes the same way: its vector, and samples if there are any. ``copy`` leaves the model as it is.
 richer = copy.copy(model)

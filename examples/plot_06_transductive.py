@@ -15,8 +15,7 @@ from jcmspl.datasets import load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
 
 digits = load_digits()
-settings = {**PIXEL_SETTINGS, "space": "visual"}  # where prototypes can move
-model = JCMSPL(**settings).fit(*digits.part("trainval"), class_vectors=digits.classes)
+model = JCMSPL(**PIXEL_SETTINGS).fit(*digits.part("trainval"), class_vectors=digits.classes)
 X_new, y_new = digits.part("test_unseen")
 before = model.predict(X_new, candidates="unseen")
 

@@ -1,4 +1,4 @@
-"""What type checkers and editors see of the package: a user's code under mypy --strict."""
+"""The package as type checkers and editors see it: a user's code under mypy --strict."""
 
 import os
 import re

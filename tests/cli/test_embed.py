@@ -103,7 +103,7 @@ def test_with_less_typing(here, capsys):
     assert "80" in run(capsys, "info mine").out
 
 
-def test_pictures_that_nobody_has_sorted(here, capsys):
+def test_unsorted_pictures(here, capsys):
     run(capsys, "embed pictures --model vision.onnx -o features.npz --quiet")
     run(capsys, "embed --text descriptions.csv --model text.onnx -o classes.npz --quiet")
     run(capsys, "fit features.npz --classes classes.npz -o m.safetensors --quiet")
@@ -205,7 +205,7 @@ def test_existing_output(here, capsys):
     ],
 )
 def test_pictures_in_place_of_features(here, capsys, model, command):
-    """What takes features says that embeddings come first, and how."""
+    """Commands that take features name the command that makes them."""
     shown = run(capsys, command.format(model=model), code=1)
     assert "holds pictures, but features are wanted: make them first" in shown.err
     assert "jcmspl embed" in shown.err

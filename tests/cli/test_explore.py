@@ -51,12 +51,14 @@ def test_mistakes(model, tmp_path, capsys):
 
 
 def test_the_page_of_the_demo(tmp_path, capsys):
-    told = run(capsys, "demo", "--explore", tmp_path / "page.txt", code=1).err
+    told = run(capsys, "demo", "-o", tmp_path / "page.txt", code=1).err
     assert "written as .html" in told
-    out = tmp_path / "explore.html"
-    told = run(capsys, "demo", "--explore", out, "--quiet")
-    assert "Draw a digit" in out.read_text(encoding="utf-8")
-    assert "--explore" not in told.out
+    out = tmp_path / "digits.html"
+    told = run(capsys, "demo", "-o", out, "--quiet")
+    page = out.read_text(encoding="utf-8")
+    assert page.index("Draw a 2, a 4 or a 6") < page.index('id="pad"') < page.index('class="steps"')
+    assert page.count('class="big"') == page.count('name="layer"') == 3
+    assert "-o digits.html" not in told.out
 
 
 def test_the_samples_that_the_fit_held_out(tmp_path, monkeypatch, capsys):

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def data_of(*arguments):
-    """Return what a command gives as JSON."""
+    """Return the JSON output of a command."""
     return json.loads(jcmspl(*arguments, "--json").stdout)
 
 

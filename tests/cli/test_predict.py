@@ -1,4 +1,4 @@
-"""What `jcmspl predict` reads and writes: forms, probabilities, samples without a name, standard input and output."""
+"""Input and output of `jcmspl predict`: forms, probabilities, samples without a name, standard input and output."""
 
 import csv
 import io
@@ -265,7 +265,7 @@ class TestStandardStreams:
         [
             (b"", "standard input is empty"),
             (b"1,2,3\n", "standard input has 3 columns, but the model expects 64 features"),
-            ((",".join(["1"] * 63) + ",nan\n").encode(), "standard input: row 0 holds NaN or infinity"),
+            ((",".join(["1"] * 63) + ",nan\n").encode(), "standard input: line 1 has no value in the column number 64"),
         ],
     )
     def test_bad_input_leaves_no_file(self, run, model_file, content, message, tmp_path):
@@ -279,7 +279,7 @@ class TestStandardStreams:
         assert zipfile.ZipFile(io.BytesIO(result.stdout)).namelist() == ["row.npy", "labels.npy"]
 
     def test_lines_come_as_soon_as_a_chunk_is_named(self, model_file, samples):
-        """Whoever writes on may read the names of what has been written; here chunks of one line."""
+        """A writer reads the names of its lines before it writes on; here chunks of one line."""
         code = "import sys, jcmspl.cli._samples as s; s.CHUNK = 1\nfrom jcmspl.cli import main; sys.exit(main())"
         command = [sys.executable, "-c", code, "predict", model_file, "-", "--candidates", "unseen"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -101,7 +101,6 @@ class TestMistakes:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["demo", "-o", "page.html"],
             ["evaluate", "no-such-model", "digits", "-o", "page.html"],
             ["reproduce", "no-such-data", "-o", "folder"],
         ],

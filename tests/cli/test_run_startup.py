@@ -104,7 +104,7 @@ def test_ctrl_c_while_it_starts(module, arguments, tmp_path):
 
 
 def test_interrupts_of_a_caller_are_its_own(monkeypatch, capsys):
-    """In a process that is somebody else's, Ctrl-C does not end the process."""
+    """In a process of another program, Ctrl-C does not end the process."""
     seen = []
     monkeypatch.setattr("jcmspl.cli.completion.run", lambda _: seen.append(signal.getsignal(signal.SIGINT)))
     before = signal.getsignal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What the solver reports, when it stops, and what it refuses."""
+"""Reports, stopping rules and refusals of the solver."""
 
 import gc
 import threading

@@ -15,7 +15,7 @@ from support.samples import make_samples
 def test_statistics_equal_those_of_normalised_samples(name):
     X, labels, _ = make_samples(scale=3.0)
     raw = Statistics.from_samples(X, labels, unit_rows=name.startswith("sample_l2"))
-    normalisation = Normalisation.from_statistics(name, raw)
+    normalisation = Normalisation.of_training(name, raw)[0]
     expected = explicit(name, X)
     assert normalisation.of_statistics(raw).allclose(Statistics.from_samples(expected, labels), rtol=1e-10)
     assert_allclose(normalisation.of_rows(X), expected, rtol=1e-9, atol=1e-12)
@@ -41,7 +41,7 @@ def test_constant_and_zero_features_give_no_signal(name):
     X, labels, _ = make_samples()
     X[:, 3], X[:, 5] = 0.1 + 1e3, 0
     raw = Statistics.from_samples(X, labels)
-    normalisation = Normalisation.from_statistics(name, raw)
+    normalisation = Normalisation.of_training(name, raw)[0]
     gram = normalisation.of_statistics(raw).gram
     assert np.all(normalisation.scale > 0)
     assert not gram[5].any()
@@ -84,6 +84,6 @@ def test_bad_names(name, error, message):
 def test_statistics_must_be_scaled_as_the_name_says():
     X, labels, _ = make_samples()
     with pytest.raises(ValueError, match="unit_rows=True"):
-        Normalisation.from_statistics("sample_l2", Statistics.from_samples(X, labels))
+        Normalisation.of_training("sample_l2", Statistics.from_samples(X, labels))[0]
     with pytest.raises(ValueError, match="unit_rows=False"):
-        Normalisation.from_statistics("center", Statistics.from_samples(X, labels, unit_rows=True))
+        Normalisation.of_training("center", Statistics.from_samples(X, labels, unit_rows=True))[0]

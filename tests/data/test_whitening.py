@@ -22,7 +22,7 @@ ZOO = make_zoo(noise=1.0)
 
 
 def products(Z):
-    """What a rotation does not change."""
+    """Facts that a rotation does not change."""
     return Z @ Z.T
 
 
@@ -46,7 +46,7 @@ def test_folded_and_undone(name):
     X, labels, _ = make_samples()
     units = normalize(X) if name.startswith("sample_l2") else X
     raw = Statistics.from_samples(X, labels, unit_rows=name.startswith("sample_l2"))
-    normalisation = Normalisation.from_statistics(name, raw)
+    normalisation = Normalisation.of_training(name, raw)[0]
     Z, rng = normalisation.of_rows(X), np.random.default_rng(0)
     assert_allclose(normalisation.undone(Z), units, rtol=1e-8)
     weights, bias = rng.standard_normal((3, X.shape[1])), rng.standard_normal(3)
@@ -69,8 +69,8 @@ def test_constant_features_do_no_harm():
     X, labels, _ = make_samples()
     X = np.hstack([X, np.full((len(X), 2), 7.0)])
     raw = Statistics.from_samples(X, labels)
-    Z = Normalisation.from_statistics("center+whiten", raw).of_rows(X)
-    alone = Normalisation.from_statistics("center+whiten", Statistics.from_samples(X[:, :-2], labels))
+    Z = Normalisation.of_training("center+whiten", raw)[0].of_rows(X)
+    alone = Normalisation.of_training("center+whiten", Statistics.from_samples(X[:, :-2], labels))[0]
     assert np.isfinite(Z).all()
     assert_allclose(Z[:, -2:], 0, atol=1e-12)
     assert alone.of_rows(X[:, :-2]).shape[1] == Z.shape[1] - 2
@@ -167,7 +167,7 @@ def test_rounding_errors_of_dependent_features_are_no_signal(method, shrinkage):
 def test_independent_features_are_shrunk_as_little_as_asked_for():
     X, labels, _ = make_samples()
     raw = Statistics.from_samples(X, labels)
-    Z = Normalisation.from_statistics("center+whiten", raw, 1e-12).of_rows(X)
+    Z = Normalisation.of_training("center+whiten", raw, 1e-12)[0].of_rows(X)
     assert_allclose(products(Z), products(explicitly_whitened(X, labels, 0.0)), rtol=1e-9, atol=1e-11)
 
 

@@ -211,7 +211,7 @@ class TestColumns:
                 load_features(tmp_path / "x.npy", **options)
 
     def test_arrays_of_ids_in_npz(self, tmp_path):
-        """What `jcmspl embed` writes."""
+        """The output of `jcmspl embed`."""
         path = tmp_path / "x.npz"
         np.savez(path, features=np.eye(2), labels=["zebra", "horse"], paths=["a/1.jpg", "b/2.jpg"], more=["u", "v"])
         data = load_arrays(path, class_vectors=VECTORS)

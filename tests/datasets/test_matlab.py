@@ -114,7 +114,7 @@ def test_links_that_are_not_needed_do_no_harm(tmp_path, secret):
 
 
 def test_an_empty_array_of_some_size(tmp_path):
-    """What is not there must not be whatever memory holds."""
+    """Missing data must not be filled with the content of memory."""
     folder = write_benchmark(tmp_path / "zoo", "7.3")
     with h5py.File(folder / "att_splits.mat", "r+") as file:
         del file["att"]

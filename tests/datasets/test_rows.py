@@ -457,7 +457,7 @@ class TestZarr:
 class TestAddresses:
     @pytest.fixture
     def bucket(self, tmp_path):
-        """What is in a folder, in memory too."""
+        """A folder, and the same data in memory."""
         files = fsspec.filesystem("memory")
 
         def copied(folder):
@@ -551,7 +551,7 @@ class TestLabels:
 
 
 class TestUse:
-    """What takes arrays takes sources, and gives the same."""
+    """Calls that take arrays take sources, and give the same."""
 
     @pytest.fixture
     def rows(self, tmp_path):

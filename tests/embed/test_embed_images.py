@@ -293,7 +293,7 @@ def interrupted_after(monkeypatch, count):
 
 
 class TestGoingOn:
-    """What is done is kept beside the output."""
+    """Finished work is kept beside the output."""
 
     @pytest.fixture
     def begun(self, birds, monkeypatch):

@@ -262,7 +262,7 @@ class TestTokens:
 
 @pytest.mark.parametrize("batches", [("image_batch_size", "text_batch_size"), ("batch", "batch")])
 def test_pictures_and_texts_in_one_model(tmp_path, tokenizer, batches):
-    """As CLIP is exported: the other half gets something to read, and nobody sees it."""
+    """As CLIP is exported: the other half gets an input whose output is not used."""
     model = write_pair(tmp_path / "model.onnx", batches=batches)
     write_pictures(tmp_path / "in", size=(4, 4))
     write_vision(tmp_path / "v.onnx")

@@ -23,7 +23,7 @@ def saved(path, image, **options):
 
 
 class TestKinds:
-    """What is seen on a picture, as one would describe it by hand."""
+    """A description of a picture, as by hand."""
 
     def test_colours(self, tmp_path):
         np.testing.assert_array_equal(saved(tmp_path / "a.png", Image.fromarray(noise())), noise())

@@ -80,9 +80,9 @@ def test_as_scipy_has_it():
     assert set(found) == {"per_class", "per_sample"}
 
 
-def test_one_class_has_no_interval():
-    assert intervals([(tally_of([3], [5]), None)], [0]) == [{}]
-    (found,) = intervals([(tally_of([3, 2], [5, 5]), tally_of([3, 2, 1], [5, 5, 5]))], [0, 1])
+def test_few_classes_have_no_interval():
+    assert intervals([(tally_of([3, 2, 5], [5, 5, 5]), None)], range(3)) == [{}]
+    (found,) = intervals([(tally_of([3, 2, 5, 5], [5] * 4), tally_of([3, 2, 1, 5, 0], [5] * 5))], range(4))
     assert set(found) == {"per_class", "per_sample"}  # a single seen class
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import types
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_the_keys_of_json(report):
     assert list(data["results"][0]["standard"]) == ["per_class", "per_sample", "hits"]
     expected = "acc_seen acc_unseen harmonic_mean seen_bias uncalibrated best_on_test_data ausuc curve"
     assert " ".join(data["results"][0]["generalized"]) == expected
-    assert list(data["classes"][0]) == ["label", "kind", "samples", "standard", "generalized"]
+    assert list(data["classes"][0]) == ["label", "kind", "samples", "standard", "generalized", "taken_for"]
     assert list(data["confusions"][0]) == ["true", "predicted", "samples", "share"]
     assert list(data["model"]) == ["name", "parameters", "n_concepts", "n_iter", "alignment", "cosine_share"]
 
@@ -322,3 +323,17 @@ class TestTransductive:
             evaluate(model, dataset, spaces=["semantic"], adapt=True)
         with pytest.raises(ValueError, match="metric is 'euclidean'"):
             evaluate(copy.copy(model).set_params(metric="euclidean"), dataset, adapt=True)
+
+
+def test_the_class_that_each_is_most_often_taken_for():
+    """Unseen classes among unseen ones, or else among all; seen classes among all."""
+    digits = load_digits()
+    X, y = digits.part("trainval")
+    model = JCMSPL().fit(X, y, class_vectors=digits.classes)
+    rows = {row.label: row for row in evaluate(model, digits, progress=False).classes}
+    X, y = digits.part("test_seen")
+    named = model.predict(X, candidates="all", class_vectors=digits.classes)
+    wrong = Counter(named[(y == "eight") & (named != y)].tolist())
+    mistake = rows["eight"].taken_for
+    assert wrong[mistake.predicted] == max(wrong.values()) == round(mistake.share * rows["eight"].samples)
+    assert rows["two"].taken_for.predicted in digits.unseen

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from jcmspl import JCMSPL, evaluate
+from jcmspl import JCMSPL, ClassTable, evaluate
 from jcmspl.datasets import Dataset, make_zsl
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.methods import ConSE
@@ -202,3 +202,14 @@ def test_hostile_ids_and_attributes(model, plain):
     assert "\u202e" not in html
     assert "y" * 100 not in html
     assert json.loads(evaluate(model, named(plain, evil)).to_json())["examples"][0]["id"] == evil[0]
+
+
+def test_numbers_without_names_explain_nothing(model, dataset):
+    """The nearest classes are in their place."""
+    table = ClassTable(dataset.classes.labels, dataset.classes.vectors)
+    found = evaluate(model, named(replace(dataset, classes=table), dataset.ids))
+    for one in found.examples:
+        (expected,) = model.predict_topk(dataset.X[one.row : one.row + 1], 3, candidates=dataset.unseen)
+        assert [near.label for near in one.nearest] == [str(label) for label in expected]
+        assert not one.spoke_for
+    assert "nearest classes and their scores" in found.to_html()

@@ -28,7 +28,7 @@ def model(digits):
 
 
 def content_of(page):
-    """Return what the script of a page reads."""
+    """Return the data that the script of a page reads."""
     return json.loads(re.search(r'<script type="application/json" id="explorer-data">(.*?)</script>', page)[1])
 
 
@@ -117,7 +117,7 @@ def test_made_up_classes_or_why_there_are_none(model, reason, digits):
     text = page.to_html()
     assert (reason is None) == (page.no_new_classes is None) == ('id="sliders"' in text)
     assert reason is None or reason in page.no_new_classes
-    assert ("not to be had" in text) == (reason is not None)
+    assert ("cannot recognise made-up classes" in text) == (reason is not None)
 
 
 def test_bad_data(model, digits, tmp_path):
@@ -169,3 +169,13 @@ def test_adapted_models(digits):
 
 def test_is_public():
     assert jcmspl.explore is explore
+
+
+def test_models_beside(model, digits):
+    fewer = digits.rows("train")[np.isin(digits.y[digits.rows("train")], digits.seen[:5])]
+    others = RidgeVS().fit(digits.X[fewer], digits.y[fewer], class_vectors=digits.classes)
+    with pytest.raises(ValueError, match="'five' of beside was trained on other classes"):
+        explore(model, digits, beside={"five": others})
+    narrow = RidgeVS().fit(digits.X[:, :60], digits.y, class_vectors=digits.classes)
+    with pytest.raises(ValueError, match="'narrow' of beside expects 60"):
+        explore(model, digits, beside={"narrow": narrow})

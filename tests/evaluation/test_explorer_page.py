@@ -7,6 +7,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from jcmspl import JCMSPL, ClassTable, explore
+from jcmspl.cli.demo import _accuracies, _page
 from jcmspl.datasets import Dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
 from jcmspl.methods import ESZSL, GDA, RidgeVS, SynC, TextPrototypes
@@ -243,6 +244,22 @@ def test_reasons_are_those_of_explain(tmp_path):
     assert samples > 0
 
 
+def test_the_layer_of_another_model(tmp_path):
+    """With its own normalisation; attributes speak by the model as trained."""
+    model, other = fitted(JCMSPL(), ZOO), fitted(RidgeVS(seen_penalty=0.25), ZOO)
+    page = explore(model, ZOO, n_samples=9, beside={"ridge <b>": other})
+    script = """
+      const names = all("input[name=layer]").map((one) => one.parentNode.textContent.trim());
+      return { names, scores: [...Array(9).keys()].map((i) => window.explorer.scores(i)), title: text("reasons-title"),
+        hidden: get("reasons").hidden };"""
+    (found,) = browse(tmp_path, [page.to_html()], SET + script)
+    expected = other.decision_function(ZOO.X[page.rows], candidates=page.labels)
+    assert_allclose(found["scores"], expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+    assert found["names"] == ["as trained", "ridge <b>"]
+    assert found["title"].endswith(", by descriptions alone")
+    assert not found["hidden"]
+
+
 @cache
 def digits_page():
     digits = load_digits()
@@ -264,7 +281,7 @@ def test_drawn_digits_are_named(tmp_path):
       const pixels = window.explorer.pixels(), adapted = window.explorer.scoresOf(pixels);
       draw(given.small);
       const small = window.explorer.pixels(), title = text("sample-title");
-      get("adapted").click();
+      get("layer-0").click();
       const plain = window.explorer.scoresOf(pixels);
       get("undo").click();
       const undone = text("sample-title");
@@ -289,7 +306,7 @@ def test_drawn_digits_are_named(tmp_path):
 
 def explore_twin(model, digits):
     """Return the model as the page has it, adapted to the test samples."""
-    twin = JCMSPL(progress=False, **{**PIXEL_SETTINGS, "space": "visual"})
+    twin = JCMSPL(progress=False, **PIXEL_SETTINGS)
     X, y = digits.part("trainval")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -324,7 +341,9 @@ def test_narrow_wide_and_hostile(tmp_path):
     """Nothing sticks out of the window, and names are text."""
     page, _ = hostile()
     plain = explore(fitted(SynC(), ZOO), ZOO)  # without made-up classes
-    pages = [page.to_html(), digits_page()[2].to_html(), plain.to_html()]
+    digits, model, drawn = digits_page()
+    every = _accuracies(model, digits)
+    pages = [page.to_html(), drawn.to_html(), plain.to_html(), _page(model, digits, {"JCMSPL": every}).to_html()]
     script = """
       const root = document.documentElement, widths = () => [root.scrollWidth - root.clientWidth, window.innerWidth];
       const found = { before: widths(), hacked: Boolean(window.hacked || window.parent.hacked) };
@@ -335,10 +354,11 @@ def test_narrow_wide_and_hostile(tmp_path):
         set(slider.id, slider.max);
       }
       get("every").click();
-      const small = all("button:not(.link):not(#taken *), select, input[type=search]")
+      const small = all("button:not(.link):not(#taken *):not(.steps *), select, input[type=search]")
         .filter((one) => one.getBoundingClientRect().height < 30).map((one) => one.id);
       return { ...found, after: widths(), scripts: shown("script"), images: shown("img"), small,
-        items: shown("#list li"), made: Boolean(get("is-on")), panel: text("made"),
+        items: shown("#list li"), tiles: shown(".steps .tiles canvas"), made: Boolean(get("is-on")),
+        panel: text("made"),
         classes: [...get("of").options].map((one) => one.text) };"""
     widths = [width for width in (390, 760, 1300) for _ in pages]
     every = browse(tmp_path, 3 * pages, SET + script, widths=widths)
@@ -346,7 +366,8 @@ def test_narrow_wide_and_hostile(tmp_path):
         assert found["before"] == found["after"] == [0, width]
         assert (found["hacked"], found["scripts"], found["images"], found["small"]) == (False, 2, 0, [])
         assert found["items"] > 10
-    first, _, last = every[:3]
+    first, _, last, told = every[:4]
+    assert told["tiles"] == 3 * 3 * 8  # three steps, eight images of each unseen digit
     assert NAMES[0] + " (seen)" in first["classes"] or NAMES[0] + " (unseen)" in first["classes"]
     assert (first["made"], last["made"]) == (True, False)
-    assert "Made-up classes are not to be had from this model: SynC has no linear map" in last["panel"]
+    assert "This model cannot recognise made-up classes: SynC has no linear map" in last["panel"]

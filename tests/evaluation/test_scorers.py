@@ -68,7 +68,7 @@ def test_harmonic_mean(average, seen_penalty):
 
 
 def test_a_bias_is_worth_something():
-    """What scikit-learn's own balanced accuracy, of predictions among all classes, could not tell."""
+    """Facts that scikit-learn's own balanced accuracy, of predictions among all classes, does not show."""
     grid = {"seen_penalty": [0.0, 0.1, 0.2, 0.3]}
     cv = ClassKFold(3, test_seen=0.3)
     search = GridSearchCV(RidgeVS(), grid, cv=cv, scoring=HarmonicMeanScorer()).fit(ZOO.X, ZOO.y, **TABLE)

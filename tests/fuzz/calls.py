@@ -224,7 +224,7 @@ SUBJECTS = {
 
 
 def wrong_answers(subject, seeds):
-    """Give a sentence for each seed whose answer is wrong or not to be had."""
+    """Give a sentence for each seed whose answer is wrong or missing."""
     for seed in seeds:
         try:
             SUBJECTS[subject](seed)

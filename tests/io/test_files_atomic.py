@@ -1,4 +1,4 @@
-"""What the system says while a file is written becomes a sentence about that file."""
+"""Errors of the system while a file is written become a sentence about that file."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ def test_a_full_disk(tmp_path, monkeypatch, step):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="a folder that nobody can write to")
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="a folder that refuses all writes")
 def test_a_folder_that_takes_no_files():
     with pytest.raises(OSError, match=r"^/proc/self/mine.npz cannot be written: "):
         write_atomically("/proc/self/mine.npz", b"", overwrite=False)

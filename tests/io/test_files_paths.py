@@ -1,4 +1,4 @@
-"""What is not a regular file is refused, and not waited for."""
+"""Files that are not regular are refused, not waited for."""
 
 import os
 

@@ -13,7 +13,7 @@ PLAIN = {"feature_normalisation": "sample_l2+center", "class_normalisation": "sa
 
 
 def disagreement(S, j, k):
-    """What the direction of a sample of class k is not to agree with, by the map of class j; a row of S for each."""
+    """The directions that a sample of class k must not agree with, by the map of class j; a row of S for each."""
     if k == j:
         return np.delete(S, j, axis=0).mean(axis=0) - S[j]
     return S[j] - S[k]

@@ -171,7 +171,7 @@ class TestLogistic:
 
 def test_it_knows_seen_from_unseen_without_a_bias(model):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # that nobody has thought of a bias
+        warnings.simplefilter("error")  # UncalibratedWarning
         new = np.isin(model.predict(ZOO.X_new), ZOO.unseen)
         old = np.isin(model.predict(ZOO.X), ZOO.unseen)
     assert new.mean() > 0.6 > 0.3 > old.mean()

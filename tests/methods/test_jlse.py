@@ -154,7 +154,7 @@ def test_codes_that_are_classes_are_named_so():
 
 
 def test_samples_that_lie_close_together():
-    """What they have in common does not make all of their codes the same."""
+    """A common part of classes does not make all of their codes the same."""
     near = ZOO._replace(X=ZOO.X + 300.0, X_new=ZOO.X_new + 300.0)
     assert fit(JLSE(), near).score(near.X, near.y, candidates="seen") > 0.9
 

@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from jcmspl.data.training import TrainingData
 from jcmspl.methods import SCoRe, SemanticSoftmax
 from jcmspl.methods.semantic_softmax import SoftmaxObjective
-from jcmspl.model.iterations import Block
 from support.animals import make_zoo
 from support.linear import ZOO, explicit_data, fit
 
@@ -42,7 +41,7 @@ class Blocks:
     def __init__(self, X, S, codes, weights):
         self.class_vectors, self.n_features, self.total_weight = S, X.shape[1], weights.sum()
         self.mean_square = np.mean(X**2)
-        self._parts = [Block(X[part], codes[part], weights[part, None]) for part in (slice(0, 7), slice(7, None))]
+        self._parts = [(X[part], codes[part], weights[part]) for part in (slice(0, 7), slice(7, None))]
 
     def __iter__(self):
         return iter(self._parts)

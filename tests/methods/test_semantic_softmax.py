@@ -38,7 +38,7 @@ def test_two_classes_are_logistic_regression_along_their_difference():
 
 
 def test_losses_near_zero_keep_their_digits():
-    numbers, weights = np.array([0]), np.ones((1, 1))
+    numbers, weights = np.array([0]), np.ones(1)
     loss, slopes = _cross_entropy(np.array([[40.0, 0.0]]), numbers, weights)
     assert loss == pytest.approx(np.exp(-40.0), rel=1e-12)
     assert_allclose(slopes, [[-np.exp(-40.0), np.exp(-40.0)]], rtol=1e-12)

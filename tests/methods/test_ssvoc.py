@@ -7,7 +7,6 @@ from scipy.spatial.distance import cdist
 from jcmspl import load
 from jcmspl.methods import RidgeVS, SSVoc
 from jcmspl.methods.ssvoc import VocabularyObjective
-from jcmspl.model.iterations import Block
 from support.animals import make_zoo
 from support.linear import ZOO, ZOOS, explicit_data, fit, refuses
 from support.normalised import explicit
@@ -36,7 +35,7 @@ class Blocks:
 
     def __init__(self, X, S, codes, weights):
         self.class_vectors, self.n_features = S, X.shape[1]
-        self._parts = [Block(X[part], codes[part], weights[part, None]) for part in (slice(0, 7), slice(7, None))]
+        self._parts = [(X[part], codes[part], weights[part]) for part in (slice(0, 7), slice(7, None))]
 
     def __iter__(self):
         return iter(self._parts)

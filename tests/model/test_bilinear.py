@@ -1,4 +1,4 @@
-"""What all methods with two projections have: three spaces, explanations, reconstructions."""
+"""Methods with two projections: three spaces, explanations, reconstructions."""
 
 import numpy as np
 import pytest

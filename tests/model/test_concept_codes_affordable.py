@@ -1,4 +1,4 @@
-"""Fits that nobody would wait for are refused before they start, in a sentence that says what to do instead."""
+"""Fits that take days are refused before they start, in a sentence that says what to do instead."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for every method of the registry, whatever it does inside.
+"""The contract of every method of the registry.
 
 A method that is added is found here by itself. It needs one file of its own beside this, with a test against an
 independent oracle: ``tests/methods/test_<module>.py`` with a function ``test_oracle_...``.

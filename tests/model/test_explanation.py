@@ -1,4 +1,4 @@
-"""What a fitted model tells beside names: projections, reconstructions, explanations."""
+"""Facts of a fitted model beside names: projections, reconstructions, explanations."""
 
 import numpy as np
 import pytest

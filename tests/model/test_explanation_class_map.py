@@ -1,4 +1,4 @@
-"""What scores classes elsewhere than in the model: any class vector, as decision_function would."""
+"""The map that scores classes outside the model: any class vector, as decision_function would."""
 
 import numpy as np
 import pytest

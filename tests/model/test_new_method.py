@@ -36,7 +36,7 @@ def toy():
 
         alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)
 
-        PAPER: ClassVar = "nobody, never: made up"
+        PAPER: ClassVar = "made up"
         NEEDS: ClassVar = "samples"
         GRID: ClassVar = {"alpha": (0.1, 1.0, 10.0)}
         ARRAYS: ClassVar = {"W": ("d", "m")}
@@ -65,7 +65,7 @@ def curved():
     class Curved(Embedding):
         """Squares of what ridge regression reads out of a sample."""
 
-        PAPER: ClassVar = "nobody, never: made up"
+        PAPER: ClassVar = "made up"
         ARRAYS: ClassVar = {"W": ("d", "m")}
 
         def _fit(self, prepared, monitor):

@@ -1,4 +1,4 @@
-"""What is known of a class besides its vector: labelled samples, and the class vector itself where it is aligned."""
+"""Knowledge of a class besides its vector: labelled samples, and the class vector itself where it is aligned."""
 
 import copy
 import json
@@ -236,7 +236,7 @@ class TestMistakes:
 
 
 def described(content):
-    """What a model file says of itself."""
+    """The facts of a model file."""
     return {"format": "jcmspl model", "format_version": "2", "content": json.dumps(content)}
 
 

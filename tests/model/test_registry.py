@@ -1,4 +1,4 @@
-"""What the registry tells of methods."""
+"""Facts of methods in the registry."""
 
 import ast
 from pathlib import Path

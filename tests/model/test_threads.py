@@ -1,4 +1,4 @@
-"""Several threads and one model: nothing is lost, and whoever reads sees one state of it."""
+"""Several threads and one model: nothing is lost, and each reader sees one state of it."""
 
 import copy
 import os

@@ -225,7 +225,7 @@ def reads_samples():
     """A method that reads the samples themselves, and one that reads their weights too."""
 
     class Blind(RidgeVS):
-        PAPER: ClassVar = "nobody, never: made up"
+        PAPER: ClassVar = "made up"
         NEEDS: ClassVar = "samples"
         ARRAYS: ClassVar = {"sums": ("c", "m"), "expected": ("c", "m"), **RidgeVS.ARRAYS}
 
@@ -243,7 +243,7 @@ def reads_samples():
             return {"sums": sums, "expected": training.statistics.class_sums, **super()._fit(moments, monitor)}
 
     class Weighing(Blind):
-        PAPER: ClassVar = "nobody, never: made up"
+        PAPER: ClassVar = "made up"
         READS_WEIGHTS: ClassVar = True
 
     yield Blind, Weighing

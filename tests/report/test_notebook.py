@@ -1,4 +1,4 @@
-"""What notebooks show: parsed, and compared with what it is of."""
+"""Output in notebooks, parsed and compared with its data."""
 
 import copy
 import re

@@ -24,7 +24,7 @@ from jcmspl.evaluation.experiment_report import (
     StandardRow,
     Tuned,
 )
-from jcmspl.evaluation.findings import ConfusionMatrix
+from jcmspl.evaluation.findings import ConfusionMatrix, Mistake
 from jcmspl.report import pages
 from jcmspl.report.pages import Axis
 
@@ -40,7 +40,7 @@ SPACES = ("visual", "semantic", "concept")
 
 
 class Page(HTMLParser):
-    """What a page has: elements with their attributes and text, all of them closed."""
+    """The content of a page: elements with their attributes and text, all of them closed."""
 
     VOID = ("meta", "img", "input", "br")
 
@@ -223,9 +223,9 @@ class TestEvaluation:
         assert "No sample of an unseen class was taken for another one." in html
 
     def test_the_commonest_mistake_of_a_class(self, report):
-        matrix = ConfusionMatrix(["a", "b", "c"], [[5, 1, 4], [0, 2, 0], [3, 1, 0]])
-        rows = [replace(report.classes[0], label=label) for label in "abc"]
-        page = Page(replace(report, classes=rows, confusion_matrix=matrix).to_html())
+        mistakes = {"a": Mistake("c", 0.4), "b": None, "c": Mistake("a", 0.75)}
+        rows = [replace(report.classes[0], label=label, taken_for=mistake) for label, mistake in mistakes.items()]
+        page = Page(replace(report, classes=rows).to_html())
         names = [text for _, text in page.all("td", **{"class": "name"})]
         start = names.index("a")
         assert names[start : start + 6] == ["a", "c (40.0 %)", "b", "", "c", "a (75.0 %)"]

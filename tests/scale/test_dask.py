@@ -76,7 +76,7 @@ class TestFit:
         same_model(JCMSPL(**MADE).fit(cut(ZOO.X), cut(ZOO.y, 33), **FIT), model)
         same_model(JCMSPL(**MADE).fit(cut(ZOO.X), ZOO.y.tolist(), **FIT), model)
 
-    def test_frames_whose_length_nobody_knows(self, model):
+    def test_frames_of_unknown_length(self, model):
         X, y = frames(ZOO.X, ZOO.y)
         same_model(JCMSPL(**MADE).fit(X, y, **FIT), model)
 

@@ -27,7 +27,7 @@ window.onload = () => {{
 
 
 def browse(folder, pages, script, given=None, widths=None):
-    """Return what the script, the body of a function of window, document and given, returns for each of the pages."""
+    """Return the result of a script, the body of a function of window, document and given, for each of the pages."""
     given = [None] * len(pages) if given is None else given
     frames = "".join(
         f'<iframe style="border: 0; width: {width}px; height: 900px" srcdoc="{html.escape(page)}"></iframe>'
@@ -46,6 +46,6 @@ def browse(folder, pages, script, given=None, widths=None):
 
 
 def probed(pages, probe, folder):
-    """Return what the body of a function of a document d and its window w finds in pages: (HTML, width)."""
+    """Return the results of the body of a function of a document d and its window w for pages: (HTML, width)."""
     htmls, widths = zip(*pages, strict=True)
     return browse(folder, htmls, f"const d = document, w = window; {probe}", widths=widths)

@@ -19,7 +19,7 @@ from jcmspl.datasets import load_digits
 
 # what a terminal that is none is taken for
 _NO_TERMINAL = {"COLUMNS": "80", "LINES": "24"}
-# what Python shows to nobody unless it is asked to
+# warnings that Python hides unless asked to show them
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 # what no user is to see

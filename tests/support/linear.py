@@ -1,4 +1,4 @@
-"""What the tests of linear methods share: data normalised by other means, and what it is to be a map."""
+"""Helpers for tests of linear methods: data normalised by other means, and the properties of a map."""
 
 import numpy as np
 import pytest

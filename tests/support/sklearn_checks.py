@@ -1,4 +1,4 @@
-"""What scikit-learn's checks of estimators expect and models of this package do not do, with the reason."""
+"""Expectations of scikit-learn's checks of estimators that models of this package do not meet, with the reason."""
 
 import os
 from unittest import mock

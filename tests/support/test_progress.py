@@ -146,7 +146,7 @@ def test_closed_stderr(monkeypatch, tmp_path):
 
 
 def as_terminal(monkeypatch):
-    """Return what takes the place of stderr, as a terminal; not a fixture, for pytest replaces stderr after these."""
+    """Return a stand-in for stderr that is a terminal; not a fixture, for pytest replaces stderr after these."""
     screen = io.StringIO()
     screen.isatty = lambda: True
     monkeypatch.setattr("sys.stderr", screen)

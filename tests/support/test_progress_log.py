@@ -65,7 +65,7 @@ def test_a_failure_is_told_and_raised(caplog):
     assert lines(caplog)[-1].startswith("JCMSPL.fit ends with ValueError")
 
 
-def test_nothing_is_printed_unless_somebody_listens():
+def test_nothing_is_printed_without_a_listener():
     code = (
         "import logging, numpy as np\n"
         "from jcmspl import JCMSPL\n"

@@ -20,7 +20,7 @@ EXAMPLES = """\
   jcmspl explore cub.safetensors cub/ -o cub.html --adapt
 
   # the digits of the demo, with a panel to draw in
-  jcmspl demo --explore explore.html
+  jcmspl demo -o digits.html
 """
 LOADS = ("jcmspl.evaluation.explorer",)
 

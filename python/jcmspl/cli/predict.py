@@ -303,7 +303,7 @@ def _named(
     namer: Any, chunks: Iterator[Chunk], arguments: argparse.Namespace, progress: Progress, done: int = 0
 ) -> Iterator[Predictions]:
     """Predict samples in chunks."""
-    from jcmspl.data.parts import row_blocks
+    from jcmspl.support.arguments import row_blocks
 
     for rows, X, ids in chunks:
         try:

@@ -26,25 +26,12 @@ _WIDTHS = 1e-150, 1e150
 
 @dataclass(frozen=True, eq=False)
 class ClassKernel:
-    """A fitted map.
+    """A fitted map."""
 
-    Attributes
-    ----------
-    name : {"poly2", "rbf"}
-        (1 + s . t)^2, or exp(-|s - t|^2 / (2 width^2)).
-    width : float
-        Of "rbf", in the units of the normalised class vectors.
-    anchors : ndarray of shape (n_seen, n_attributes)
-        The normalised vectors of the seen classes.
-    root : ndarray of shape (n_seen, n_dimensions)
-        K^(-1/2) on the space that the kernel spans, scaled.
-    shift : ndarray of shape (n_dimensions,)
-    """
-
-    name: str
-    width: float
-    anchors: Float64Array
-    root: Float64Array
+    name: str  #: "poly2", (1 + s . t)^2, or "rbf", exp(-|s - t|^2 / (2 width^2))
+    width: float  #: of "rbf", in the units of the normalised class vectors
+    anchors: Float64Array  #: (n_seen, n_attributes), the normalised vectors of the seen classes
+    root: Float64Array  #: (n_seen, n_dimensions), K^(-1/2) on the space that the kernel spans, scaled
     shift: Float64Array
 
     @classmethod

@@ -185,7 +185,7 @@ class ClassTable(ShownAsCard):
         return np.array([self._position[label] for label in wanted], dtype=np.int64)
 
     def _why(self, missing: list[Label]) -> str:
-        """Return what may be the matter with labels that have no vector, as the end of a sentence."""
+        """Return a likely reason why labels have no vector, as the end of a sentence."""
         alike = {str(label): label for label in self}
         twin = next((label for label in missing if str(label) in alike), None)
         if twin is not None:
@@ -263,7 +263,7 @@ class ClassTable(ShownAsCard):
         return ClassTable(list(self), np.hstack(parts), other.attributes, wanted)
 
     def _parts(self, sources: Sources) -> dict[str, ClassTable]:
-        """Return what was joined, each source as a table; its attributes have names unless these were made up."""
+        """Return the joined sources, each as a table; its attributes have names unless these were made up."""
         parts, first = {}, 0
         for name, width in sources:
             columns = slice(first, first + width)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Container, Iterable
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,13 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
-from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import OneWarning
+from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import is_without_negatives, unit_length
+from jcmspl.support.warn import warn_user
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
 _ROWS_PER_STEP = 16384
-_NEGATIVES = (
-    "the first samples had no negative values, so roots of values are taken; now there are some, and their roots are "
-    "negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'"
-)
 
 
 @dataclass(frozen=True)
@@ -56,17 +53,52 @@ class LabelledStatistics:
             raise ValueError("the statistics have no samples")
         return part + cls([], Statistics(statistics.n_features, 0, **statistics.scaling._asdict()))
 
-    def add_in_place(self, other: LabelledStatistics) -> LabelledStatistics:
-        """Return the sum of both; self's own statistics if they have the same classes, which saves memory and time."""
-        if self.labels != other.labels:
-            return self + other
-        total = self.statistics
-        total += other.statistics
-        return self
-
     def _renumbered(self, labels: list[Label]) -> Statistics:
         position = {label: number for number, label in enumerate(self.labels)}
         return self.statistics.select_classes([position.get(label, -1) for label in labels])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSums:
+    """The sum and the number of the samples of each class, which are scaled (see Scaling) and not yet normalised.
+
+    They are kept where whole statistics would be too much.
+    """
+
+    labels: list[Label]
+    sums: Float64Array
+    counts: Float64Array
+
+    @classmethod
+    def of(cls, collected: LabelledStatistics) -> LabelledSums:
+        """Return the sums in statistics."""
+        return cls(collected.labels, collected.statistics.class_sums, collected.statistics.counts)
+
+    def __contains__(self, label: Label) -> bool:
+        return label in self._position
+
+    def __add__(self, other: LabelledSums) -> LabelledSums:
+        new = [label for label in other.labels if label not in self]
+        labels = [*self.labels, *new]
+        sums = np.concatenate([self.sums, np.zeros((len(new), self.sums.shape[1]))])
+        total = LabelledSums(labels, sums, np.concatenate([self.counts, np.zeros(len(new))]))
+        where = total.positions(other.labels)
+        total.sums[where] += other.sums
+        total.counts[where] += other.counts
+        return total
+
+    def without(self, labels: Container[Label]) -> LabelledSums:
+        """Return the sums of the other classes."""
+        kept = [i for i, label in enumerate(self.labels) if label not in labels]
+        return LabelledSums([self.labels[i] for i in kept], self.sums[kept], self.counts[kept])
+
+    def positions(self, labels: list[Label]) -> IntArray:
+        """Return the row of each label."""
+        return np.array([self._position[label] for label in labels], dtype=np.int64)
+
+    @cached_property
+    def _position(self) -> dict[Label, int]:
+        return {label: position for position, label in enumerate(self.labels)}
 
 
 class Collector:
@@ -98,111 +130,59 @@ class Collector:
         declared: set[Label] | None = None,
         spares_aligned: bool = False,
     ) -> None:
-        self._spares_aligned = spares_aligned
-        self._table, self._show, self._declared = table, progress, declared
-        self._unit_rows, self._power = unit_rows, power
-        self._warn: Callable[[str, type[Warning]], None] | None = OneWarning() if power is None else None
+        self._table, self._declared, self._spares_aligned = table, declared, spares_aligned
+        self._unit_rows, self._looks_for_negatives, self._warns = unit_rows, power is None, True
+        #: None: the first samples decide.
+        self.power = power
+        self.progress = progress
         self._numbers: dict[Label, int] = {}
         self._statistics: Statistics | None = None
-        self._digest: SampleDigest | None = None
+        self._digest = SampleDigest(np.empty(0, dtype=np.uint64))
         #: Whether values were negative although roots are taken because the first ones were not.
         self.has_negatives = False
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether the first samples are to decide about roots."""
-        return self._power is None
 
     @property
     def has_samples(self) -> bool:
         """Whether anything was collected."""
         return self._statistics is not None
 
-    def decide(self, power: bool) -> None:
-        """Take roots of values or not: somebody else has looked at the first samples."""
-        self._power = power
-
     def for_a_part(self) -> Collector:
         """Return a collector of the same kind for some of the samples: it tells of negatives and does not warn."""
         twin = copy(self)
-        twin._numbers = dict(self._numbers)
-        twin._warn = None if self._warn is None else _say_nothing
+        twin._numbers, twin._warns = dict(self._numbers), False
         return twin
-
-    def warn_of_negatives(self) -> None:
-        """Warn of values that would have decided otherwise, for a part that could not."""
-        if self._warn is not None:
-            self._warn(_NEGATIVES, RuntimeWarning)
 
     def going_on_from(self, so_far: LabelledStatistics) -> Collector:
         """Collect what is to be added to these statistics: number their classes alike, scale samples alike."""
         self._numbers = {label: number for number, label in enumerate(so_far.labels)}
-        self._power = so_far.statistics.power
+        self.power = so_far.statistics.power
         return self
 
-    def add_array(self, X: npt.NDArray[Any], y: Any, weights: Float64Array | None = None) -> Collector:
-        """Read an array of samples; return self.
-
-        What weighs nothing is as if it were not there, its label included.
-        """
+    def add(
+        self,
+        X: npt.NDArray[Any],
+        y: Any,
+        weights: Float64Array | None = None,
+        *,
+        first_row: int = 0,
+        line: Progress | None = None,
+    ) -> None:
+        """Add samples; what weighs nothing is as if it were not there, its label included."""
         labels = as_targets(y)
-        if len(labels) != len(X):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {len(X)} samples in X, "
-                f"{len(labels)} labels in y"
-            )
-        if weights is not None and not weights.any():
-            raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
+        if not len(X) or (weights is not None and not weights.any()):
+            return
         numbers = self._number(labels, weights)
         statistics = self._roomy(X, labels, weights)
-        with Progress("reading", len(X), "samples", enabled=self._show) as progress:
-            for first in range(0, len(X), _ROWS_PER_STEP):
-                rows = slice(first, first + _ROWS_PER_STEP)
-                block, of_block = X[rows], None if weights is None else weights[rows]
-                self._look_for_negatives(block, of_block)
-                statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first)
-                self._remember(block, of_block)
-                progress.update(min(first + _ROWS_PER_STEP, len(X)))
-        return self
-
-    def add_chunks(
-        self,
-        chunks: Iterable[Any],
-        validate: Callable[[Any], npt.NDArray[Any]],
-        weigh: Callable[[list[Label], Any], Float64Array | None],
-        *,
-        may_be_empty: bool = False,
-    ) -> None:
-        """Read an iterable of chunks, (X, y) or (X, y, sample_weight).
-
-        Each X is checked by the first function; the second says what samples with these labels and weights weigh.
-        """
-        read = 0
-        with Progress("reading", None, "samples", enabled=self._show) as progress:
-            for number, chunk in enumerate(chunks):
-                try:
-                    X, y, *rest = chunk
-                    (sample_weight,) = rest or (None,)
-                except (TypeError, ValueError):
-                    raise TypeError(f"chunk {number} is not a pair (X, y), nor (X, y, sample_weight)") from None
-                X, labels = validate(X), as_targets(y)
-                if len(X) != len(labels):
-                    raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
-                weights = weigh(labels, sample_weight)
-                if not len(X) or (weights is not None and not weights.any()):
-                    continue
-                numbers = self._number(labels, weights)
-                statistics = self._roomy(X, labels, weights)
-                self._look_for_negatives(X, weights)
-                statistics.update(X, numbers, sample_weight=weights, first_row=read)
-                self._remember(X, weights)
-                read += len(X)
-                progress.update(read)
-        if not read and not may_be_empty:
-            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones, or all weights are zero")
+        for rows in row_blocks(len(X), _ROWS_PER_STEP):
+            block, of_block = X[rows], None if weights is None else weights[rows]
+            self._look_for_negatives(block, of_block)
+            statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first_row + rows.start)
+            self._digest += SampleDigest.of(block, of_block)
+            if line is not None:
+                line.update(first_row + rows.stop)
 
     def result(self) -> LabelledStatistics:
-        """Return what was collected."""
+        """Return the collected statistics."""
         if self._statistics is None:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)
@@ -210,6 +190,14 @@ class Collector:
         in_order = numbers == list(range(self._statistics.n_classes))
         statistics = self._statistics if in_order else self._statistics.select_classes(numbers)
         return LabelledStatistics(labels, statistics, self._digest)
+
+    def warn_of_negatives(self) -> None:
+        """Warn of values that would have decided otherwise."""
+        warn_user(
+            "the first samples had no negative values, so roots of values are taken; now there are some, and their "
+            "roots are negative: write 'power' in feature_normalisation, or leave it out, instead of 'auto_power'",
+            RuntimeWarning,
+        )
 
     def _number(self, labels: list[Label], weights: Float64Array | None) -> npt.NDArray[np.int64]:
         """Return the number of each label, a new one for those not met before; any for a sample that weighs nothing."""
@@ -226,18 +214,12 @@ class Collector:
         numbers = (known[label] for label in labels) if weights is None else (known.get(label, 0) for label in labels)
         return np.fromiter(numbers, dtype=np.int64, count=len(labels))
 
-    def _remember(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
-        """Add samples to the digest."""
-        digest = SampleDigest.of(X, weights)
-        self._digest = digest if self._digest is None else self._digest + digest
-
     def _look_for_negatives(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
-        """Warn of values that would have decided otherwise."""
-        if self._warn is None or not self._power:
+        if not (self._looks_for_negatives and self.power) or self.has_negatives:
             return
-        if bool(((X if weights is None else X[weights > 0]) < 0).any()):
-            self.has_negatives = True
-            self._warn(_NEGATIVES, RuntimeWarning)
+        self.has_negatives = bool(((X if weights is None else X[weights > 0]) < 0).any())
+        if self.has_negatives and self._warns:
+            self.warn_of_negatives()
 
     def takes_roots_of(self, X: npt.NDArray[Any], labels: list[Label], weights: Float64Array | None) -> bool:
         """Return whether the first samples are such that roots of values are taken."""
@@ -257,20 +239,16 @@ class Collector:
     def _roomy(self, X: npt.NDArray[Any], labels: list[Label], weights: Float64Array | None) -> Statistics:
         """Return the statistics, with room for all classes met so far; the first samples decide how they are scaled."""
         needed = len(self._numbers)
-        if self._power is None:
-            self._power = self.takes_roots_of(X, labels, weights)
+        if self.power is None:
+            self.power = self.takes_roots_of(X, labels, weights)
         if self._statistics is None:
-            self._statistics = Statistics(X.shape[1], needed, unit_rows=self._unit_rows, power=self._power)
+            self._statistics = Statistics(X.shape[1], needed, unit_rows=self._unit_rows, power=self.power)
         elif self._statistics.n_classes < needed:
             # doubling, for each growth copies the Gram matrix
             old = np.arange(self._statistics.n_classes)
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
-
-
-def _say_nothing(message: str, category: type[Warning]) -> None:
-    """Stand for a warning where nobody would see it."""
 
 
 def gives_chunks(X: Any) -> bool:

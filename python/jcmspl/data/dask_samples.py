@@ -33,13 +33,7 @@ def _is_frame(value: Any) -> bool:
 
 
 class DaskSamples(Samples):
-    """Samples that dask has, in partitions; labels and weights, in memory or of dask, are cut as the samples are.
-
-    Parameters
-    ----------
-    X : array or DataFrame of dask
-    y, sample_weight : array_like, or array or Series of dask, optional
-    """
+    """Samples that dask has, in partitions; labels and weights, in memory or of dask, are cut as the samples are."""
 
     def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         if type(X).__module__ == "dask.delayed":  # any attribute of a Delayed exists
@@ -70,7 +64,7 @@ class DaskSamples(Samples):
 
     def _with(self, **changed: Any) -> DaskSamples:
         twin = copy(self)
-        for name in ("labels", "codes"):
+        for name in ("labels", "codes"):  # cached
             vars(twin).pop(name, None)
         vars(twin).update(changed)
         return twin
@@ -120,16 +114,9 @@ class DaskSamples(Samples):
         return pieces
 
     def map(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        of_rows: Sequence[Any] = (),
-        without_samples: bool = False,
-        what: str = "reading",
-        progress: bool = False,
+        self, function: Callable[..., Any], *arguments: Any, what: str = "reading", progress: bool = False, **how: Any
     ) -> list[Any]:
-        tasks = self._tasks(function, *arguments, of_rows=of_rows, without_samples=without_samples)
-        return computed(tasks, what=what, progress=progress)
+        return computed(self._tasks(function, *arguments, **how), what=what, progress=progress)
 
     def reduce(
         self, function: Callable[..., Any], *arguments: Any, merge: Callable[[Any, Any], Any] = operator.add, **how: Any
@@ -160,7 +147,7 @@ class DaskSamples(Samples):
         owner = np.searchsorted(ends, rows, side="right") - 1
         wanted = np.unique(owner)
         own = {int(number): rows[owner == number] - ends[number] for number in wanted}
-        found = np.concatenate([np.empty((0, self.n_features)), *computed(self._tasks(_taken, of_parts=own))])
+        found = np.concatenate([np.empty((0, self.n_features)), *computed(self._tasks(Part.samples, of_parts=own))])
         order = np.concatenate([np.flatnonzero(owner == number) for number in wanted] or [np.empty(0, dtype=int)])
         in_place = np.empty_like(found)
         in_place[order] = found
@@ -172,8 +159,8 @@ class DaskSamples(Samples):
         )
 
     def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
-        if collector.is_undecided:
-            collector.decide(self._takes_roots(collector))
+        if collector.power is None:
+            collector.power = self._takes_roots(collector)
         total: Collected = self.reduce(collected_of, collector, progress=progress)
         if total.statistics is None:
             raise ValueError("there are no samples: all partitions are empty, or all weights are zero")
@@ -266,14 +253,15 @@ def mapped_blocks(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: An
 
 def _on_block(X: Any, function: Literal, n_features: int, version: str, block_id: tuple[int, ...] | None = None) -> Any:
     number = 0 if block_id is None else int(block_id[0])
-    return run(version, _of_samples, number, X, function, n_features)
-
-
-def _of_samples(X: Any, function: Callable[[npt.NDArray[Any]], Any], n_features: int) -> Any:
-    return function(Part(X, n_features).whole().X)
+    return run(version, of_whole, number, Part(X, n_features), function)
 
 
 # Functions that run on workers.
+def of_whole(part: Part, function: Callable[[npt.NDArray[Any]], Any]) -> Any:
+    """Return the result of a function of all samples of a part."""
+    return function(part.whole().X)
+
+
 def _of_part(
     function: Callable[..., Any], X: Any, y: Any, sample_weight: Any, settings: tuple[Any, ...], *arguments: Any
 ) -> Any:
@@ -296,7 +284,3 @@ def _first_decision(part: Part, _: None, collector: Collector) -> bool | None:
         if len(block.X) and (weights is None or weights.any()):
             found = (found is None or found) and collector.takes_roots_of(block.X, block.labels, weights)
     return found
-
-
-def _taken(part: Part, rows: IntArray) -> npt.NDArray[Any]:
-    return part.samples(rows)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning
 
 from jcmspl.support.arguments import IntArray
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 Label = Hashable
 LabelArray = npt.NDArray[Any]

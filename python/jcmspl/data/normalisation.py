@@ -18,14 +18,12 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data import whitening
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import FEATURE_NORMALISATIONS as FEATURE_NORMALISATIONS
 from jcmspl.support.names import NORMALISATIONS as NORMALISATIONS
 from jcmspl.support.names import POWERS
-from jcmspl.support.scaling import Scaling, signed_root, unit_length
+from jcmspl.support.scaling import NOISE, Scaling, signed_root, unit_length
+from jcmspl.support.warn import warn_user
 
-# Sums of n squares carry errors of about this part of them: less than that is no variance but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 _WHITEN = "+whiten"
 #: How much the scatter within classes is shrunk towards a multiple of the identity.
 SHRINKAGE = 5.0
@@ -49,7 +47,7 @@ def parse_normalisation(name: Any, parameter: str, names: tuple[str, ...] = NORM
 
 
 class FeatureSteps(NamedTuple):
-    """What the name of a normalisation of samples says: ``power`` is None where the samples decide it."""
+    """The parsed name of a normalisation of samples; ``power`` is None where the samples decide it."""
 
     power: bool | None
     unit_rows: bool
@@ -57,12 +55,12 @@ class FeatureSteps(NamedTuple):
     whiten: bool
 
     def scaling(self, power: bool) -> Scaling:
-        """Return what is done to samples first, when the samples have decided."""
+        """Return the scaling of samples, which comes first, once the samples have decided about roots."""
         return Scaling(self.unit_rows, power if self.power is None else self.power)
 
 
 def parse_feature_normalisation(name: Any, parameter: str = "feature_normalisation") -> FeatureSteps:
-    """Return what is done to samples: roots of values first, the same as to class vectors, whitening last."""
+    """Parse the steps for samples: roots of values first, then the steps of class vectors, whitening last."""
     plain: Any = name
     power: bool | None = False
     if isinstance(name, str):
@@ -118,11 +116,6 @@ class Normalisation:
     def is_centred(self) -> bool:
         """Whether the mean over the training data becomes zero."""
         return self.kernel is not None or "center" in self.name or "zscore" in self.name
-
-    @classmethod
-    def from_statistics(cls, name: str, statistics: Statistics, shrinkage: float = SHRINKAGE) -> Normalisation:
-        """Fit to samples by way of their statistics, which were scaled as the name says."""
-        return cls.of_training(name, statistics, shrinkage)[0]
 
     @classmethod
     def of_training(
@@ -191,7 +184,7 @@ class Normalisation:
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
         # what is left of a constant column is rounding, and must not look like a small signal
-        noise = _NOISE * statistics.squares / self.scale**2
+        noise = NOISE * statistics.squares / self.scale**2
         normalised = statistics.shifted_and_scaled(self.shift, self.scale, noise)
         if self.whitening is None:
             return normalised
@@ -202,11 +195,11 @@ class Normalisation:
         n, shift = statistics.n_samples, self.shift
         squares, total = statistics.squares, statistics.class_sums.sum(axis=0)
         left = squares - (2 * total - n * shift) * shift
-        return np.asarray(np.where(left > _NOISE * squares, left, 0) / self.scale**2)
+        return np.asarray(np.where(left > NOISE * squares, left, 0) / self.scale**2)
 
     def _noise_of(self, statistics: Statistics) -> Float64Array:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
-        return np.asarray(np.sqrt(_NOISE * statistics.squares) / self.scale)
+        return np.asarray(np.sqrt(NOISE * statistics.squares) / self.scale)
 
     def rounding_in(self, statistics: Statistics) -> Float64Array:
         """Return how much of the sum of squares of each normalised column may be rounding alone.
@@ -234,7 +227,7 @@ class Normalisation:
         """Return the sums of normalised samples, from those of the given numbers of raw (or unit-length) ones."""
         shifts = np.multiply.outer(counts, self.shift)
         moved = sums - shifts
-        moved[np.abs(moved) <= _NOISE * np.abs(shifts)] = 0  # rounding, which cosines would take for a direction
+        moved[np.abs(moved) <= NOISE * np.abs(shifts)] = 0  # rounding, which cosines would take for a direction
         moved /= self.scale
         return moved if self.whitening is None else np.asarray(moved @ self.whitening.T)
 
@@ -290,7 +283,7 @@ def _column_step(step: str, mean: Float64Array, squares: Float64Array, n: float)
         length = np.sqrt(squares * n)
         return zero, np.where(length > 0, length, 1)
     variance = squares - mean**2
-    varies = variance > _NOISE * squares
+    varies = variance > NOISE * squares
     if step == "center_unit":
         length = np.sqrt(variance[varies].sum())
         return mean, np.full_like(mean, length if length > 0 else 1)

@@ -19,28 +19,17 @@ from jcmspl.data.labels import Label, as_targets
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.tasks import stop_if_cancelled
 from jcmspl.data.weights import weights_of
-from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.arguments import ROWS, Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
 
-#: Rows of a block: no more than these are ever converted or copied at a time.
-ROWS = 8192
 #: Bytes that results derived from all samples may take in the memory of this process (see :attr:`Part.memory`).
 IN_MEMORY = 2**28
 
 Bools = npt.NDArray[np.bool_]
 
 
-def row_blocks(n_rows: int, size: int = ROWS) -> Iterator[slice]:
-    """Give ranges of rows, a block each: the one loop over blocks."""
-    for first in range(0, n_rows, size):
-        yield slice(first, min(first + size, n_rows))
-
-
 class Block:
-    """Some rows of a part, read when an attribute is first used.
-
-    ``first`` is the number of the first row, counted from the start of the part.
-    """
+    """Some rows of a part, read when an attribute is first used; ``first`` is the number of the first row there."""
 
     def __init__(self, part: Part, rows: slice, first: int) -> None:
         self._part, self._rows, self.first = part, rows, first
@@ -72,20 +61,10 @@ class Block:
 class Part:
     """Samples that are in one place: all of an array, or a partition on the worker that has it.
 
-    Parameters
-    ----------
-    X : array, DataFrame, or None
-        None where labels are enough.
-    n_features : int
-    y, sample_weight : array_like or None
-    class_weight : dict of label -> weight or None
-    classes : list of labels, optional
-        The classes whose numbers are the codes of samples.
-    is_checked : bool
-        Whether X is an array and y a list of labels, both checked already.
-    memory : int
-        Bytes that results derived from the samples may take; more belong in a temporary file. On workers there is no
-        limit, for dask itself spills to disk.
+    X may be a DataFrame, or None where labels are enough. The numbers of ``classes`` are the codes of samples.
+    ``is_checked`` says that X is an array and y a list of labels, both checked already. ``memory`` is the number of
+    bytes that results derived from the samples may take; more belong in a temporary file. On workers there is no limit,
+    for dask itself spills to disk.
     """
 
     def __init__(
@@ -226,7 +205,7 @@ class ChunkedPart(Part):
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected from a part; ``statistics`` is None if it has no samples of any weight."""
+    """The statistics of a part, None if it has no samples of any weight."""
 
     statistics: LabelledStatistics | None
     has_negatives: bool
@@ -241,8 +220,8 @@ class Collected:
 def collected_of(part: Part, collector: Collector) -> Collected:
     """Return the statistics of a part."""
     own = collector.for_a_part()
-    chunks = ((block.X, block.labels, block.weights) for block in part.blocks())
-    own.add_chunks(chunks, lambda X: X, lambda labels, weights: weights, may_be_empty=True)
+    for block in part.blocks():
+        own.add(block.X, block.labels, block.weights, first_row=block.first)
     return Collected(own.result() if own.has_samples else None, own.has_negatives)
 
 
@@ -251,11 +230,6 @@ def coded(part: Part, classes: Sequence[Label]) -> IntArray:
     """Return the number of each sample's class, -1 for others."""
     number = {label: i for i, label in enumerate(classes)}
     return np.fromiter((number.get(label, -1) for label in part.labels), np.int64, count=len(part.labels))
-
-
-def codes_of(part: Part) -> IntArray:
-    """Return the codes of a part."""
-    return part.codes
 
 
 def counted(part: Part) -> Counter[Label]:

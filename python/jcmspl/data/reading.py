@@ -1,148 +1,198 @@
 """Samples as users pass them: arrays, memory maps, DataFrames, iterables of chunks, arrays and DataFrames of dask.
 
-Only these functions ask which of them X is. Elsewhere samples are a :class:`~jcmspl.data.samples.Samples`.
+Only this module asks which of them X is. Elsewhere samples are a :class:`~jcmspl.data.samples.Samples`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from jcmspl.data.collect import gives_chunks
-from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks
+from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks, of_whole
 from jcmspl.data.labels import Label, as_label_list
-from jcmspl.data.parts import ROWS, Part, row_blocks
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
-from jcmspl.data.weights import weights_of
+from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.support.arguments import (
+    ROWS,
     Float64Array,
     FloatArray,
     IntArray,
     LazyRows,
     as_real_array,
-    is_plain,
     readable_in_place,
+    row_blocks,
 )
 
 
-def checked_samples(estimator: Any, X: Any, *, reset: bool = False, least: int = 1) -> npt.NDArray[Any]:
-    """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
+class Columns(NamedTuple):
+    """The features of samples: their number and, if the samples came as a DataFrame, their names."""
 
-    Rows that are read on demand stay so, and samples of dask become a dask array of whole rows. The estimator stores
-    the number of features and their names (``reset``), or they are compared with the stored ones.
+    n_features: int
+    names: npt.NDArray[Any] | None = None
+
+
+class Features:
+    """The features that samples must have, for scikit-learn: it reads and sets them as attributes of an estimator.
+
+    A stand-in for the model, whose own state must not change while samples are read, and which it is named after. By
+    default the first samples decide.
     """
-    known = vars(estimator)
-    if not reset and "feature_names_in_" not in known and is_plain(X, known.get("n_features_in_")):
-        return np.asarray(X)
-    array: npt.NDArray[Any]
-    if is_dask(X):
-        checked_samples(estimator, DaskSamples(X).header, reset=reset, least=0)
-        array = as_dask_array(X)
-    elif isinstance(X, LazyRows):
-        array = _checked_rows(estimator, X, reset=reset, least=least)
-    elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X has masked values: fill or remove them")
-    else:
-        kind = getattr(getattr(X, "dtype", None), "kind", "O")
-        array = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=None if kind in "fiub" else "numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=least,
-        )
-    return array
+
+    def __init__(self, name: str, columns: Columns | None = None) -> None:
+        self._is_open, self._estimator = columns is None, _class_named(name)()
+        if columns is not None:
+            self._estimator.n_features_in_ = columns.n_features
+            if columns.names is not None:
+                self._estimator.feature_names_in_ = columns.names
+
+    @property
+    def columns(self) -> Columns:
+        """The features, once samples have been read."""
+        return Columns(self._estimator.n_features_in_, getattr(self._estimator, "feature_names_in_", None))
+
+    def checked(self, X: Any, *, least: int = 1) -> npt.NDArray[Any]:
+        """Return X as an array that the core can read, without looking for NaN: the core does that as it reads.
+
+        Rows that are read on demand stay so, and samples of dask become a dask array of whole rows.
+        """
+        options: dict[str, Any] = {"skip_check_array": True}
+        if is_dask(X):
+            self.checked(DaskSamples(X).header, least=0)
+            return as_dask_array(X)  # type: ignore[no-any-return]
+        if isinstance(X, LazyRows):
+            X = as_real_array(X, "X")
+            if len(X) < least:
+                raise ValueError(f"X has {len(X)} samples (its shape is {X.shape}), but at least {least} are needed")
+        elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError("X has masked values: fill or remove them")
+        else:
+            kind = getattr(getattr(X, "dtype", None), "kind", "O")
+            dtype = None if kind in "fiub" else "numeric"
+            options = {"dtype": dtype, "ensure_all_finite": False, "ensure_min_samples": least}
+        array: npt.NDArray[Any] = validate_data(self._estimator, X, reset=self._is_open, **options)
+        self._is_open = False
+        return array
 
 
-def _checked_rows(estimator: Any, X: LazyRows, *, reset: bool, least: int) -> npt.NDArray[Any]:
-    rows = as_real_array(X, "X")
-    if len(rows) < least:
-        raise ValueError(f"X has {len(rows)} samples (its shape is {rows.shape}), but at least {least} are needed")
-    validate_data(estimator, rows, reset=reset, skip_check_array=True)
-    return rows
+@lru_cache
+def _class_named(name: str) -> type[Any]:
+    return type(name, (BaseEstimator,), {})
 
 
-def samples_of(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    class_weight: Any = None,
-    *,
-    reset: bool = False,
-    weigh: Callable[[list[Label], Any], Float64Array | None] | None = None,
-) -> Samples:
-    """Return checked samples with their labels and weights.
+@dataclass(frozen=True)
+class SampleReader:
+    """Reads samples for a model, by its name and parameters.
 
-    Parameters
-    ----------
-    estimator
-        As for :func:`checked_samples`.
-    X : array_like of shape (n_samples, n_features), or iterable of chunks
+    ``needs`` is "statistics" or "samples"; ``reads_weights``: whether a method that learns from samples accepts
+    weights.
+    """
+
+    name: str
+    needs: str = "statistics"
+    reads_weights: bool = True
+    class_weight: Any = None
+    progress: bool = False
+
+    def without_balance(self) -> SampleReader:
+        """Return a reader without class_weight="balanced", which depends on all labels of a call."""
+        return replace(self, class_weight=None) if isinstance(self.class_weight, str) else self
+
+    def unweighted(self) -> SampleReader:
+        """Return a reader without weights of classes, and for any sample weights: a model is tested with them."""
+        return replace(self, class_weight=None, needs="statistics")
+
+    def checked(self, X: Any, columns: Columns) -> npt.NDArray[Any]:
+        """Return samples that have the features of the model; those of dask as an array of dask."""
+        return Features(self.name, columns).checked(X)
+
+    def samples(
+        self, X: Any, y: Any, sample_weight: Any = None, columns: Columns | None = None
+    ) -> tuple[Samples, Features]:
+        """Return samples with their labels and weights, and their features; ``columns``: those that X must have.
+
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
-    y : array_like of shape (n_samples,)
-    sample_weight, class_weight
-        As for :func:`~jcmspl.data.weights.weights_of`.
-    reset : bool, default False
-    weigh : function, optional
-        Returns the weights of samples with these labels and sample weights, in place of ``weights_of``.
-    """
-    name = type(estimator).__name__
-    chunked = not is_dask(X) and gives_chunks(X)
-    if y is None and chunked:
-        if sample_weight is not None:
-            raise TypeError("each chunk brings its weights, (X, y, sample_weight): leave sample_weight out")
-        is_first = [reset]
+        """
+        features = Features(self.name, columns)
+        chunked = not is_dask(X) and gives_chunks(X)
+        if y is None and chunked:
+            self.require_weights_known("chunks of samples")
+            if sample_weight is not None:
+                raise TypeError("each chunk brings its weights, (X, y, sample_weight): leave sample_weight out")
+            return SampleChunks(X, 0, partial(features.checked, least=0), self._weights_of), features
+        if chunked and not isinstance(X, (list, tuple)):
+            raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
+        if y is None:
+            raise ValueError(
+                f"{self.name} requires y to be passed, but the target y is None (only an iterator of (X, y) chunks "
+                "comes without)"
+            )
+        if is_dask(X):
+            on_dask = DaskSamples(X, y, sample_weight)
+            features.checked(on_dask.header, least=0)
+            return on_dask.weighed(self.class_weight), features
+        array, labels = features.checked(X), as_label_list(y)
+        if len(labels) != len(array):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {len(array)} samples in X, "
+                f"{len(labels)} labels in y"
+            )
+        return SamplesInMemory(array, labels, self._weights_of(labels, sample_weight)), features
 
-        def validate(chunk: Any) -> npt.NDArray[Any]:
-            return checked_samples(estimator, chunk, reset=bool(is_first) and is_first.pop(), least=0)
+    def unlabelled(self, X: Any, columns: Columns) -> Samples:
+        """Return samples without labels: an array, an iterable of arrays, or samples of dask."""
+        features = Features(self.name, columns)
+        if is_dask(X):
+            on_dask = DaskSamples(X)
+            features.checked(on_dask.header, least=0)
+            return on_dask
+        if isinstance(X, (list, tuple)):
+            in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
+        else:
+            in_chunks = gives_chunks(X)
+        if not in_chunks:
+            return SamplesInMemory(features.checked(X, least=0))
+        chunks = (_without_labels(*one) for one in enumerate(X))
+        return SampleChunks(chunks, columns.n_features, partial(features.checked, least=0))
 
-        weigh = weigh or partial(weights_of, class_weight=class_weight)
-        return SampleChunks(X, 0, validate, weigh)
-    if chunked and not isinstance(X, (list, tuple)):
-        raise TypeError("X is an iterator of chunks, so each chunk brings its labels, (X, y): leave y out")
-    if y is None:
-        raise ValueError(
-            f"{name} requires y to be passed, but the target y is None (only an iterator of (X, y) chunks comes "
-            "without)"
-        )
-    if is_dask(X):
-        on_dask = DaskSamples(X, y, sample_weight)
-        checked_samples(estimator, on_dask.header, reset=reset, least=0)
-        return on_dask.weighed(class_weight)
-    array, labels = checked_samples(estimator, X, reset=reset), as_label_list(y)
-    if len(labels) != len(array):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {len(array)} samples in X, "
-            f"{len(labels)} labels in y"
-        )
-    weights = weights_of(labels, sample_weight, class_weight) if weigh is None else weigh(labels, sample_weight)
-    return SamplesInMemory(array, labels, weights)
+    def read(
+        self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
+    ) -> tuple[LabelledStatistics, Columns]:
+        """Return the statistics of samples, read in one pass, and their features; parameters as of :meth:`samples`."""
+        samples, features = self.samples(X, y, sample_weight, columns)
+        return samples.collected(collector, progress=self.progress), features.columns
 
+    def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
+        """Return the weight of each sample, class_weight included; None if each counts once."""
+        weights = weights_of(labels, sample_weight, self.class_weight)
+        if weights is not None and self.needs == "samples" and not self.reads_weights:
+            raise ValueError(
+                f"{self.name} cannot weigh samples: leave sample_weight and class_weight out, and repeat samples that "
+                "are to count more than once"
+            )
+        return weights
 
-def unlabelled_samples(estimator: Any, X: Any) -> Samples:
-    """Return samples without labels, checked: an array, an iterable of arrays, or samples of dask."""
-    if is_dask(X):
-        on_dask = DaskSamples(X)
-        checked_samples(estimator, on_dask.header, least=0)
-        return on_dask
-    if isinstance(X, (list, tuple)):
-        in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
-    else:
-        in_chunks = gives_chunks(X)
-    if not in_chunks:
-        return SamplesInMemory(checked_samples(estimator, X, least=0))
+    def require_statistics_enough(self, method: str) -> None:
+        """Refuse a call that has statistics alone, where the method learns from samples."""
+        if self.needs == "samples":
+            raise TypeError(
+                f"{self.name} needs all samples at once and does not support {method}: use fit with all samples"
+            )
 
-    def validate(chunk: Any) -> npt.NDArray[Any]:
-        return checked_samples(estimator, chunk, least=0)
-
-    return SampleChunks((_without_labels(*one) for one in enumerate(X)), estimator.n_features_in_, validate)
+    def require_weights_known(self, what: str) -> None:
+        """Refuse weights that depend on all labels where only some are at hand."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={BALANCED!r} takes all labels at once, so it is not supported with {what}: pass a dict "
+                "of label -> weight, such as n_samples / (n_classes * count)"
+            )
 
 
 def _is_matrix(part: Any) -> bool:
@@ -168,23 +218,13 @@ def mapped(function: Callable[..., Any], X: Any, *, what: str = "recognising", p
     """Return the results of a function of samples: one for an array, one for each partition of dask."""
     if not is_dask(X):
         return [function(X)]
-    return DaskSamples(X).map(_of_whole, function, what=what, progress=progress)
-
-
-def _of_whole(part: Part, function: Callable[[npt.NDArray[Any]], Any]) -> Any:
-    return function(part.whole().X)
+    return DaskSamples(X).map(of_whole, function, what=what, progress=progress)
 
 
 def lazily(function: Callable[[npt.NDArray[Any]], Any], X: Any, dtype: Any, width: int | None = None) -> Any:
     """Return the result of a function of samples: a dask array for a dask array.
 
-    Parameters
-    ----------
-    function
-        Returns a row of the given width for each sample of an array, or a value if there is no width.
-    X : array of numpy or dask
-    dtype, width
-        Of its result.
+    It has a row of the given width for each sample, or a value if there is no width.
     """
     return mapped_blocks(function, X, dtype, width) if is_dask(X) else function(X)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, row_blocks
 
 #: The most hashes that a digest holds: 512 kB.
 MOST = 65_536
@@ -26,20 +26,11 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class Overlap(NamedTuple):
-    """How many of some samples are in a digest.
-
-    Attributes
-    ----------
-    n_samples : int
-    n_decided : int
-        Those of which the digest can tell; all, unless it has left out hashes.
-    n_found : int
-        Those of the latter that are in it.
-    """
+    """How many of some samples are in a digest."""
 
     n_samples: int
-    n_decided: int
-    n_found: int
+    n_decided: int  #: those of which the digest can tell; all, unless it has left out hashes
+    n_found: int  #: those of the latter that are in it
 
     @classmethod
     def of(cls, found: npt.NDArray[np.bool_], decided: npt.NDArray[np.bool_]) -> Overlap:
@@ -125,8 +116,8 @@ def row_hashes(X: npt.NDArray[np.generic]) -> Hashes:
     size = max(1, _CACHED // (8 * len(keys) or 1))
     floats = np.zeros((min(size, n), 2 * len(keys)), dtype=np.float32)
     words = floats.view(np.uint64)
-    for first in range(0, n, size):
-        block = X[first : first + size]
+    for rows in row_blocks(n, size):
+        block = X[rows]
         own = words[: len(block)]
         floats[:, m:] = 0
         with np.errstate(all="ignore"):  # what float32 cannot hold is infinite
@@ -135,7 +126,7 @@ def row_hashes(X: npt.NDArray[np.generic]) -> Hashes:
         # numbers such as 1.0 differ in their high bits alone, whose products would differ there alone
         np.multiply(own, _FACTOR, out=own)
         own.byteswap(inplace=True)
-        hashes[first : first + size] = np.einsum("ij,j->i", own, keys)
+        hashes[rows] = np.einsum("ij,j->i", own, keys)
     return _mixed(hashes)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labels import Label, sorted_labels
+from jcmspl.data.labels import Label, as_targets, sorted_labels
 from jcmspl.data.parts import (
     IN_MEMORY,
     Bools,
@@ -26,7 +26,6 @@ from jcmspl.data.parts import (
     ChunkedPart,
     Part,
     coded,
-    codes_of,
     counted,
     digest_of,
     looked_up,
@@ -92,17 +91,8 @@ class Samples:
     ) -> list[Any]:
         """Return ``function(part, *rows of the part, *arguments)`` of each part.
 
-        Parameters
-        ----------
-        function
-        arguments
-            The same for all parts.
-        of_rows : sequence of arrays
-            With a value for each sample; a part gets its own.
-        without_samples : bool
-            Whether labels and weights are enough.
-        what, progress
-            The title of the progress line, and whether to show one.
+        Arrays ``of_rows`` have a value for each sample; a part gets its own. ``without_samples``: labels and weights
+        are enough. ``what`` is the title of the progress line.
         """
         raise NotImplementedError
 
@@ -187,7 +177,7 @@ class Samples:
     @cached_property
     def codes(self) -> IntArray:
         """The number of each sample's class (see :meth:`coded`), -1 for others and for samples that weigh nothing."""
-        return np.concatenate(self.map(codes_of, without_samples=True))
+        return np.concatenate(self.map(operator.attrgetter("codes"), without_samples=True))
 
     def digest(self) -> SampleDigest:
         """Return the digest of the samples."""
@@ -201,17 +191,7 @@ class Samples:
 
 
 class SamplesInMemory(Samples):
-    """An array or a memory map, as one part.
-
-    Parameters
-    ----------
-    X : array of shape (n, n_features)
-        Checked; rows are read when they are used.
-    labels : list of n labels, optional
-    weights : ndarray of shape (n,) or None
-    classes : list of labels, optional
-        As for :meth:`coded`.
-    """
+    """A checked array or memory map, as one part; rows are read when they are used."""
 
     def __init__(
         self,
@@ -234,16 +214,8 @@ class SamplesInMemory(Samples):
         """The number of each sample's class, -1 for others and for samples that weigh nothing."""
         return self._part.codes
 
-    def map(
-        self,
-        function: Callable[..., Any],
-        *arguments: Any,
-        of_rows: Sequence[Any] = (),
-        without_samples: bool = False,
-        what: str = "reading",
-        progress: bool = False,
-    ) -> list[Any]:
-        with Progress(what, len(self._part), "samples", enabled=progress) as line:
+    def map(self, function: Callable[..., Any], *arguments: Any, of_rows: Sequence[Any] = (), **how: Any) -> list[Any]:
+        with _line(len(self._part), **how) as line:
             return [function(self._part.reporting(line), *of_rows, *arguments)]
 
     def reduce_each(
@@ -277,25 +249,26 @@ class SamplesInMemory(Samples):
         return LabelledRows(self._X, rows, numbers, weights)
 
     def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
-        return collector.add_array(self._part.whole().X, self.labels, self._part.weights).result()
+        X, weights = self._part.whole().X, self._part.weights
+        if weights is not None and not weights.any():
+            raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
+        with Progress("reading", len(X), "samples", enabled=collector.progress) as line:
+            collector.add(X, self.labels, weights, line=line)
+        return collector.result()
 
     def is_without_negatives(self) -> bool:
         return is_without_negatives(self._X, self._part.weights)
 
 
-class SampleChunks(Samples):
-    """An iterable of chunks, which is read once.
+def _line(total: int | None, *, what: str = "reading", progress: bool = False, **_: Any) -> Progress:
+    return Progress(what, total, "samples", enabled=progress)
 
-    Parameters
-    ----------
-    chunks : iterable
-        Of (X, y) or (X, y, sample_weight); of arrays where samples have no labels.
-    n_features : int
-        0 if it is not known yet.
-    validate : function
-        Returns the samples of a chunk as a checked array.
-    weigh : function of labels and weights, optional
-        Returns the weights of the samples of a chunk.
+
+class SampleChunks(Samples):
+    """An iterable of chunks, (X, y), (X, y, sample_weight) or X alone, which is read once.
+
+    ``validate`` returns the samples of a chunk as a checked array, ``weigh`` their weights, by labels and given
+    weights. The number of features is 0 if it is not known yet.
     """
 
     def __init__(
@@ -303,18 +276,32 @@ class SampleChunks(Samples):
         chunks: Iterable[Any],
         n_features: int,
         validate: Callable[[Any], npt.NDArray[Any]],
-        weigh: Callable[[list[Label], Any], Float64Array | None] | None = None,
+        weigh: Callable[[list[Label], Any], Float64Array | None] = lambda labels, weights: weights,
     ) -> None:
         self.header = np.empty((0, n_features))
         self._chunks, self._validate, self._weigh = chunks, validate, weigh
 
     def map(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> list[Any]:
         part = ChunkedPart((self._validate(chunk) for chunk in self._chunks), self.n_features)
-        with Progress(how.get("what", "reading"), None, "samples", enabled=how.get("progress", False)) as line:
+        with _line(None, **how) as line:
             return [function(part.reporting(line), *arguments)]
 
     def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
-        collector.add_chunks(self._chunks, self._validate, self._weigh or (lambda labels, weights: weights))
+        read = 0
+        with Progress("reading", None, "samples", enabled=collector.progress) as line:
+            for number, chunk in enumerate(self._chunks):
+                try:
+                    X, y, *rest = chunk
+                    (sample_weight,) = rest or (None,)
+                except (TypeError, ValueError):
+                    raise TypeError(f"chunk {number} is not a pair (X, y), nor (X, y, sample_weight)") from None
+                X, labels = self._validate(X), as_targets(y)
+                if len(X) != len(labels):
+                    raise ValueError(f"chunk {number} has {len(X)} samples but {len(labels)} labels")
+                collector.add(X, labels, self._weigh(labels, sample_weight), first_row=read, line=line)
+                read += len(X)
+        if not collector.has_samples:
+            raise ValueError("there are no samples: the iterator gave no chunk, or empty ones, or all weights are zero")
         return collector.result()
 
     def require_rereadable(self, reader: str, advice: str = "") -> None:

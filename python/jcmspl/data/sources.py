@@ -50,7 +50,7 @@ def share_roots(shares: Any, names: list[str], name: str) -> Float64Array:
 
 
 def column_scale(sources: Sources | None, shares: Any) -> Float64Array | None:
-    """Return what the columns of joined class vectors are multiplied by, 1 for equal shares; None if there are none."""
+    """Return the factors of the columns of joined class vectors, 1 for equal shares; None without shares."""
     if shares is None:
         return None
     if sources is None:

@@ -1,8 +1,8 @@
-"""What a method learns from: normalised statistics always, and the samples themselves where it asks for them."""
+"""Training data: normalised statistics always, and the samples themselves if the method asks for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,82 +12,35 @@ import numpy.typing as npt
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
-from jcmspl.data.labels import Label, numbered
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sources import Sources
-from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows of an array, or of anything that is read like one, with the number of the class of each.
+    """Rows of an array that belong to the training data, with the class number and perhaps the weight of each."""
 
-    Attributes
-    ----------
-    X : array of shape (n, n_features)
-        May be a memory map: rows are read when they are asked for, as often as they are.
-    rows : ndarray of int
-        The rows that belong to the training data, ascending.
-    numbers : ndarray of int
-        The class number of each of them.
-    weights : ndarray or None
-        How often each of them counts, if not once.
-    """
-
-    X: npt.NDArray[Any]
-    rows: IntArray
+    X: npt.NDArray[Any]  #: may be a memory map: rows are read when they are asked for, as often as they are
+    rows: IntArray  #: ascending
     numbers: IntArray
     weights: Float64Array | None = None
-
-    @classmethod
-    def of(
-        cls,
-        X: npt.NDArray[Any],
-        y: Sequence[Label],
-        labels: Sequence[Label],
-        rows: IntArray | None = None,
-        weights: Float64Array | None = None,
-    ) -> LabelledRows:
-        """Return some or all rows of an array that weigh anything, classes numbered in the order of the labels."""
-        chosen = np.arange(len(y)) if rows is None else rows
-        if weights is not None:
-            chosen = chosen[weights[chosen] > 0]
-        numbers = numbered((y[row] for row in chosen), labels)
-        return cls(X, chosen, numbers, None if weights is None else weights[chosen])
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Normalised training data. Classes are numbered as the rows of ``class_vectors``.
+    """Normalised training data. Classes are numbered as the rows of ``class_vectors``."""
 
-    Attributes
-    ----------
-    statistics : Statistics
-        Gram matrix, class sums and counts of the normalised samples.
-    class_vectors : ndarray of shape (n_classes, n_attributes)
-        Normalised as well.
-    features, classes : Normalisation
-        What was done to samples and to class vectors.
-    given_means, given_vectors : ndarray
-        The mean sample (scaled) and the vector of each class before that.
-    sources : tuple of (str, int) or None
-        The sources that class vectors were joined of.
-    rounding_of_columns : ndarray of shape (n_features,)
-        How much of the sum of squares of each column may be rounding alone.
-    timings : dict of str to float
-        Seconds that normalisation and whitening took.
-    """
-
-    statistics: Statistics
-    class_vectors: Float64Array
-    features: Normalisation
-    classes: Normalisation
-    given_means: Float64Array
-    given_vectors: Float64Array
+    statistics: Statistics  #: of the normalised samples
+    class_vectors: Float64Array  #: (n_classes, n_attributes), normalised as well
+    features: Normalisation  #: of samples
+    classes: Normalisation  #: of class vectors
+    given_means: Float64Array  #: the mean sample (scaled) of each class before it was normalised
+    given_vectors: Float64Array  #: the vector of each class before it was normalised
     _rows: LabelledRows | None = None
-    sources: Sources | None = None
-    rounding_of_columns: Float64Array | None = None
-    timings: dict[str, float] = field(default_factory=dict)
+    sources: Sources | None = None  #: that class vectors were joined of
+    rounding_of_columns: Float64Array | None = None  #: how much of the sum of squares of each may be rounding alone
+    timings: dict[str, float] = field(default_factory=dict)  #: seconds of normalisation and whitening
 
     @classmethod
     def of(
@@ -180,23 +133,16 @@ class TrainingData:
     def samples(self, size: int = 8192, order: IntArray | None = None) -> Iterator[tuple[Float64Array, IntArray]]:
         """Give normalised samples and their class numbers, a block at a time; may be asked for again and again.
 
-        Only for methods that say ``NEEDS = "samples"``.
-
-        Parameters
-        ----------
-        size : int, default 8192
-            How many samples a block has.
-        order : ndarray of int, optional
-            Which samples are wanted and in what order, counted from 0 as they come without it. Rows of a file are then
-            read here and there, those of a block from front to back.
+        Only for methods that say ``NEEDS = "samples"``. ``order`` tells which samples are wanted and in what order,
+        counted from 0 as they come without it. Rows of a file are then read here and there, those of a block from front
+        to back.
         """
         source = self._labelled_rows
         rows, numbers = source.rows, source.numbers
         if order is not None:
             rows, numbers = rows[order], numbers[order]
         constant = self.statistics.squares == 0  # as in the statistics, what is left of them is rounding
-        for first in range(0, len(rows), size):
-            block = slice(first, first + size)
+        for block in row_blocks(len(rows), size):
             read = source.X[rows[block]] if order is None else _read_ascending(source.X, rows[block])
             normalised = self.features.of_rows(np.asarray(read, dtype=np.float64))
             normalised[:, constant] = 0

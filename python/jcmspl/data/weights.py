@@ -33,7 +33,7 @@ def require_known_classes(class_weight: Any, table: ClassTable | None) -> None:
 
 
 def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -> Float64Array | None:
-    """Return what each sample weighs: its own weight times that of its class; None where each counts once.
+    """Return the weight of each sample: its own weight times that of its class; None where each counts once.
 
     Classes that class_weight does not name weigh 1. "balanced" is as in scikit-learn, n_samples / (n_classes * count),
     of samples as they weigh.
@@ -43,7 +43,11 @@ def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -
     weights = np.ones(len(labels)) if sample_weight is None else as_sample_weights(sample_weight, len(labels))
     if class_weight is None:
         return weights
-    by_class = _balanced(labels, weights) if class_weight == BALANCED else class_weight
+    by_class = class_weight
+    if class_weight == BALANCED:
+        classes = list(dict.fromkeys(labels))
+        counts = np.bincount(numbered(labels, classes), weights, minlength=len(classes))
+        by_class = balanced_weights(dict(zip(classes, counts.tolist(), strict=True)))
     of_classes = np.fromiter((by_class.get(label, 1.0) for label in labels), dtype=np.float64, count=len(labels))
     return as_sample_weights(weights * of_classes, len(labels), "the product of sample_weight and class_weight")
 
@@ -51,12 +55,6 @@ def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -
 def present(labels: Iterable[Label], weights: Float64Array | None) -> dict[Label, None]:
     """Return the classes of the samples that weigh anything, in the order of their first ones."""
     return dict.fromkeys(labels if weights is None else compress(labels, weights.tolist()))
-
-
-def _balanced(labels: Sequence[Label], weights: Float64Array) -> dict[Label, float]:
-    classes = list(dict.fromkeys(labels))
-    counts = np.bincount(numbered(labels, classes), weights, minlength=len(classes))
-    return balanced_weights(dict(zip(classes, counts.tolist(), strict=True)))
 
 
 def balanced_weights(counts: Mapping[Label, float]) -> dict[Label, float]:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError
 from jcmspl.io.files import Place
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 #: A column with one of these names holds labels.
 LABEL_COLUMNS = ("label", "labels", "class", "y")

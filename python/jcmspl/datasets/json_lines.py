@@ -152,7 +152,7 @@ def _numbers(where: str, value: Any, keys: _Keys, width: int | None, missing: bo
 
 
 def _text(where: str, value: Any, key: str | None) -> Any:
-    """Return the value under a key: a text, a number, or None if there is none."""
+    """Return the value under a key: a text, a number, or None without the key."""
     found = None if key is None or not isinstance(value, dict) else value.get(key)
     if not isinstance(found, (str, int, float, type(None))):
         raise DatasetError(f"{where} has an {key!r} that is neither a text nor a number")

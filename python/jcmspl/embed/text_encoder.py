@@ -15,9 +15,9 @@ from jcmspl.embed.image_encoder import CONFIG, beside_model, channels_are_last, 
 from jcmspl.embed.onnx_model import OnnxModel, Slot, inputs_named, pooling_of
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import as_count
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.shown import shown
+from jcmspl.support.warn import warn_user
 
 TOKENIZER = "tokenizer.json"
 _NO_LIMIT = 100_000  # tokens: larger numbers in tokenizer_config.json mean no limit

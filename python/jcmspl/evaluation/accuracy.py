@@ -196,8 +196,15 @@ class Tally:
 
     def worst_confusions(self, most: int = 10) -> list[tuple[Label, Label, int]]:
         """Return the most frequent mistakes as (true, predicted, count)."""
+        return self._mistakes()[:most]
+
+    def commonest_mistakes(self) -> dict[Label, tuple[Label, int]]:
+        """Return the class most often predicted instead of each class with mistakes, and how often."""
+        return {true: (named, count) for true, named, count in reversed(self._mistakes())}
+
+    def _mistakes(self) -> list[tuple[Label, Label, int]]:
         wrong = [(true, named, count) for (true, named), count in self.confusions.items() if true != named]
-        return sorted(wrong, key=lambda item: (-item[2], repr(item[:2])))[:most]
+        return sorted(wrong, key=lambda item: (-item[2], repr(item[:2])))
 
     def matrix(self, labels: Sequence[Label]) -> IntArray:
         """Return the confusion matrix of the given classes: rows are true classes, columns predicted ones."""

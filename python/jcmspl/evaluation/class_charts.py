@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from jcmspl.support.arguments import Float64Array, IntArray, one_of
 from jcmspl.support.calls import accepts_old_keywords
 from jcmspl.support.shown import percent
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # With more classes, dots replace bars.
 _MOST_BARS = 60
 # Up to so many classes each cell is a shape with a hint; with more, the matrix is one image.
@@ -23,8 +26,36 @@ _MOST_CELLS = 120
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 
 
+class _OfPredictions(Display):
+    """Base class of charts made ``from_predictions``."""
+
+    @classmethod
+    @accepts_old_keywords
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        class_vectors: Any = None,
+        candidates: Any = None,
+        seen_penalty: float | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a fitted model, or the best model of a search; parameters as for ``predict`` and the chart."""
+        how = {"class_vectors": class_vectors, "candidates": candidates, "seen_penalty": seen_penalty}
+        named = np.asarray(model_of(estimator).predict(X, **how))  # computes labels of dask
+        return cls.from_predictions(y, named, ax=ax, **options)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_pred: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the predictions of any model."""
+        raise NotImplementedError
+
+
 @dataclass(eq=False, repr=False)
-class ClassAccuracyDisplay(Display):
+class ClassAccuracyDisplay(_OfPredictions):
     """Accuracy of each class: bars, or dots for more than sixty classes.
 
     Parameters
@@ -60,27 +91,9 @@ class ClassAccuracyDisplay(Display):
                 raise ValueError(f"there are {len(self.labels)} labels but {length} values of {name!r}")
 
     @classmethod
-    @accepts_old_keywords
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        class_vectors: Any = None,
-        candidates: Any = None,
-        seen_penalty: float | None = None,
-        ax: Any = None,
-        **options: Any,
-    ) -> ClassAccuracyDisplay:
-        """Draw the accuracies of a fitted model, or of the best model of a search; parameters as for ``predict``."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
-        return cls.from_predictions(y, named, ax=ax, **options)
-
-    @classmethod
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, name: str = "accuracy", ax: Any = None, **options: Any
-    ) -> ClassAccuracyDisplay:
+    ) -> Self:
         """Draw the accuracy of each class in y_true, the best first.
 
         Parameters
@@ -118,14 +131,18 @@ class ClassAccuracyDisplay(Display):
         for number, name in enumerate(chart.accuracies):
             at = places + (number - (kinds - 1) / 2) * height
             shares, ends = numbers(chart.accuracies[name]), chart.intervals(name)
-            colour, label = COLOURS[number % len(COLOURS)], self._kind(name)
+            mean = f" (mean {percent(self.means[name])})" if name in self.means else ""
+            colour, label = COLOURS[number % len(COLOURS)], in_legend(name) + mean
             if n > _MOST_BARS:
                 artists = [ax.plot(100 * shares, at, "o", markersize=3.2, color=colour, label=label)[0]]
             else:
                 artists = list(ax.barh(at, 100 * np.nan_to_num(shares), 0.92 * height, color=colour, label=label))
                 self._tell(artists, chart.labels, name, shares, ends)
             if ends is not None:
-                self._whiskers(ax, at, ends, colour if n > _MOST_BARS else ink_of(ax), label=number == 0)
+                known = ~np.isnan(ends[0])
+                low, high = (100 * end[known] for end in ends)
+                style = {"linewidth": 0.9, "alpha": 0.55, "label": None if number else "95 % interval"}
+                ax.hlines(at[known], low, high, colors=[colour if n > _MOST_BARS else ink_of(ax)], **style)
             if n <= _MOST_BARS:
                 # beside the bar or, with whiskers, in a column at the edge
                 self._write_shares(ax, at, shares, None if ends is None else colour)
@@ -155,22 +172,11 @@ class ClassAccuracyDisplay(Display):
             samples=None if self.samples is None else np.asarray(self.samples)[rows],
         )
 
-    def _kind(self, name: str) -> str:
-        mean = f" (mean {percent(self.means[name])})" if name in self.means else ""
-        return in_legend(name) + mean
-
     def _tell(self, bars: list[Any], labels: Sequence[Any], name: str, shares: Float64Array, ends: Any) -> None:
         for i, (bar, label) in enumerate(zip(bars, labels, strict=True)):
             is_known = ends is not None and not np.isnan(ends[0][i])
             between = f" ({percent(ends[0][i])} to {percent(ends[1][i])})" if is_known else ""
             self._hint(bar, f"{label}, {name}: {percent(shares[i])}{between}")
-
-    @staticmethod
-    def _whiskers(ax: Any, at: Any, ends: tuple[Float64Array, Float64Array], colour: Any, *, label: bool) -> None:
-        known = ~np.isnan(ends[0])
-        low, high = (100 * end[known] for end in ends)
-        text = "95 % interval" if label else None
-        ax.hlines(at[known], low, high, colors=[colour], linewidth=0.9, alpha=0.55, label=text)
 
     @staticmethod
     def _write_shares(ax: Any, at: Any, shares: Float64Array, in_column: Any) -> None:
@@ -192,7 +198,7 @@ class ClassAccuracyDisplay(Display):
 
 
 @dataclass(eq=False, repr=False)
-class ConfusionDisplay(Display):
+class ConfusionDisplay(_OfPredictions):
     """Confusion matrix: rows are true classes, columns predicted ones.
 
     Parameters
@@ -226,28 +232,7 @@ class ConfusionDisplay(Display):
             raise ValueError("counts must be numbers of samples, but some are negative or not finite")
 
     @classmethod
-    @accepts_old_keywords
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        class_vectors: Any = None,
-        candidates: Any = None,
-        seen_penalty: float | None = None,
-        labels: Any = None,
-        ax: Any = None,
-        **options: Any,
-    ) -> ConfusionDisplay:
-        """Draw the confusions of a fitted model, or of the best model of a search; parameters as for ``predict``."""
-        named = _named(estimator, X, class_vectors=class_vectors, candidates=candidates, seen_penalty=seen_penalty)
-        return cls.from_predictions(y, named, labels=labels, ax=ax, **options)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, labels: Any = None, ax: Any = None, **options: Any
-    ) -> ConfusionDisplay:
+    def from_predictions(cls, y_true: Any, y_pred: Any, *, labels: Any = None, ax: Any = None, **options: Any) -> Self:
         """Draw the confusions between true and predicted classes.
 
         Parameters
@@ -357,11 +342,6 @@ def wilson(shares: Float64Array, samples: Float64Array) -> tuple[Float64Array, F
     middle = (shares + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z / (1 + _Z**2 / n) * np.sqrt(shares * (1 - shares) / n + _Z**2 / (4 * n**2))
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
-
-
-def _named(estimator: Any, X: Any, **options: Any) -> Any:
-    """Predict labels; those of dask are computed."""
-    return np.asarray(model_of(estimator).predict(X, **options))
 
 
 def _rows_by_name(labels: Sequence[Any]) -> IntArray:

@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,9 @@ from jcmspl.io.json_text import plain
 from jcmspl.model import registry
 from jcmspl.model_selection.class_search import BaseClassSearch
 from jcmspl.model_selection.jcmspl_cv import search_for, seeded
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import METHOD_GROUPS
 from jcmspl.support.progress import Progress
+from jcmspl.support.warn import warn_user
 
 # Errors of a method that cannot be fitted to the data; the comparison goes on without it.
 _REFUSALS = (ValueError, np.linalg.LinAlgError, MemoryError)
@@ -41,14 +41,6 @@ def _with_variants() -> dict[str, tuple[type[Any], dict[str, Any]]]:
         for own, method in registry.methods().items()
         for name, fixed in {own: {}, **method.VARIANTS}.items()
     }
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A method to compare: the function that makes its search or model, and the relative cost of a fit."""
-
-    make: Callable[..., Any]
-    cost: int = 1
 
 
 def compare(
@@ -110,18 +102,18 @@ def compare(
     found: dict[str, list[Row]] = {name: [] for name in chosen}
     failures: dict[str, str] = {}
     not_run: list[str] = []
-    total = len(splits) * sum(entry.cost for entry in chosen.values())
+    total = len(splits) * sum(cost for _, cost in chosen.values())
     with Progress("comparing", total, "steps", enabled=progress) as line:
         done = 0
         try:
-            for name, entry in chosen.items():
+            for name, (make, cost) in chosen.items():
                 try:
                     for number, data in enumerate(splits):
-                        line.update(done + number * entry.cost, name)
-                        found[name].append(_row(name, entry.make(**options), data, timed and not number))
+                        line.update(done + number * cost, name)
+                        found[name].append(_row(name, make(**options), data, timed and not number))
                 except _REFUSALS as error:
                     failures[name] = str(error) or type(error).__name__
-                done += len(splits) * entry.cost
+                done += len(splits) * cost
         except KeyboardInterrupt:
             not_run = [name for name in chosen if name not in failures and len(found[name]) < len(splits)]
             if not any(found.values()):
@@ -136,10 +128,12 @@ def compare(
     )
 
 
-def _chosen(methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool) -> dict[str, _Entry]:
-    """Return the methods to compare, by name, the cheapest first."""
+def _chosen(
+    methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool
+) -> dict[str, tuple[Callable[..., Any], int]]:
+    """Return functions that make searches or models, and the relative costs of a fit, by name, the cheapest first."""
     if isinstance(methods, Mapping):
-        return {name: _Entry(make) for name, make in methods.items()}
+        return {name: (make, 1) for name, make in methods.items()}
     known = _with_variants()
     names = [METHOD_GROUPS[0]] if methods is None else [methods] if isinstance(methods, str) else list(methods)
     if not names:
@@ -155,8 +149,8 @@ def _chosen(methods: str | Sequence[str] | Mapping[str, Any] | None, tune: bool)
     for name in (one for given in names for one in groups.get(given, [given])):
         method, fixed = known[name]
         make = partial(search_for if tune else _with_defaults, method, fixed)
-        entries[name] = _Entry(make, max(1, round(registry.cost(method, fixed, tuned=tune))))
-    return dict(sorted(entries.items(), key=lambda item: item[1].cost))
+        entries[name] = make, max(1, round(registry.cost(method, fixed, tuned=tune)))
+    return dict(sorted(entries.items(), key=lambda item: item[1][1]))
 
 
 def _with_defaults(method: type[Any], fixed: dict[str, Any], *, random_state: int, progress: bool) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
+
+import numpy as np
 
 from jcmspl.data.labels import Label
 from jcmspl.evaluation.base_to_new import BaseToNew, base_to_new
@@ -138,30 +140,24 @@ def evaluate(
     >>> [row.shots for row in found.rows], found.row(8).base > found.row(2).base
     ([2, 8], True)
     """
-    if one_of(protocol, "protocol", PROTOCOLS) == PROTOCOLS[1]:
-        others = {"spaces": spaces, "adapt": adapt, "open_set": open_set, "hits": hits != HITS}
-        _refuse({**others, "n_examples": n_examples != MOST, "allow_trained": not allow_trained}, protocol)
-        draws: dict[str, Any] = {"n_draws": n_draws, "random_state": random_state}
-        return base_to_new(model, dataset, shots=shots, base=base, progress=progress, **draws)
-    others = {"shots": shots is not None, "base": base is not None, "n_draws": n_draws != 1}
-    _refuse({**others, "random_state": random_state != 0}, protocol)
-    return zero_shot(
-        model,
-        dataset,
-        spaces=spaces,
-        hits=hits,
-        adapt=adapt,
-        open_set=open_set,
-        n_examples=n_examples,
-        allow_trained=allow_trained,
-        progress=progress,
-    )
-
-
-def _refuse(options: dict[str, Any], protocol: str) -> None:
-    """Raise ValueError for options of the other protocol."""
-    if given := [name for name, is_given in options.items() if is_given]:
+    of_protocols: dict[str, dict[str, Any]] = {
+        "zero-shot": {
+            "spaces": spaces,
+            "hits": hits,
+            "adapt": adapt,
+            "open_set": open_set,
+            "n_examples": n_examples,
+            "allow_trained": allow_trained,
+        },
+        "base-to-new": {"shots": shots, "base": base, "n_draws": n_draws, "random_state": random_state},
+    }
+    options = of_protocols.pop(one_of(protocol, "protocol", PROTOCOLS))
+    ((other, others),) = of_protocols.items()
+    defaults = evaluate.__kwdefaults__ or {}
+    if given := [name for name, value in others.items() if not np.array_equal(value, defaults[name])]:
         raise ValueError(
             f"{', '.join(given)}: protocol={protocol!r} does not have this option. Leave it out, or choose "
-            f"protocol={PROTOCOLS[protocol == PROTOCOLS[0]]!r}"
+            f"protocol={other!r}"
         )
+    run: Callable[..., Report | BaseToNew] = base_to_new if protocol == "base-to-new" else zero_shot
+    return run(model, dataset, progress=progress, **options)

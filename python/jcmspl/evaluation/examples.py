@@ -12,14 +12,14 @@ import numpy as np
 
 from jcmspl.data.labels import Label
 from jcmspl.data.reading import in_memory, read_rows
-from jcmspl.evaluation.findings import Example, Reason
+from jcmspl.evaluation.findings import Candidate, Example, Reason
 from jcmspl.report.pages import picture_named
 from jcmspl.support.arguments import IntArray
 
 #: The default number of samples in a report; half of them are wrong ones, if there are enough.
 MOST = 24
 _SEED = 0
-_MOST_REASONS = 4
+_MOST_REASONS, _MOST_NEAREST = 4, 3
 
 
 def examples(
@@ -45,7 +45,10 @@ def examples(
         for at in _in_turn(rng.permutation(positions), true, most // 2)
     ]
     folders = _folders(dataset.source)
-    why = _reasons(model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen])
+    named_attributes = dataset.classes.attributes is not None
+    why = (_reasons if named_attributes else _nearest)(
+        model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen]
+    )
     return [
         Example(
             row=int(rows[at]),
@@ -79,6 +82,27 @@ def _folders(source: str) -> list[Path]:
     return [*own, Path()]
 
 
+def _samples(dataset: Any, rows: IntArray) -> Any:
+    order = np.argsort(rows)  # rows are read in ascending order
+    X: Any = read_rows(dataset.X, rows[order])
+    return np.asarray(in_memory(X))[np.argsort(order)]
+
+
+def _nearest(
+    model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
+) -> list[dict[str, Any]]:
+    """Return the best candidates of each sample: the single numbers of an embedding mean nothing to a reader."""
+    if not len(rows):
+        return []
+    recogniser = model.recogniser(class_vectors=dataset.classes, candidates=candidates, space=space)
+    best, scores = recogniser.best(_samples(dataset, rows), min(_MOST_NEAREST, len(candidates)))
+    labels = recogniser.labels[best].tolist()
+    return [
+        {"nearest": [Candidate(str(label), score) for label, score in zip(*row, strict=True)]}
+        for row in zip(labels, scores.tolist(), strict=True)
+    ]
+
+
 def _reasons(
     model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
 ) -> list[dict[str, Any]]:
@@ -88,9 +112,7 @@ def _reasons(
         return nothing
     if "space" in model.get_params(deep=False):
         model = copy(model).set_params(space=space)
-    order = np.argsort(rows)  # rows are read in ascending order
-    X: Any = read_rows(dataset.X, rows[order])
-    X = np.asarray(in_memory(X))[np.argsort(order)]
+    X = _samples(dataset, rows)
     options = {"class_vectors": dataset.classes, "candidates": candidates}
     found = []
     try:

@@ -137,8 +137,7 @@ class ConvergenceRun:
     @property
     def file_name(self) -> str:
         """The name of the chart's file."""
-        words = re.findall(r"\w+", self.setting.replace("'s", ""))
-        return "-".join(["convergence", *words])
+        return "-".join(["convergence", *re.findall(r"\w+", self.setting.replace("'s", ""))])
 
 
 @dataclass(frozen=True)
@@ -213,8 +212,7 @@ class Experiments(ShownAsCard):
         methods = [row.method for row in self.ablations]
         beside = [known[method] / 100 for method in methods] if known else None
         charts["ablation"] = AblationDisplay(methods, [row.per_class for row in self.ablations], beside)
-        charts |= {run.file_name: run.chart for run in self.convergence}
-        return charts
+        return charts | {run.file_name: run.chart for run in self.convergence}
 
     def save(self, folder: str | Path, *, plots: bool = True, overwrite: bool = False) -> list[Path]:
         """Write report.html, results.json, each table as CSV and, by default, the plots as PNG and SVG.
@@ -230,7 +228,9 @@ class Experiments(ShownAsCard):
         if folder.is_dir() and any(folder.iterdir()) and not overwrite:
             raise FileExistsError(f"{folder} exists and is not empty: choose another name, or add overwrite=True")
         files = {"report.html": self.to_html().encode(), "results.json": self.to_json().encode()}
-        files |= {f"{name}.csv": csv_text(_flat(rows)).encode() for name, rows in self.tables().items() if rows}
+        for name, rows in self.tables().items():
+            flat = [{key: cell for key, cell in row.items() if not isinstance(cell, dict)} for row in rows]
+            files |= {f"{name}.csv": csv_text(flat).encode()} if rows else {}
         if plots:
             titles = {run.file_name: f"{self.dataset.name}, {run.setting}: {run.outcome}" for run in self.convergence}
             for name, chart in self.charts().items():
@@ -320,8 +320,3 @@ def _published_tables(paper: str) -> dict[str, Table]:
         header = ["method", "seen", "unseen", "harmonic mean", "remark"]
         tables["published_generalized"] = Table("Published (Table 3 of the paper)", header, rows)
     return tables
-
-
-def _flat(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out columns that hold dicts."""
-    return [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]

@@ -27,8 +27,9 @@ from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.io.json_text import plain
 from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
 from jcmspl.model_selection.jcmspl_cv import JCMSPLCV
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.progress import Progress
+from jcmspl.support.warn import warn_user
 
 ABLATIONS = ("FPL", "IPL", "JCMSPL0", "JCMSPL1", "JCMSPL")
 # The objective has settled when no further iteration lowers it by more than this share.

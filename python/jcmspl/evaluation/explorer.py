@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +27,7 @@ from jcmspl.model.recogniser import LinearRecogniser
 from jcmspl.report.pages import Saved, page_script, rendered
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, one_of
 from jcmspl.support.names import GROUPS
-from jcmspl.support.shown import shown
+from jcmspl.support.shown import Table, shown
 
 # The default number of samples, if so many fit.
 _SAMPLES = 500
@@ -35,6 +36,27 @@ _USUAL, _MOST_OF_MODEL, _MOST = 8_000_000, 32_000_000, 64_000_000
 # Bytes of a float32 in base64.
 _NUMBER = 4 * 4 / 3
 _LONGEST = 80  # characters of names
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a story: the name, the accuracy on unseen classes and a sentence about one of the models of a page."""
+
+    name: str
+    share: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """The head of a page, its steps with the same samples under each model, and tables with notes."""
+
+    title: str
+    lead: str
+    steps: list[Step]
+    chance: float
+    tables: list[Table]
+    notes: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +74,8 @@ class Explorer(Saved):
         The candidate classes, in the order of the scores.
     no_new_classes : str or None
         The reason if the page cannot make up classes.
+    story : Story or None
+        If given, the page begins with it, and the field to draw in is large.
     """
 
     title: str
@@ -60,6 +84,7 @@ class Explorer(Saved):
     labels: list[Label]
     no_new_classes: str | None
     _content: dict[str, Any] = field(repr=False)
+    story: Story | None = None
 
     KIND = "an explorer"
     HAS_CHARTS = False
@@ -71,6 +96,7 @@ class Explorer(Saved):
             title=self.title,
             about=self.about,
             no_new_classes=self.no_new_classes,
+            story=self.story,
             content=self._content,
             **page_script("explorer.js"),
         )
@@ -85,6 +111,7 @@ def explore(
     *,
     n_samples: int | None = None,
     candidates: str = "all",
+    beside: Mapping[str, Any] | None = None,
     adapt: bool = False,
     random_state: int = 0,
 ) -> Explorer:
@@ -105,6 +132,9 @@ def explore(
         The number of samples, drawn from all classes alike (default: 500, or as many as fit into a page of 8 MB).
     candidates : {"all", "unseen", "seen"}, default "all"
         The classes in the page, with their samples. A page of all classes can switch between the three.
+    beside : mapping of str to estimator, optional
+        Other models to switch to, by name: fitted to samples of the same kind and linear, too, such as a copy of the
+        model with a few labelled samples of new classes.
     adapt : bool, default False
         Whether to put the model into the page a second time, adapted to the unlabelled test samples of the candidates,
         in the visual space. The given model does not change. A model that is already adapted, to all candidates, is in
@@ -130,22 +160,20 @@ def explore(
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     one_of(candidates, "candidates", GROUPS)
-    dataset = dataset.with_labels_of(model.class_table_)
-    if dataset.n_features != model.n_features_in_:
-        raise ValueError(
-            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
-            f"{model.n_features_in_}"
-        )
     seed = as_count(random_state, "random_state", 0)
     dataset = with_test_parts(model, dataset)
     plain, layer = _layer_of(model, dataset, candidates)
     adapted = _adapted_layer(model, dataset, candidates, layer, adapt=adapt)
     labels: list[Label] = layer.labels.tolist()
     table = plain.class_table_.updated(dataset.classes).select(labels)
-    layers = [_layer_content(layer, plain.seen_penalty_)]
-    size = layer.weights.size * _NUMBER * (1 if adapted is None else 2)
+    layers = [_layer_content("as trained", layer, plain.seen_penalty_)]
+    for name, other in (beside or {}).items():
+        layers.append(
+            _layer_content(name, _layer_beside(name, other, dataset, candidates, labels), other.seen_penalty_)
+        )
     if adapted is not None:
-        layers.append(_layer_content(adapted, 0.0))
+        layers.append(_layer_content("adapted to the unlabelled test samples", adapted, 0.0))
+    size = layer.weights.size * _NUMBER * len(layers)
     found, why_not = _map_of(plain)
     if found is not None and found.size * _NUMBER > _MOST_OF_MODEL - size:
         found, why_not = None, "the map from class vectors to scores is too large for a page"
@@ -158,7 +186,6 @@ def explore(
     content = {
         "classes": [shown(label, _LONGEST) for label in labels],
         "seen": [label in trained and np.array_equal(table[label], plain.class_table_[label]) for label in labels],
-        "scaling": layer.scaling._asdict(),
         "layers": layers,
         "features": _packed(X),
         "rows": rows.tolist(),
@@ -188,6 +215,23 @@ def _layer_of(model: Any, dataset: Any, candidates: str) -> tuple[Any, LinearRec
     return plain, layer
 
 
+def _layer_beside(name: str, other: Any, dataset: Any, candidates: str, labels: list[Label]) -> LinearRecogniser:
+    """Return the layer of another model for the same samples and classes."""
+    check_is_fitted(other)
+    if other.n_features_in_ != dataset.n_features:
+        raise ValueError(
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model "
+            f"{shown(name)!r} of beside expects {other.n_features_in_}"
+        )
+    layer = _layer_of(other, dataset, candidates)[1]
+    if layer.labels.tolist() != labels:
+        raise ValueError(
+            f"the model {shown(name)!r} of beside was trained on other classes than the model: give one that has the "
+            "same seen classes"
+        )
+    return layer
+
+
 def _adapted_layer(
     model: Any, dataset: Any, candidates: str, layer: LinearRecogniser, *, adapt: bool
 ) -> LinearRecogniser | None:
@@ -207,8 +251,14 @@ def _adapted_layer(
     return found
 
 
-def _layer_content(layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
-    return {"weights": _packed(layer.weights), "bias": _packed(layer.bias, np.float64), "seen_bias": seen_penalty}
+def _layer_content(name: str, layer: LinearRecogniser, seen_penalty: float) -> dict[str, Any]:
+    return {
+        "name": shown(name, _LONGEST),
+        "scaling": layer.scaling._asdict(),
+        "weights": _packed(layer.weights),
+        "bias": _packed(layer.bias, np.float64),
+        "seen_bias": seen_penalty,
+    }
 
 
 def _adapted(model: Any, dataset: Any, candidates: str) -> Any:

@@ -149,14 +149,26 @@ class SpaceResult:
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """The class most often predicted instead of another one, and its share of the samples of that."""
+
+    predicted: str
+    share: float
+
+
+@dataclass(frozen=True)
 class ClassRow:
-    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes."""
+    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes.
+
+    ``taken_for`` is the commonest mistake: among unseen classes or, if there is none, among all; None without mistakes.
+    """
 
     label: str
     kind: str
     samples: int
     standard: float | None
     generalized: float | None
+    taken_for: Mistake | None = None
 
 
 @dataclass(frozen=True)
@@ -178,12 +190,21 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A candidate class and its score."""
+
+    label: str
+    score: float
+
+
+@dataclass(frozen=True)
 class Example:
     """A test sample of an unseen class, by row and id in the data set, and its prediction among the unseen classes.
 
     ``picture`` is the file that the id names. ``against`` is the class compared with the predicted one: the true class
     or, if the prediction is right, the second best. ``spoke_for`` and ``spoke_against`` are the attributes that
-    contributed most for and against the predicted class; empty if the model cannot explain.
+    contributed most for and against the predicted class; empty if the model cannot explain or attributes have no names.
+    ``nearest`` has the best candidates then, the best first.
     """
 
     row: int
@@ -194,6 +215,7 @@ class Example:
     against: str | None = None
     spoke_for: list[Reason] = field(default_factory=list)
     spoke_against: list[Reason] = field(default_factory=list)
+    nearest: list[Candidate] = field(default_factory=list)
 
     @property
     def right(self) -> bool:

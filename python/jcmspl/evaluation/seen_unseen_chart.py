@@ -100,10 +100,10 @@ class SeenUnseenDisplay(Display):
         ax.set(xlabel="accuracy on unseen classes, %", ylabel="accuracy on seen classes, %")
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
-        self._legend(ax, loc="best")
+        self._legend_above(ax, columns=2)
 
     def _size(self, **options: Any) -> tuple[float, float]:
-        return 5.2, 4.4
+        return 6.6, 4.9  # with room for the legend above
 
     def _points(self, name: str | None) -> tuple[dict[str, Any], dict[str, tuple[float, float]]]:
         if isinstance(self.curve, Mapping):

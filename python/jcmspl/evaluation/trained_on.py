@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.labels import Label
-from jcmspl.data.parts import ROWS
 from jcmspl.data.reading import in_chunks, plain_samples
 from jcmspl.data.sample_digest import Overlap, SampleDigest
 from jcmspl.datasets.dataset import TestSet
 from jcmspl.evaluation.findings import TrainedOn
-from jcmspl.support.arguments import IntArray
-from jcmspl.support.exceptions import TrainedOnWarning, warn_user
+from jcmspl.support.arguments import ROWS, IntArray
+from jcmspl.support.exceptions import TrainedOnWarning
+from jcmspl.support.shown import shown
+from jcmspl.support.warn import warn_user
 
 _TESTED = ("test_seen", "test_unseen")
 
@@ -34,9 +34,17 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
     dataset : Dataset
     """
     dataset = dataset.with_labels_of(model.class_table_)
+    if dataset.n_features != model.n_features_in_:
+        raise ValueError(
+            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
+            f"{model.n_features_in_}"
+        )
     has_parts = any(len(dataset.rows(part)) for part in _TESTED)
     if not dataset.unseen:
-        dataset = _with_unseen_classes(dataset, model.classes_.tolist())
+        # all samples of classes that the model was not trained on
+        known = dataset.classes.positions(one for one in model.classes_.tolist() if one in dataset.classes)
+        rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
+        dataset = _with_parts(dataset, {"test_unseen": rows[~np.isin(dataset.class_numbers[rows], known)]})
     if len(dataset.rows("test_seen")):
         return dataset
     rows = dataset.rows("trainval")
@@ -74,13 +82,6 @@ def warn_or_refuse(found: TrainedOn | None, n_samples: dict[str, int], *, allow:
         )
     for text in texts:
         warn_user(f"{text}: accuracy on them is not that on new samples", TrainedOnWarning)
-
-
-def _with_unseen_classes(dataset: Any, trained: list[Label]) -> Any:
-    """Move all samples of classes that the model was not trained on to the part "test_unseen"."""
-    known = np.isin(dataset.class_numbers, dataset.classes.positions(one for one in trained if one in dataset.classes))
-    rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
-    return _with_parts(dataset, {"test_unseen": rows[~known[rows]]})
 
 
 def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:

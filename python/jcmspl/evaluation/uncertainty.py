@@ -24,6 +24,8 @@ from jcmspl.support.arguments import Float64Array
 
 #: The settings of the bootstrap.
 SETTINGS = Bootstrap(level=0.95, draws=2000, seed=0)
+#: With fewer classes there is no interval: of three, most draws are the same few, and their ends are single classes.
+LEAST_CLASSES = 4
 # Classes drawn at a time, to bound the memory.
 _BLOCK = 1 << 20
 #: A method differs from the best if the corrected p-value is below this.
@@ -54,7 +56,7 @@ def interval(values: Float64Array, settings: Bootstrap = SETTINGS) -> Interval:
 
 
 def intervals(tallies: Sequence[tuple[Tally, Tally | None]], unseen: Sequence[Label]) -> list[dict[str, Interval]]:
-    """Return the intervals of the figures of each space, by name; a figure of a single class has none.
+    """Return the intervals of the figures of each space, by name; figures of fewer than LEAST_CLASSES have none.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def intervals(tallies: Sequence[tuple[Tally, Tally | None]], unseen: Sequence[La
     known = set(tested)
     seen = [label for label in (tallies[0][1] or tallies[0][0]).counts if label not in known]
     found: list[dict[str, Interval]] = [{} for _ in tallies]
-    if len(tested) < 2:
+    if len(tested) < LEAST_CLASSES:
         return found
     sizes = _column(tested, lambda label: tallies[0][0].counts[label])
     shares = [_shares(among_unseen, tested) for among_unseen, _ in tallies]

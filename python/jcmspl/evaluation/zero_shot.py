@@ -147,11 +147,6 @@ def _check(model: Any, dataset: Any) -> None:
             f"the model was trained on {quoted(both[0])}, which is an unseen class of {shown(dataset.name)}: "
             "it would be tested on what it was trained on"
         )
-    if dataset.n_features != model.n_features_in_:
-        raise ValueError(
-            f"the samples of {shown(dataset.name)} have {dataset.n_features} features, but the model expects "
-            f"{model.n_features_in_}"
-        )
 
 
 def _require_adaptable(model: Any, spaces: Sequence[str]) -> None:
@@ -241,9 +236,17 @@ def _points(curve: SeenUnseenCurve) -> list[list[float]]:
 
 def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
+    mistakes = {**(generalized.commonest_mistakes() if generalized else {}), **standard.commonest_mistakes()}
     rows = [
         findings.ClassRow(
-            str(label), "unseen" if label in unseen else "seen", samples, shares.get(label), everywhere.get(label)
+            label=str(label),
+            kind="unseen" if label in unseen else "seen",
+            samples=samples,
+            standard=shares.get(label),
+            generalized=everywhere.get(label),
+            taken_for=findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples)
+            if label in mistakes
+            else None,
         )
         for label, samples in (generalized or standard).counts.items()
     ]

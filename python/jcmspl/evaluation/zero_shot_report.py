@@ -114,7 +114,6 @@ class Report(Document):
             tables=self.tables(),
             charts={name: chart for name, chart in self.charts().items() if name not in ("classes", "confusions")},
             matrix=self._matrix(),
-            mistakes=self._commonest_mistakes(),
             pictures={one.row: one.picture and thumbnail(one.picture) for one in self.examples},
             json=dumps({"results": results}, indent=1),
         )
@@ -124,12 +123,6 @@ class Report(Document):
         order = self.confusion_matrix.most_confused(_MOST_ON_PAGE)
         totals = [sum(self.confusion_matrix.counts[i]) for i in order]
         return {**vars(self.confusion_matrix.of(order)), "totals": totals}
-
-    def _commonest_mistakes(self) -> dict[str, tuple[str, float]]:
-        """Return the class most often predicted instead of each unseen class, and its share."""
-        labels, counts = self.confusion_matrix.labels, self.confusion_matrix.counts
-        worst = {i: (j, count) for i, j, count in sorted(self.confusion_matrix.mistakes(), key=lambda one: one[2])}
-        return {labels[i]: (labels[j], count / sum(counts[i])) for i, (j, count) in worst.items()}
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
@@ -191,7 +184,11 @@ class Report(Document):
         """
         charts: dict[str, Display] = {}
         if self._generalized:
-            charts["generalized"] = self._curves()
+            # the curves of all spaces, with marks for the model's own
+            curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
+            own = next(iter(self._generalized.values()))
+            marks = {name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places}
+            charts["generalized"] = SeenUnseenDisplay(curves, marks=marks)
         charts["classes"] = self._bars()
         if len(self.confusion_matrix.labels) <= _MOST_IN_MATRIX:
             matrix = self.confusion_matrix.sorted()
@@ -203,10 +200,11 @@ class Report(Document):
     def _standard_table(self) -> Table:
         found = [(result.space_name, result.standard) for result in self.results]
         ks = [k for k in found[0][1].hits if k != 1]
+        cells = [percent_range(result.intervals.get("per_class")) for result in self.results]
         columns = {
             "space": [*(space for space, _ in found), "chance"],
             "per class": [percent(share) for share in (*(one.per_class for _, one in found), self.dataset.chance)],
-            **self._interval_column("per_class", 1),
+            **({self._interval_title: [*cells, ""]} if any(cells) else {}),
             "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
             **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
         }
@@ -246,11 +244,6 @@ class Report(Document):
     def _interval_title(self) -> str:
         return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
 
-    def _interval_column(self, name: str, n_other_rows: int) -> dict[str, list[str]]:
-        """Return a column with the intervals of a figure; no column without intervals."""
-        cells = [percent_range(result.intervals.get(name)) for result in self.results]
-        return {self._interval_title: [*cells, *[""] * n_other_rows]} if any(cells) else {}
-
     def _class_table(self) -> Table:
         header = ["class", "kind", "samples", "among unseen", "among all"]
         rows = [
@@ -260,12 +253,6 @@ class Report(Document):
         if not self._generalized:
             header, rows = header[:-1], [row[:-1] for row in rows]
         return Table(f"Classes ({self.results[0].space_name})", header, rows)
-
-    def _curves(self) -> SeenUnseenDisplay:
-        """Return the curves of all spaces, with marks for the model's own space."""
-        curves = {f"{space}, AUSUC {found.ausuc:.3f}": found.curve for space, found in self._generalized.items()}
-        own = next(iter(self._generalized.values()))
-        return SeenUnseenDisplay(curves, marks={name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places})
 
     def _bars(self) -> ClassAccuracyDisplay:
         """Return the chart of unseen classes; of many classes the best and the worst ones."""

@@ -19,7 +19,7 @@ from jcmspl.model.iterations import Iterative, course, sums_by_class, weighted_s
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import COUNT, SEED, WEIGHT, FittedArray, NamedArrays, estimator, field
 from jcmspl.model.recogniser import Recogniser, lead_of, with_lead
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, as_count, as_random_state, row_blocks
 
 # Samples that are coded at a time.
 _BLOCK = 2048
@@ -84,7 +84,9 @@ class BZSL(Iterative, ZeroShotClassifier):
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         coding = _Coding(prepared, self.n_bits, self.visual_weight, self.semantic_weight)
-        C = coding.random_codes(as_random_state(self.random_state))
+        # codes of classes, (c, n_bits), to begin with: the sides of random planes on which they lie
+        planes = as_random_state(self.random_state).standard_normal((coding.vectors.shape[1], self.n_bits))
+        C = signs(coding.vectors @ planes)
         P, Q = np.zeros((prepared.statistics.n_features, self.n_bits)), coding.semantic_directions(C)
         values: list[float] = []
         for number in range(1, self.max_iter + 1):
@@ -128,10 +130,6 @@ class _Coding:
         squares = float(self._counts @ (centred**2).sum(axis=1)) / n
         self.vectors: Float64Array = centred * _scale(squares, n_bits)
         self.counted_vectors: Float64Array = self._counts[:, None] * self.vectors
-
-    def random_codes(self, generator: np.random.RandomState) -> Float64Array:
-        """Return codes of classes, (c, n_bits): the sides of random planes on which they lie."""
-        return signs(self.vectors @ generator.standard_normal((self.vectors.shape[1], self._n_bits)))
 
     def semantic_directions(self, C: Float64Array) -> Float64Array:
         """Return the best Q for codes of classes."""
@@ -187,16 +185,15 @@ class _CodeScorer:
     offsets: Float64Array
     candidates: Words
 
-    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> CodeRecogniser:
-        """Return what codes raw samples and compares the codes."""
+    def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> _CodeRecogniser:
         weights, offsets = normalisation.folded(self.projection, self.offsets)
         coder = AffineScorer(weights, offsets, **normalisation.scaling._asdict())
         lead = lead_of(bias)
-        return CodeRecogniser(coder, HammingScorer(self.candidates, bias - lead), labels, lead)
+        return _CodeRecogniser(coder, HammingScorer(self.candidates, bias - lead), labels, lead)
 
 
 @dataclass(frozen=True, eq=False)
-class CodeRecogniser(Recogniser):
+class _CodeRecogniser(Recogniser):
     """Recognition by binary codes: the score of a candidate is minus the number of bits in which it differs.
 
     ``coder`` maps raw samples to values whose signs are their codes; ``search`` has the codes of the candidates, and
@@ -208,20 +205,14 @@ class CodeRecogniser(Recogniser):
     labels: LabelArray
     lead: float = 0.0
 
-    def scores(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the scores of all candidates, (n, n_candidates)."""
-        return with_lead(self.scores_less_lead(X), self.lead)
-
     def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the same less the lead."""
         return np.concatenate([self.search.scores(codes) for codes in self._codes(X)])
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
-        """Return the indices and scores of the k best candidates, best first."""
         k = as_count(k, "k", maximum=len(self.labels))
         indices, scores = zip(*(self.search.top_k(codes, k) for codes in self._codes(X)), strict=True)
         return np.concatenate(indices), with_lead(np.concatenate(scores), self.lead)
 
     def _codes(self, X: npt.NDArray[Any]) -> Iterator[Words]:
-        for first in range(0, max(len(X), 1), _BLOCK):
-            yield packed_signs(self.coder.scores(X[first : first + _BLOCK]))
+        for rows in row_blocks(max(len(X), 1), _BLOCK):
+            yield packed_signs(self.coder.scores(X[rows]))

@@ -71,5 +71,5 @@ def _most_pairs(moments: Moments) -> int:
 
 
 def _whitened(basis: GramBasis, penalty: float) -> Float64Array:
-    """Return what makes the Gram matrix, plus the penalty, the identity."""
+    """Return the whitening matrix of the Gram matrix plus the penalty."""
     return np.asarray((basis.vectors / np.sqrt(basis.values + penalty)).T)

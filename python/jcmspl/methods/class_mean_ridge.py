@@ -8,8 +8,8 @@ from jcmspl.model.kinds import map_to_means
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments, one_map
 from jcmspl.model.parameters import WEIGHT, NamedArrays, estimator, field
-from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import unit_length
 
 
 @estimator
@@ -59,7 +59,7 @@ class ClassMeanRidge(Bilinear):
         if not self._adds_mean("visual"):
             return super()._predicted(vectors)
         means = self._expected(self.class_normalisation_.of_rows(vectors))
-        return directions(means) if self.metric == "cosine" else means
+        return unit_length(means) if self.metric == "cosine" else means
 
     def _expected(self, class_vectors: Float64Array) -> Float64Array:
         return super()._expected(class_vectors) + self.arrays_["intercept"]

@@ -6,9 +6,9 @@ import numpy as np
 
 from jcmspl.model.parameters import COUNT, estimator, field
 from jcmspl.model.posteriors import Affine, PosteriorMethod, most_likely
-from jcmspl.model.prototypes import directions
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.scaling import unit_length
 
 
 @estimator
@@ -41,4 +41,4 @@ def _cosines(
     log_posterior: Affine, n_likely: int, training: Float64Array, candidates: Float64Array, Z: FloatArray
 ) -> Float64Array:
     combined = most_likely(log_posterior, n_likely, Z) @ training
-    return np.asarray(directions(combined) @ directions(candidates).T)
+    return np.asarray(unit_length(combined) @ unit_length(candidates).T)

@@ -1,6 +1,5 @@
 """Generalized recognition by a gate between an expert for training classes and one for others."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,25 +13,19 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.gate import CrossFitted, Expert, LeftOut, Mixture, Trial, halves, learnt, scores_of, spread
-from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks, fit_logistic
+from jcmspl.model.iterations import WeightedBlocks
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
-    COUNT,
     FLAG,
-    NOT_NEGATIVE,
-    SHARE,
-    WEIGHT,
     NamedArrays,
     checked_by,
     estimator,
     field,
-    one_of_names,
 )
-from jcmspl.model.posteriors import POSTERIORS, Affine, ClassGaussians, training_numbers, warn_not_converged
+from jcmspl.model.posteriors import Affine, ClassGaussians, LdaOrLogistic, training_numbers
 from jcmspl.model.recogniser import FunctionScorer
-from jcmspl.support.arguments import Float64Array, IntArray, as_count
+from jcmspl.support.arguments import IntArray, as_count
 
 # With fewer training classes none can be held out.
 _FEWEST_CLASSES = 4
@@ -51,7 +44,7 @@ def _check_splits(value: Any, name: str) -> None:
 
 
 @estimator
-class COSMO(ZeroShotClassifier):
+class COSMO(LdaOrLogistic):
     """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
 
     After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others;
@@ -72,17 +65,18 @@ class COSMO(ZeroShotClassifier):
         The name of a bilinear method on statistics, which is used with its defaults.
     posterior : {"lda", "logistic"}
         The expert for training classes. The second is fitted thirteen times, with the default of n_splits.
-    shrinkage : float
-        From 0 to 1. Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``.
-    penalty : float
-        Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
-    max_iter, tol
-        Of "logistic": the largest number of iterations, and the largest entry of the gradient at which they end.
     smoothing : bool
         Whether answers are mixed with uniform ones.
     n_splits : int
         Into how many parts training classes are split for the gate. With less than four classes there is none: both
         kinds are equally likely.
+
+    Attributes
+    ----------
+    n_iter_
+        The number of iterations of the logistic regression on all samples; 1 for "lda".
+    converged_
+        Whether all logistic regressions converged; True for "lda".
 
     Examples
     --------
@@ -97,11 +91,7 @@ class COSMO(ZeroShotClassifier):
     """
 
     expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))
-    posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
-    shrinkage: float = field(default=0.3, metadata=SHARE)
-    penalty: float = field(default=0.1, metadata=WEIGHT)
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
+    shrinkage: float = 0.3
     smoothing: bool = field(default=True, metadata=FLAG)
     n_splits: int = field(default=4, metadata=checked_by(_check_splits))
     feature_normalisation: str = "auto_power+sample_l2+center+whiten"
@@ -109,7 +99,6 @@ class COSMO(ZeroShotClassifier):
 
     PAPER = "Atzmon, Chechik (2019): Adaptive confidence smoothing for generalized zero-shot learning"
     NEEDS = "samples"
-    READS_WEIGHTS = True
     COMPARISON = ("smoothing",)
     GRID = {"expert": ("JCMSPL", "RPL")}
     ARRAYS = {
@@ -123,16 +112,6 @@ class COSMO(ZeroShotClassifier):
         "n_iter": (),
         "converged": (),
     }
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations of the logistic regression on all samples; 1 where there is none."""
-        return int(self._array("n_iter"))
-
-    @property
-    def converged_(self) -> bool:
-        """Whether all logistic regressions converged; True where there are none."""
-        return bool(self._array("converged"))
 
     def _fit(self, prepared: TrainingData, monitor: Monitor) -> NamedArrays:
         expert, blocks = self._expert_of(prepared, monitor), WeightedBlocks(prepared)
@@ -153,13 +132,8 @@ class COSMO(ZeroShotClassifier):
         """Return the log posteriors of training classes, the number of iterations, and whether they converged."""
         if self.posterior == "lda":
             return ClassGaussians(training).log_posterior(self.shrinkage), 1, True
-        weights, offsets, n_iter, converged = self._logistic(blocks, training.statistics, monitor)
-        return Affine(weights, offsets), n_iter, converged
-
-    def _logistic(self, samples: Iterable[Block], statistics: Statistics, monitor: Monitor) -> LogisticFit:
-        options: dict[str, Any] = {"penalty": self.penalty, "max_iter": self.max_iter, "tol": self.tol}
-        targets = np.eye(len(statistics.counts))
-        return fit_logistic(samples, statistics, targets, link="softmax", on_iteration=monitor.on_iteration, **options)
+        fit = self._logistic(blocks, training.statistics, np.eye(len(training.class_vectors)), monitor)
+        return Affine(fit.weights, fit.offsets), fit.n_iter, fit.converged
 
     def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
         model = registry.get(self.expert)()
@@ -185,19 +159,14 @@ class COSMO(ZeroShotClassifier):
             unseen = expert.among(training.class_vectors[held_out])
             if half_of is None:
                 gaussians = ClassGaussians(data)
-                left_out = partial(_without_itself, LeftOut(gaussians, self.shrinkage))
+                left_out: LeftOut | CrossFitted = LeftOut(gaussians, self.shrinkage)
                 posterior, converged = gaussians.log_posterior(self.shrinkage), True
             else:
-                fits = CrossFitted(
-                    blocks, half_of, kept, statistics.n_features, partial(self._logistic, monitor=monitor)
-                )
-                left_out, posterior, converged = partial(_by_the_other_half, fits), fits.whole, fits.converged
-            trials.append(Trial(left_out, posterior, converged, expert.seen, unseen, kept, held_out))
+                fit = partial(self._logistic, targets=np.eye(len(kept)), monitor=monitor)
+                left_out = CrossFitted(blocks, half_of, kept, statistics.n_features, fit)
+                posterior, converged = left_out.whole, left_out.converged
+            trials.append(Trial(left_out.log_posterior, posterior, converged, expert.seen, unseen, kept, held_out))
         return trials
-
-    def _warn_of_result(self) -> None:
-        if not self.converged_ and self.tol > 0:
-            warn_not_converged(self.max_iter)
 
     def _is_biased_in(self, space: str) -> bool:
         return True  # by the gate
@@ -224,28 +193,12 @@ class COSMO(ZeroShotClassifier):
         return FunctionScorer(partial(scores_of, mixture))
 
 
-# For functools.partial: log posteriors of samples by fits without them.
-def _without_itself(
-    left_out: LeftOut, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
-) -> Float64Array:
-    return left_out.log_posterior(Z, numbers, counts)
-
-
-def _by_the_other_half(
-    fits: CrossFitted, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray
-) -> Float64Array:
-    return fits.log_posterior(Z, rows)
-
-
 def _statistics_of(training: TrainingData, blocks: WeightedBlocks, folds: list[IntArray]) -> list[Statistics]:
     """Return the statistics of the classes of each fold."""
     n_classes = len(training.class_vectors)
     parts = [Statistics(training.statistics.n_features, n_classes) for _ in folds]
-    fold_of = np.zeros(n_classes, dtype=np.int64)
-    for number, classes in enumerate(folds):
-        fold_of[classes] = number
     for Z, numbers, counts in blocks:
-        for number, part in enumerate(parts):
-            own = fold_of[numbers] == number
+        for part, classes in zip(parts, folds, strict=True):
+            own = np.isin(numbers, classes)
             part.update(Z[own], numbers[own], sample_weight=counts[own])
     return parts

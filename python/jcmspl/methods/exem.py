@@ -11,6 +11,7 @@ from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import NamedArrays, estimator, field, one_of_names
 from jcmspl.model.recogniser import NearestScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.scaling import NOISE
 
 DISTANCES = ("euclidean", "standardised")
 
@@ -57,12 +58,12 @@ class EXEM(PredictedMeans):
 
 
 def _scale(moments: Moments) -> Float64Array:
-    """Return what dimensions are multiplied by: the average of the standard deviations over that of each.
+    """Return the factor of each dimension: the average of the standard deviations over its own.
 
     One in which samples of a class do not differ counts as much as the others do on average.
     """
     squares = moments.scatter.diagonal() / moments.counts.sum()
-    rounding = 64 * np.finfo(np.float64).eps * moments.gram.diagonal()
+    rounding = NOISE * moments.gram.diagonal()
     if moments.rounding_of_columns is not None:
         rounding = np.maximum(rounding, moments.rounding_of_columns)
     differs = squares > rounding / moments.counts.sum()

@@ -13,6 +13,7 @@ from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import SHARE, NamedArrays, estimator, field
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import NOISE
 
 
 @estimator
@@ -96,7 +97,7 @@ class _Prepared(Moments):
         values, self._vectors = np.linalg.eigh(self.scatter / self.counts.sum())
         self._values = np.maximum(values, 0)
         # what is left of a scatter that is none is rounding, that of samples before they are centred too
-        noise = max(64 * np.finfo(np.float64).eps * float(self.gram.trace()), 8 * self._rounding)
+        noise = max(NOISE * float(self.gram.trace()), 8 * self._rounding)
         if self._values.sum() <= noise / self.counts.sum():
             self._values = np.ones(len(values))
 

@@ -12,6 +12,7 @@ from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import POSITIVE, WEIGHT, NamedArrays, estimator, field
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.scaling import NOISE
 
 # Of the mean variance: what is added to variances before their logarithm is taken, and how far logarithms may go.
 _LEAST_VARIANCE, _FARTHEST = 0.001, 30.0
@@ -89,7 +90,7 @@ class _Prepared(Moments):
         self.variances: Float64Array = squares / self.counts[:, None]
         #: The mean variance; 1 if samples of a class do not differ.
         self.unit = float(self.variances.mean())
-        if self.unit <= 64 * np.finfo(np.float64).eps * self.gram.trace() / (self.counts.sum() * len(self.gram)):
+        if self.unit <= NOISE * self.gram.trace() / (self.counts.sum() * len(self.gram)):
             self.unit = 1.0
 
 

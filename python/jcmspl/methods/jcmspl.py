@@ -30,7 +30,7 @@ from jcmspl.model.parameters import (
     field,
 )
 from jcmspl.support.arguments import Float64Array, as_matrix, as_real_array, one_of
-from jcmspl.support.exceptions import warn_user
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -406,7 +406,7 @@ def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArra
 
 
 def _generator(random_state: Any) -> Any:
-    """Return what the solver takes as a seed; scikit-learn's own generators are asked for one."""
+    """Return a seed for the solver; scikit-learn's own generators are asked for one."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     return random_state

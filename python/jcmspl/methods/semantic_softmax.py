@@ -12,8 +12,8 @@ from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
 from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, estimator, field
-from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import unit_length
 
 # How curved a softmax is where it is nearly sure, as a part of the square of what it multiplies.
 _CURVATURE = 0.01
@@ -79,7 +79,7 @@ class SoftmaxObjective:
     ) -> None:
         vectors = blocks.class_vectors
         self._blocks, self._penalty, self._match = blocks, penalty, codeword_match
-        self._given = directions(vectors)
+        self._given = unit_length(vectors)
         self._shape = vectors.shape[1], blocks.n_features
         share = attribute_match / (1 + attribute_match)
         self._of_classes = (1 - share) / blocks.total_weight
@@ -113,7 +113,7 @@ class SoftmaxObjective:
             of_C += residuals.T @ places
             of_places = residuals @ C
             if self._of_attributes > 0:
-                labels, factors = self._labels[numbers], weights * self._of_attributes
+                labels, factors = self._labels[numbers], weights[:, None] * self._of_attributes
                 losses, slopes = _binary_cross_entropy(places, labels)
                 value += float(np.sum(factors * losses))
                 of_places += factors * slopes
@@ -152,7 +152,7 @@ def _cross_entropy(scores: Float64Array, numbers: Any, weights: Float64Array) ->
     others = residuals.sum(axis=1)
     residuals[rows, numbers] = -others
     losses = np.where(others < 0.5, -np.log1p(-np.minimum(others, 0.5)), losses)
-    return float(weights[:, 0] @ losses), residuals * weights
+    return float(weights @ losses), residuals * weights[:, None]
 
 
 def _binary_cross_entropy(values: Float64Array, labels: Float64Array) -> tuple[Float64Array, Float64Array]:

@@ -135,7 +135,7 @@ class _Margins:
         return value, slope
 
     def _of_classes(self, similar: list[tuple[Float64Array, IntArray, Float64Array]]) -> tuple[float, Float64Array]:
-        """Return what is missing of the margins of classes, and its slopes by the mean similarities of each class."""
+        """Return the losses of the margins of classes, and their slopes by the mean similarities of each class."""
         c = len(self._counts)
         sums = np.zeros((c, c))
         for rows, numbers, weights in similar:
@@ -147,7 +147,7 @@ class _Margins:
 def missing(
     similar: Float64Array, numbers: IntArray, shares: Float64Array, factors: Float64Array
 ) -> tuple[float, Float64Array]:
-    """Return what is missing of margins of 1, squared and weighted, and its slopes by the similarities.
+    """Return the squared hinge losses of margins of 1, weighted, and their slopes by the similarities.
 
     ``similar``, (n, c), holds the similarities of samples, or of means of them, to the seen classes, ``numbers`` the
     class of each, ``shares``, (c, c), the shares of seen classes in seen classes, and ``factors`` the weights.

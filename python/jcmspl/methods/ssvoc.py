@@ -132,6 +132,7 @@ class VocabularyObjective:
             places, own = Z @ W.T, self._vectors[numbers]
             errors = places - own
             errors = np.sign(errors) * np.maximum(0, np.abs(errors) - self._tube)
+            weights = weights[:, None]
             value += self._regression * float(np.sum(weights * errors**2))
             of_places = 2 * self._regression * errors
             if self._regression < 1:

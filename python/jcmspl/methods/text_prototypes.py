@@ -10,9 +10,9 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import NamedArrays, estimator
-from jcmspl.model.prototypes import directions
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.scaling import unit_length
 
 
 @estimator
@@ -57,7 +57,7 @@ class TextPrototypes(ZeroShotClassifier):
         return {}
 
     def _scorer(self, class_vectors: Float64Array, space: str) -> LinearScorer:
-        return LinearScorer(directions(class_vectors), np.zeros(len(class_vectors)))
+        return LinearScorer(unit_length(class_vectors), np.zeros(len(class_vectors)))
 
     def _class_map(self, space: str) -> ClassMap:
         return ClassMap(np.eye(self.n_features_in_), None, None, "cosine")

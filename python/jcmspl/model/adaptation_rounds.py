@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.parts import IN_MEMORY, Part, each_added, row_blocks
+from jcmspl.data.parts import IN_MEMORY, Part, each_added
 from jcmspl.data.samples import Kept
 from jcmspl.model.recogniser import normalised
-from jcmspl.support.arguments import Float64Array, FloatArray, require_finite
+from jcmspl.support.arguments import Float64Array, FloatArray, require_finite, row_blocks
 from jcmspl.support.scaling import unit_and_length, unit_length
 
 # Operations on a block: so many that Ctrl-C waits for a fraction of a second.
@@ -39,7 +40,7 @@ class Directions:
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
-        counts = np.array(kept.map(_counts), dtype=np.int64).reshape(-1, 2)
+        counts = np.array(kept.map(attrgetter("n_samples", "n_read")), dtype=np.int64).reshape(-1, 2)
         self._n_samples = counts[:, 0]
         self.n_samples, self.n_read = counts.sum(axis=0).tolist()
 
@@ -60,7 +61,7 @@ class Directions:
     def every(self, step: int) -> tuple[npt.NDArray[np.float32], Float64Array]:
         """Return each step-th direction and the length of its sample."""
         starts = (np.cumsum(self._n_samples) - self._n_samples).tolist()
-        rows, lengths = zip(*self._kept.map(_every, step, of_pieces=starts), strict=True)
+        rows, lengths = zip(*self._kept.map(StoredDirections.every, step, of_pieces=starts), strict=True)
         return np.concatenate(rows), np.concatenate(lengths)
 
 
@@ -169,14 +170,6 @@ def stored_directions(part: Part, normalisation: Normalisation, n_candidates: in
 
 def _on_blocks(stored: StoredDirections, function: Callable[..., Any], *arguments: Any) -> Any:
     return function(stored.blocks(), *arguments)
-
-
-def _counts(stored: StoredDirections) -> tuple[int, int]:
-    return stored.n_samples, stored.n_read
-
-
-def _every(stored: StoredDirections, first: int, step: int) -> tuple[npt.NDArray[np.float32], Float64Array]:
-    return stored.every(first, step)
 
 
 #: How much the first guess counts beside the prototype, in every round and in the end.

@@ -24,9 +24,9 @@ from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.progress import Progress, told
 from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.bilinear import Bilinear

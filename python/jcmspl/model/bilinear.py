@@ -42,7 +42,6 @@ from jcmspl.model.prototypes import (
     SEEN_SHARE,
     Prototypes,
     combined,
-    directions,
     ratio_of_spreads,
     require_alignable,
     share_of_cosine,
@@ -61,6 +60,7 @@ from jcmspl.model.recogniser import (
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
 from jcmspl.support.calls import by_name, changes
 from jcmspl.support.progress import logger
+from jcmspl.support.scaling import unit_length
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -148,7 +148,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     @property
     def _compares_directions(self) -> bool:
         """Whether samples are compared by their cosines in the visual space, where a plain cosine can be added."""
-        return self.space == "visual" and not callable(self.metric) and self.metric == "cosine"
+        return bool(self.space == "visual" and self.metric == "cosine")
 
     @property
     def _finds_shares(self) -> bool:
@@ -233,12 +233,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """
         model = self._fitted_twin()
         model._require_explainable()
-        samples = model._checked(X)
-
-        def make() -> Explainer:
-            return model._explainer(*biased_candidates(model, class_vectors, candidates, seen_penalty, model.space))
-
-        explainer = model._cached("explainer", make, class_vectors, candidates, seen_penalty)
+        samples, call = model._checked(X), (class_vectors, candidates, seen_penalty)
+        explainer = model._cached("explainer", partial(model._explainer, *call), *call)
         return explainer(samples, label=label, against=against)
 
     @changes
@@ -314,7 +310,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         adapting.require_adaptable(self)
         return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
-    def _explainer(self, table: ClassTable, bias: Float64Array) -> Explainer:
+    def _explainer(self, class_vectors: Any, candidates: Any, seen_penalty: float | None) -> Explainer:
+        table, bias = biased_candidates(self, class_vectors, candidates, seen_penalty, self.space)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)
@@ -384,7 +381,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             return scorer
         of_training = self._predicted(self._trained_vectors)
         ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
-        level = directions(self._trained_vectors).mean(axis=0) if self._finds_shares else None
+        level = unit_length(self._trained_vectors).mean(axis=0) if self._finds_shares else None
         return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
 
     def _labelled(self, table: ClassTable) -> Float64Array:
@@ -401,8 +398,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
         """Return the adapted scorer, or None unless every candidate was adapted."""
         adaptation = self._fitted.adaptation
-        is_by_cosine = not callable(self.metric) and self.metric == "cosine"
-        return adaptation.scorer(table) if adaptation is not None and is_by_cosine else None
+        return adaptation.scorer(table) if adaptation is not None and self.metric == "cosine" else None
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
@@ -417,20 +413,17 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         predicted, evidence = self._predicted(table.vectors), self._evidence_for(table)
         if evidence is None:
             return Prototypes(predicted, np.ones(len(predicted)))
+        share = self.seen_mean_share
+        if isinstance(share, str):
+            share = share_of_samples(evidence.counts) if self._finds_shares else SEEN_SHARE
         return combined(
             predicted,
             evidence,
             self.feature_normalisation_,
-            seen_mean_share=self._sample_shares(evidence.counts),
+            seen_mean_share=share,
             prediction_count=self.prediction_count,
             sample_length=self._fitted.sample_length if self.metric == "cosine" else None,
         )
-
-    def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
-        """Return the share of their samples in the prototypes of training classes that have so many."""
-        if not isinstance(self.seen_mean_share, str):
-            return float(self.seen_mean_share)
-        return share_of_samples(counts) if self._finds_shares else SEEN_SHARE
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:
         """Return where the model expects classes in the visual space: A'By, of length one where directions count."""

@@ -25,9 +25,9 @@ from jcmspl.model.parameters import (
     NamedArrays,
     Shape,
 )
-from jcmspl.model.prototypes import directions
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.scaling import unit_length
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier as _Method
@@ -199,7 +199,7 @@ class Ranker(_Method):
         numbers = _own_numbers(classes, len(training.class_vectors))
         vectors = training.class_vectors[classes]
         if getattr(self, "metric", "dot") == "cosine":
-            vectors = directions(vectors)
+            vectors = unit_length(vectors)
         counts, right = np.zeros(len(classes)), np.zeros(len(classes))
         for Z, of_samples in training.samples(_BLOCK, np.flatnonzero(numbers[training.numbers] >= 0)):
             own = numbers[of_samples]

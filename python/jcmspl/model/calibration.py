@@ -22,8 +22,9 @@ from jcmspl.data.class_folds import ClassKFold, held_out_rows
 from jcmspl.data.collect import Collector
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.parts import Part
+from jcmspl.data.reading import Columns
 from jcmspl.data.samples import Samples
-from jcmspl.model.fitted import Columns, FittedModel
+from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import Judged, judged, looked_at, statistics_of_folds
 from jcmspl.model.learning import learnt
 from jcmspl.model.recogniser import Recogniser

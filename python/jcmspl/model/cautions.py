@@ -14,8 +14,9 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.training import TrainingData
-from jcmspl.support.exceptions import AlignmentWarning, warn_user
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.bilinear import Bilinear

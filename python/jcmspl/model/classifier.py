@@ -17,6 +17,7 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import SHRINKAGE, Normalisation, parse_feature_normalisation, parse_normalisation
+from jcmspl.data.reading import Columns, SampleReader
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
@@ -29,7 +30,6 @@ from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import (
     HOW_LOST,
     REPLACES_CALIBRATED,
-    Columns,
     FittedAttribute,
     FittedModel,
     described,
@@ -51,7 +51,6 @@ from jcmspl.model.parameters import (
 from jcmspl.model.persistence import load_model, save_model
 from jcmspl.model.prediction import recogniser_for
 from jcmspl.model.prototypes import Evidence
-from jcmspl.model.reading import SampleReader
 from jcmspl.model.recogniser import Recogniser, Scorer, by_rows, cached
 from jcmspl.model.rejection import Threshold, with_none
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, is_plain
@@ -811,8 +810,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return twin
 
     def _checked(self, X: Any) -> npt.NDArray[Any]:
-        n_features, names = self._fitted.columns
-        return X if names is None and is_plain(X, n_features) else self.reader.checked(X, self._fitted.columns)
+        n_features, names = columns = self._fitted.columns
+        return X if names is None and is_plain(X, n_features) else self.reader.checked(X, columns)
 
     def _ready(
         self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None

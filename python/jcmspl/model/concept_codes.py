@@ -20,7 +20,7 @@ import numpy as np
 from jcmspl.core.solver import Spectrum, class_codes
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import GramBasis, Moments
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, row_blocks
 from jcmspl.support.machine import memory_at_hand
 
 #: Two cores of today take about a day for so many.
@@ -161,8 +161,7 @@ class Pinned:
     ) -> tuple[Float64Array, Float64Array]:
         """Return (l + l') s' (l G + l' n q I)^-1 for each class, l and l' the two weights, and what G makes of it."""
         shares, rows, quadratic = self._shares(reconstruction), np.empty_like(sums), np.empty(len(sums))
-        for first in range(0, len(sums), _CLASSES):
-            block = slice(first, first + _CLASSES)
+        for block in row_blocks(len(sums), _CLASSES):
             divisor = match * basis.values + shares[block]
             coordinates = (match + reconstruction) * (sums[block] @ basis.vectors) / np.where(divisor > 0, divisor, 1)
             coordinates[divisor == 0] = 0

@@ -174,12 +174,7 @@ class Entry(NamedTuple):
 
 
 class FittedArray:
-    """A public attribute that reads the array of its name, without the underscore at its end.
-
-    Parameters
-    ----------
-    doc : str
-    """
+    """A public attribute that reads the array of its name, without the underscore at its end."""
 
     def __init__(self, doc: str) -> None:
         self.__doc__ = doc
@@ -192,14 +187,7 @@ class FittedArray:
     @overload
     def __get__(self, model: Any, owner: Any) -> npt.NDArray[np.float64]: ...
     def __get__(self, model: Any, owner: Any) -> Any:
-        if model is None:
-            return self
-        try:
-            return model.arrays_[self.__name__.removesuffix("_")]
-        except AttributeError:
-            raise AttributeError(
-                f"this {type(model).__name__} is not fitted yet, so it has no {self.__name__}"
-            ) from None
+        return self if model is None else model._array(self.__name__.removesuffix("_"))
 
 
 def documented(cls: type[Any]) -> str:

@@ -110,48 +110,33 @@ class Explainer:
 
     def __call__(self, X: npt.NDArray[Any], *, label: Label | None, against: Label | None) -> list[Explanation]:
         """Return the explanation of each sample."""
-        explanations = []
+        explanations, labels = [], list(self.table)
         for scores, row in zip(self.scores(X), self.readout(X).astype(np.float64), strict=True):
-            parts = row * self.factors - self.halves
+            parts, names = row * self.factors - self.halves, self.table.attribute_names
             if self.rest is not None:
-                parts = _with_rest(parts, self.shares, scores - self.bias)
-            explanations.append(_explained(self.table, scores, parts, label=label, against=against, rest=self.rest))
+                parts, names = self.shares[:, None] * parts, (*names, self.rest)
+                lacking = np.where(self.shares == 1, 0.0, scores - self.bias - parts.sum(axis=1))
+                parts = np.column_stack([parts, lacking])
+            this, rivals = self._compared(scores, label, against)
+            explanations.append(
+                Explanation(
+                    label=labels[this],
+                    score=float(scores[this]),
+                    against=labels[rivals[0]] if rivals else None,
+                    against_score=float(scores[rivals[0]]) if rivals else None,
+                    attributes=names,
+                    contributions=parts[this] - sum(parts[rival] for rival in rivals),
+                )
+            )
         return explanations
 
-
-def _with_rest(parts: Float64Array, shares: Float64Array, scores: npt.NDArray[Any]) -> Float64Array:
-    """Return parts times their shares, and one more part: what they lack of the scores; of a share of 1, nothing."""
-    shared = shares[:, None] * parts
-    rest = np.where(shares == 1, 0.0, scores - shared.sum(axis=1))
-    return np.column_stack([shared, rest])
-
-
-def _explained(
-    table: ClassTable,
-    scores: npt.NDArray[Any],
-    parts: Float64Array,
-    *,
-    label: Label | None,
-    against: Label | None,
-    rest: str | None = None,
-) -> Explanation:
-    """Explain one sample from its scores and their parts, (n_candidates, n_attributes), the last named as given."""
-    order = np.argsort(-scores, kind="stable")
-    this = int(order[0]) if label is None else int(table.positions(as_label_list([label], "label"), "label")[0])
-    if isinstance(against, str) and against == "runner-up":
-        rivals = [int(i) for i in order[:2] if i != this][:1]
-    else:
-        named = [] if against is None else as_label_list([against], "against")
-        rivals = table.positions(named, "against").tolist()
-    labels = list(table)
-    return Explanation(
-        label=labels[this],
-        score=float(scores[this]),
-        against=labels[rivals[0]] if rivals else None,
-        against_score=float(scores[rivals[0]]) if rivals else None,
-        attributes=table.attribute_names if rest is None else (*table.attribute_names, rest),
-        contributions=parts[this] - sum(parts[rival] for rival in rivals),
-    )
+    def _compared(self, scores: npt.NDArray[Any], label: Label | None, against: Label | None) -> tuple[int, list[int]]:
+        """Return the number of the class to explain, and of the one to compare it with, if there is one."""
+        order, positions = np.argsort(-scores, kind="stable"), self.table.positions
+        this = int(order[0]) if label is None else int(positions(as_label_list([label], "label"), "label")[0])
+        if isinstance(against, str) and against == "runner-up":
+            return this, [int(i) for i in order[:2] if i != this][:1]
+        return this, positions([] if against is None else as_label_list([against], "against"), "against").tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, LabelArray, some
 from jcmspl.data.normalisation import Normalisation
+from jcmspl.data.reading import Columns
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.datasets.splits import HeldOut
 from jcmspl.model.parameters import NamedArrays
@@ -35,13 +34,6 @@ REPLACES_CALIBRATED = frozenset({"seen_penalty", "adaptation_pull", "adaptation_
 
 # The value of a field that no fit has set yet. Fields are declared with the type that they have after a fit.
 _NOT_YET: Any = None
-
-
-class Columns(NamedTuple):
-    """The features of samples: their number and, if the samples came as a DataFrame, their names."""
-
-    n_features: int
-    names: npt.NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -22,6 +22,7 @@ from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks
 from jcmspl.model.posteriors import Affine, ClassGaussians
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.names import METRICS, SPACES
+from jcmspl.support.scaling import NOISE
 
 # The least rest of a direction in which one sample is all the scatter.
 _LEAST_REST = 1e-9
@@ -38,13 +39,16 @@ class LeftOut:
     def _whitened(self, rows: Float64Array) -> Float64Array:
         return np.asarray(solve_triangular(self._factor, rows.T, lower=True, check_finite=False).T)
 
-    def log_posterior(self, Z: Float64Array, numbers: IntArray, counts: Float64Array) -> Float64Array:
+    def log_posterior(
+        self, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray | None = None
+    ) -> Float64Array:
         """Return the log posteriors, but for a term that all classes share, of samples without which all is fitted.
 
         Of a sample that counts more than once, once is left out. The number of samples and the level that the
         covariance is shrunk towards stay the same. A class that is left without samples keeps its mean.
         """
-        V, M, rows = self._whitened(Z), self._means, np.arange(len(Z))
+        V, M = self._whitened(Z), self._means
+        rows = np.arange(len(Z))
         products, own_means = V @ M.T, M[numbers]
         squares = np.einsum("ij,ij->i", V, V)
         distances = squares[:, None] - 2 * products + np.einsum("ij,ij->i", M, M)
@@ -107,7 +111,7 @@ class CrossFitted:
         self.whole = self._by_half[-1]
         self.converged = all(one.converged for one in fits)
 
-    def log_posterior(self, Z: Float64Array, rows: IntArray) -> Float64Array:
+    def log_posterior(self, Z: Float64Array, numbers: IntArray, counts: Float64Array, rows: IntArray) -> Float64Array:
         """Return the log posteriors, but for a term that all classes share, of the samples in these rows."""
         found = np.empty((len(Z), len(self.whole.offsets)))
         for half, posterior in enumerate(self._by_half):
@@ -144,8 +148,6 @@ _STEP = 10**0.25
 _TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
 # Largest log odds of the gate: classes that it excludes must still differ in their scores.
 _SUREST = 12.0
-# Log odds and cosines that differ by no more than this part of the largest, or of 1, differ by rounding alone.
-_NOISE = 64 * np.finfo(np.float64).eps
 
 
 class Expert:
@@ -224,7 +226,7 @@ def fitted_gate(
     """Return the weights and the offset of the logistic regression that is the gate."""
     mean = np.average(sureness, axis=0, weights=weights)
     spread = np.sqrt(np.average((sureness - mean) ** 2, axis=0, weights=weights))
-    spread[spread <= _NOISE * np.maximum(np.abs(sureness).max(axis=0), 1)] = 1.0
+    spread[spread <= NOISE * np.maximum(np.abs(sureness).max(axis=0), 1)] = 1.0
     found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
     slopes = found.coef_[0] / spread
     return np.append(slopes, found.intercept_[0] - slopes @ mean)
@@ -258,7 +260,7 @@ def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64
 def spread(scores: Float64Array) -> float:
     """Return the standard deviation of scores over classes; 1 if they are all the same."""
     spread = float((scores - scores.mean(axis=1, keepdims=True)).std())
-    return spread if spread > _NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
+    return spread if spread > NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
 
 
 def scores_of(mixture: Mixture, Z: FloatArray) -> Float64Array:

@@ -18,7 +18,9 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import GramBasis
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, NamedArrays, Shape
 from jcmspl.support.arguments import Float64Array, IntArray
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.scaling import NOISE
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier as _Method
@@ -153,26 +155,14 @@ def descend(
     return minimised(objective, start, monitor.on_iteration, **options)
 
 
-class ColumnBlock(NamedTuple):
-    """Normalised samples, their class numbers, and their weights as a column, to multiply rows by."""
-
-    samples: Float64Array
-    numbers: IntArray
-    weights: Float64Array
-
-
-class SampleBlocks:
-    """Normalised samples, block by block, for any number of passes."""
+class SampleBlocks(WeightedBlocks):
+    """Samples, and what objectives of them need besides."""
 
     def __init__(self, training: TrainingData) -> None:
+        super().__init__(training, _BLOCK)
         self.class_vectors, self.classes = training.class_vectors, training.classes
-        self.n_features = training.statistics.n_features
-        self.total_weight = training.n_samples
+        self.n_features, self.total_weight = training.statistics.n_features, training.n_samples
         self.mean_square = training.sample_length**2 / self.n_features  # of a feature
-        self._blocks = WeightedBlocks(training, _BLOCK)
-
-    def __iter__(self) -> Iterator[ColumnBlock]:
-        return (ColumnBlock(Z, numbers, weights[:, None]) for Z, numbers, weights in self._blocks)
 
 
 def fitted_by_descent(
@@ -187,10 +177,6 @@ def fitted_by_descent(
         raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
     converged = float(np.abs(found.gradient).max(initial=0)) <= model.tol * first
     return found.point, course(found.values, converged=converged)
-
-
-# L-BFGS ends where a step lowers the objective by no more than rounding.
-_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class LogisticFit(NamedTuple):
@@ -237,7 +223,7 @@ def fit_logistic(
             of_offsets += residuals.sum(axis=0)
         return total / n, coordinates.gradient(of_weights, of_offsets) / n
 
-    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": _ROUNDING, "maxls": 50}
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": NOISE, "maxls": 50}
     found = minimised(objective, np.zeros(coordinates.size), on_iteration, **options)
     weights, offsets = coordinates.affine(found.point)
     return LogisticFit(np.ascontiguousarray(weights), offsets, len(found.values), found.converged)

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.model.cautions import warn_of_zero_vectors

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, LabelArray
-from jcmspl.data.parts import ROWS, Collected, Part, collected_of, each_added, row_blocks
+from jcmspl.data.parts import Collected, Part, collected_of, each_added
 from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.data.samples import Samples
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.arguments import ROWS, Float64Array, FloatArray, IntArray, row_blocks
 
 # Values of scores that are in memory at a time.
 _SCORES = 4_000_000

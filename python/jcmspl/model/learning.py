@@ -15,16 +15,16 @@ import numpy as np
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, label_array
 from jcmspl.data.normalisation import parse_feature_normalisation
+from jcmspl.data.reading import Columns
 from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.data.sources import Sources, column_scale
 from jcmspl.data.training import LabelledRows, TrainingData
 from jcmspl.data.weights import require_known_classes
 from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
-from jcmspl.model.fitted import HOW_LOST, Columns, FittedModel
+from jcmspl.model.fitted import HOW_LOST, FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError

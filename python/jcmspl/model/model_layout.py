@@ -18,8 +18,7 @@ from jcmspl.core.solver import STATIONARITY
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, sorted_labels
 from jcmspl.data.normalisation import Normalisation, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.sample_digest import MOST, SampleDigest

@@ -14,9 +14,7 @@ import numpy.typing as npt
 
 from jcmspl.data.training import TrainingData
 from jcmspl.support.arguments import Float64Array
-
-# Sums of products carry errors of about this part of the sum of their sizes.
-_NOISE = 64 * np.finfo(np.float64).eps
+from jcmspl.support.scaling import NOISE
 
 
 class GramBasis:
@@ -97,7 +95,7 @@ def _is_rounding(cross: Float64Array, training: TrainingData) -> npt.NDArray[np.
     """
     statistics = training.statistics
     lengths = np.linalg.norm(statistics.class_sums, axis=1) + statistics.counts * training.features.reach()[1]
-    return np.asarray(np.linalg.norm(cross, axis=1) <= _NOISE * (lengths @ np.abs(training.class_vectors)))
+    return np.asarray(np.linalg.norm(cross, axis=1) <= NOISE * (lengths @ np.abs(training.class_vectors)))
 
 
 def one_map(W: Float64Array) -> tuple[Float64Array, Float64Array]:

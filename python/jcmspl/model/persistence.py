@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.core.scoring import METRICS
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import LabelledSums
 from jcmspl.data.labels import label_array
+from jcmspl.data.reading import Columns
 from jcmspl.io.archive import Archive, ModelFileError, read_archive, reading, write_archive
 from jcmspl.io.json_text import as_data
 from jcmspl.model import model_layout as layout
 from jcmspl.model import registry
-from jcmspl.model.fitted import Columns, FittedModel, checked_names
+from jcmspl.model.fitted import FittedModel, checked_names
 from jcmspl.model.model_layout import COMMON, FITTED, IMPUTED, PARAMETER, decoded, encoded, with_prefix
 from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
 from jcmspl.support.arguments import as_number, one_of

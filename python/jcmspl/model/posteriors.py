@@ -7,6 +7,7 @@ by the attributes of a sample.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -21,7 +22,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.iterations import WeightedBlocks, fit_logistic
+from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks, fit_logistic
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     COUNT,
@@ -34,11 +35,10 @@ from jcmspl.model.parameters import (
     one_of_names,
 )
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
-from jcmspl.support.exceptions import warn_user
+from jcmspl.support.scaling import NOISE
+from jcmspl.support.warn import warn_user
 
 POSTERIORS = ("lda", "logistic")
-# Sums of n squares carry errors of about this part of them: less than that is no scatter but rounding.
-_NOISE = 64 * np.finfo(np.float64).eps
 
 
 class Affine(NamedTuple):
@@ -71,7 +71,7 @@ class Covariance:
         matrix -= (centres.T * counts) @ centres
         matrix /= n
         if matrix.trace() <= max(
-            _NOISE * level, 8 * self._rounding
+            NOISE * level, 8 * self._rounding
         ):  # there are no deviations: distances are all that is left
             matrix = np.eye(len(matrix)) * (level / len(matrix) or 1.0)
         self._matrix = matrix
@@ -118,8 +118,8 @@ class Prepared:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PosteriorMethod(ZeroShotClassifier):
-    """A method on affine log posteriors, by default those of the training classes.
+class LdaOrLogistic(ZeroShotClassifier):
+    """A method whose log posteriors of training classes are closed form, or come from a logistic regression.
 
     Parameters
     ----------
@@ -128,9 +128,6 @@ class PosteriorMethod(ZeroShotClassifier):
         multinomial logistic regression, which reads the samples again and again (and has no partial_fit).
     shrinkage : float
         From 0 to 1. Of "lda": the covariance within classes is ``(1 - t) S + t tr(S) / m I``.
-    posterior_temperature : float
-        Of "lda": log posteriors are divided by it. Those of many features are far too certain; 1 leaves them as they
-        are.
     penalty : float
         Of "logistic": half of it times the squared weights is added to the sum of the losses; scikit-learn's 1 / C.
     max_iter : int
@@ -149,20 +146,11 @@ class PosteriorMethod(ZeroShotClassifier):
 
     posterior: str = field(default="lda", metadata=one_of_names(POSTERIORS))
     shrinkage: float = field(default=0.5, metadata=SHARE)
-    posterior_temperature: float = field(default=10.0, metadata=POSITIVE)
     penalty: float = field(default=0.1, metadata=WEIGHT)
     max_iter: int = field(default=100, metadata=COUNT)
     tol: float = field(default=1e-4, metadata=NOT_NEGATIVE)
 
     READS_WEIGHTS: ClassVar[bool] = True
-    COMPARISON: ClassVar[tuple[str, ...]] = ("posterior_temperature",)
-    ARRAYS: ClassVar[dict[str, Shape]] = {
-        "weights": ("answers", "m"),
-        "offsets": ("answers",),
-        "closed_form": (),
-        "n_iter": (),
-        "converged": (),
-    }
     #: How log posteriors become probabilities: "softmax" of classes, or "sigmoid" of independent answers.
     LINK: ClassVar[str] = "softmax"
 
@@ -175,6 +163,43 @@ class PosteriorMethod(ZeroShotClassifier):
     def converged_(self) -> bool:
         """Whether the iterations came to an end; True where the solution is in closed form."""
         return bool(self._array("converged"))
+
+    def _logistic(
+        self, samples: Iterable[Block], statistics: Statistics, targets: Float64Array, monitor: Monitor
+    ) -> LogisticFit:
+        options: dict[str, Any] = {"penalty": self.penalty, "max_iter": self.max_iter, "tol": self.tol}
+        return fit_logistic(samples, statistics, targets, link=self.LINK, on_iteration=monitor.on_iteration, **options)
+
+    def _warn_of_result(self) -> None:
+        if not self.converged_ and self.tol > 0:
+            warn_user(
+                f"the logistic regression stopped after max_iter={self.max_iter} iterations, before it converged: "
+                "raise max_iter, tol or penalty, or take posterior='lda', which needs no iterations",
+                ConvergenceWarning,
+            )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PosteriorMethod(LdaOrLogistic):
+    """A method on affine log posteriors, by default those of the training classes.
+
+    Parameters
+    ----------
+    posterior_temperature : float
+        Of "lda": log posteriors are divided by it. Those of many features are far too certain; 1 leaves them as they
+        are.
+    """
+
+    posterior_temperature: float = field(default=10.0, metadata=POSITIVE)
+
+    COMPARISON: ClassVar[tuple[str, ...]] = ("posterior_temperature",)
+    ARRAYS: ClassVar[dict[str, Shape]] = {
+        "weights": ("answers", "m"),
+        "offsets": ("answers",),
+        "closed_form": (),
+        "n_iter": (),
+        "converged": (),
+    }
 
     @property
     def _needs(self) -> str:
@@ -194,20 +219,11 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         if self.posterior == "lda":
-            found = self._closed_form(prepared)
-            n_iter, converged = 1, True
+            found, n_iter, converged = self._closed_form(prepared), 1, True
         else:
-            weights, offsets, n_iter, converged = fit_logistic(
-                WeightedBlocks(prepared.training),
-                prepared.training.statistics,
-                self._targets(prepared.training),
-                link=self.LINK,
-                penalty=self.penalty,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                on_iteration=monitor.on_iteration,
-            )
-            found = Affine(weights, offsets)
+            blocks, targets = WeightedBlocks(prepared.training), self._targets(prepared.training)
+            fit = self._logistic(blocks, prepared.training.statistics, targets, monitor)
+            found, n_iter, converged = Affine(fit.weights, fit.offsets), fit.n_iter, fit.converged
         facts = {"closed_form": self.posterior == "lda", "n_iter": n_iter, "converged": converged}
         return {**found._asdict(), **{name: np.array(float(fact)) for name, fact in facts.items()}}
 
@@ -219,19 +235,6 @@ class PosteriorMethod(ZeroShotClassifier):
 
     def _training_vectors(self) -> Float64Array:
         return np.ascontiguousarray(self.class_normalisation_.of_rows(self._trained_vectors))
-
-    def _warn_of_result(self) -> None:
-        if not self.converged_ and self.tol > 0:
-            warn_not_converged(self.max_iter)
-
-
-def warn_not_converged(max_iter: int) -> None:
-    """Say that a logistic regression has not converged, and what to do."""
-    warn_user(
-        f"the logistic regression stopped after max_iter={max_iter} iterations, before it converged: raise max_iter, "
-        "tol or penalty, or take posterior='lda', which needs no iterations",
-        ConvergenceWarning,
-    )
 
 
 def log_probabilities(log_posterior: Affine, Z: FloatArray) -> Float64Array:

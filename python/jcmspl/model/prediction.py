@@ -25,8 +25,9 @@ from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.support.arguments import Float64Array, as_number, one_of
-from jcmspl.support.exceptions import UncalibratedWarning, warn_user
+from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labelled_sums import LabelledSums
+from jcmspl.data.collect import LabelledSums
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.model.recogniser import LinearScorer
@@ -144,7 +144,7 @@ def with_class_vectors(
     shares differ: then classes with the larger share would always win. ``level``, the mean direction of class vectors,
     is what is subtracted there.
     """
-    own = directions(vectors)
+    own = unit_length(vectors)
     if level is not None:
         own[own.any(axis=1)] -= level  # a class of which nothing is known stays neutral
     weights, offsets = normalisation.unfolded(own)
@@ -173,13 +173,8 @@ def ratio_of_spreads(
     Measured on the mean samples of the training classes, given the prediction and the vector of each.
     """
     model = _spread(normalisation.of_sums(class_means, np.ones(len(class_means))) @ predicted.T)
-    cosine = _spread(class_means @ directions(vectors).T)
+    cosine = _spread(class_means @ unit_length(vectors).T)
     return model / cosine if model > 0 and cosine > 0 else 1.0
-
-
-def directions(rows: Float64Array) -> Float64Array:
-    """Return rows of length one; zero stays zero."""
-    return unit_length(rows)
 
 
 def lengths_of(rows: Float64Array) -> Float64Array:

@@ -26,7 +26,6 @@ from scipy.spatial.distance import cdist
 from jcmspl.core.scoring import AffineScorer
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
-from jcmspl.data.parts import row_blocks
 from jcmspl.data.reading import lazily, mapped
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import (
@@ -37,6 +36,7 @@ from jcmspl.support.arguments import (
     as_real_array,
     as_samples,
     require_finite,
+    row_blocks,
 )
 from jcmspl.support.scaling import Scaling, signed_root
 from jcmspl.support.shown import ELLIPSIS, Card, ShownAsCard, Table, elided

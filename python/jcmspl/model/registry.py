@@ -16,8 +16,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from jcmspl.support.exceptions import warn_user
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
+from jcmspl.support.warn import warn_user
 
 #: The entry points by which other packages offer methods.
 GROUP = "jcmspl.methods"

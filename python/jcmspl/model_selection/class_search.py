@@ -34,9 +34,10 @@ from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.support.arguments import IntArray, as_count, one_of
 from jcmspl.support.calls import RenamedKeys, accepts_old_keywords, attributes_of, changes, current_names, lock_of
-from jcmspl.support.exceptions import AlignmentWarning, warn_user
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.progress import told
 from jcmspl.support.shown import FactsInNotebooks, percent_with_error, shown
+from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -302,7 +303,7 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         return twin
 
     def _facts(self) -> dict[str, object]:
-        """Return what a notebook tells of the search and of its model."""
+        """Return the facts of the search and of its model that a notebook shows."""
         state = dict(vars(self))  # as it is now, whatever other threads do
         if "best_estimator_" not in state:
             return {}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from jcmspl.model.parameters import AUTO
-from jcmspl.model.prototypes import directions
 from jcmspl.model.recogniser import normalised
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key
 from jcmspl.model_selection.search import Search, is_clearly_better
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.scaling import unit_length
 
 #: Shares of the plain cosine of samples and class vectors that are tried.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -86,13 +86,13 @@ def _few_shot_accuracies(
 ) -> Float64Array:
     """Return the mean accuracy over numbers of shots, for each prediction_count."""
     vectors = model.class_normalisation_.of_rows(candidates)
-    predicted = directions((vectors @ model.semantic_projection_.T) @ model.visual_projection_)
+    predicted = unit_length((vectors @ model.semantic_projection_.T) @ model.visual_projection_)
     samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
     found = np.zeros((len(SHOTS), len(weights)))
     for i, shots in enumerate(SHOTS):
         sums = np.array([Z[:shots].sum(axis=0) for Z in samples]) / sample_length
         for j, weight in enumerate(weights):
-            prototypes = directions(weight * predicted + sums)
+            prototypes = unit_length(weight * predicted + sums)
             chosen = [(Z[shots:] @ prototypes.T).argmax(axis=1) for Z in samples]
             found[i, j] = np.mean([np.mean(own == number) for number, own in enumerate(chosen)])
     return np.asarray(found.mean(axis=0))

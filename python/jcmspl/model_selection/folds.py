@@ -18,14 +18,14 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import decided_name, parse_feature_normalisation
-from jcmspl.data.parts import ROWS, Part, each_added, row_blocks
+from jcmspl.data.parts import Part, each_added
 from jcmspl.data.samples import Samples
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor, fit_prepared, normalisations_of, normalised_training, prepared, warm_start
 from jcmspl.model.prediction import recogniser_of
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import Float64Array, IntArray, require_finite
+from jcmspl.support.arguments import ROWS, Float64Array, IntArray, require_finite, row_blocks
 from jcmspl.support.scaling import Scaling, unit_length
 
 # Rows that stay in cache, and values of scores that are in memory at a time.

@@ -80,7 +80,7 @@ class Grid:
 
 
 def next_value(values: Sequence[float], value: float) -> float | None:
-    """Return what lies one step beyond a value at an end of others, which are sorted; None if it is in their midst.
+    """Return the value one step beyond a value at an end of sorted others; None if it is in their midst.
 
     A step is the factor between the two outermost values. With two values the one is the end of the other.
     """

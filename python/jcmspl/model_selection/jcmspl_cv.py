@@ -184,7 +184,7 @@ class JCMSPLCV(BaseClassSearch):
 
     @property
     def _is_on_path(self) -> bool:
-        """Whether the weights are looked for along the path: nobody has named any, nor what it does not have."""
+        """Whether the weights are searched along the path: the user named none, nor a parameter that it lacks."""
         named = [getattr(self, name) for name in (*WEIGHTS, "n_concepts")]
         return all(value is None for value in named) and self.init == "codes"
 

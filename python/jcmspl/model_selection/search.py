@@ -24,9 +24,10 @@ from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.support.arguments import Float64Array
-from jcmspl.support.exceptions import DivergenceError, warn_user
+from jcmspl.support.exceptions import DivergenceError
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress, logger
+from jcmspl.support.warn import warn_user
 
 NORMALISATION = (
     "feature_normalisation",
@@ -225,7 +226,7 @@ class Search:
         ]
 
     def _preference(self, choice: tuple[Key, int]) -> tuple[Any, ...]:
-        """Return what sorts the best choice first.
+        """Return the sort key that puts the best choice first.
 
         Where the grid has grown onto a plateau, values beyond its edge are no better than those on it.
         """
@@ -383,7 +384,7 @@ class Search:
 
 
 class _Once:
-    """What a function returns; called by the first thread that asks, while others that ask wait."""
+    """A value that is computed by the first thread that asks, while others that ask wait."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._call: Callable[[], Any] | None = partial(function, *arguments)

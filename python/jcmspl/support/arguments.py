@@ -92,6 +92,8 @@ FloatArray = npt.NDArray[np.floating[Any]]
 Float64Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+#: Rows of a block of samples: no more than these are converted or copied at a time.
+ROWS = 8192
 # Samples that the core cannot read in place are converted this many at a time.
 _CONVERSION_ROWS = 4096
 # The range of sample weights other than zero: sums of weights, and their squares, stay far from overflow and underflow.
@@ -156,11 +158,16 @@ def readable_in_place(array: npt.NDArray[Any]) -> bool:
     )
 
 
+def row_blocks(n_rows: int, size: int = ROWS) -> Iterator[slice]:
+    """Give ranges of rows, a block each: the one loop over blocks."""
+    for first in range(0, n_rows, size):
+        yield slice(first, min(first + size, n_rows))
+
+
 def readable_blocks(array: npt.NDArray[Any]) -> Iterator[slice]:
     """Iterate over blocks of rows: all at once if the core can read them in place, else small ones to convert."""
-    size = max(len(array), 1) if readable_in_place(array) else _CONVERSION_ROWS
-    for first in range(0, max(len(array), 1), size):
-        yield slice(first, first + size)
+    n_rows = max(len(array), 1)  # an empty block tells the type of results
+    return row_blocks(n_rows, n_rows if readable_in_place(array) else _CONVERSION_ROWS)
 
 
 def as_samples(value: npt.ArrayLike, name: str = "X") -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from jcmspl.support.exceptions import warn_user
+from jcmspl.support.warn import warn_user
 
 P = ParamSpec("P")
 R = TypeVar("R")

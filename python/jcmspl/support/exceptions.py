@@ -1,9 +1,6 @@
-"""Errors and warnings of the package, which point at the user's own line of code."""
+"""Errors and warnings of the package."""
 
 from __future__ import annotations
-
-import sys
-import warnings
 
 import numpy as np
 
@@ -47,27 +44,3 @@ class NotFiniteError(ValueError):
 
 class DivergenceError(np.linalg.LinAlgError):
     """The objective overflowed or is not a number."""
-
-
-_PACKAGE = __name__.partition(".")[0]
-
-
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Issue a warning at the first caller outside this package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
-
-
-class OneWarning:
-    """A warning that is issued once, also when several copies of an object share this."""
-
-    def __init__(self) -> None:
-        self._given = False
-
-    def __call__(self, message: str, category: type[Warning]) -> None:
-        """Issue a warning at the first caller outside this package, the first time only."""
-        if not self._given:
-            self._given = True
-            warn_user(message, category)

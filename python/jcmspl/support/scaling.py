@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+#: Sums of products carry errors of about this part of the sum of their sizes: less than that is rounding.
+NOISE: float = 64 * np.finfo(np.float64).eps
+
 
 class Scaling(NamedTuple):
     """Scaling of samples: first the signed root of each value (power), then to length one (unit_rows)."""

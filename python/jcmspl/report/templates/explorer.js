@@ -46,12 +46,13 @@
     return scaled.map((value) => value / length);
   };
 
-  // Signed roots and a division by the length, as the model wants them.
-  const scaled = (sample) => {
+  // Signed roots and a division by the length, as a model wants them.
+  const scaledFor = (scaling) => (sample) => {
     let z = Float64Array.from(sample);
-    if (data.scaling.power) z = z.map((value) => Math.sign(value) * Math.sqrt(Math.abs(value)));
-    return data.scaling.unit_rows ? unit(z) : z;
+    if (scaling.power) z = z.map((value) => Math.sign(value) * Math.sqrt(Math.abs(value)));
+    return scaling.unit_rows ? unit(z) : z;
   };
+  const scaled = scaledFor(data.layers[0].scaling); // of the model as trained
 
   // How class vectors become scores; null for models that have no such map.
   const map = data.map && (() => {
@@ -123,22 +124,24 @@
     return { n, names, spans, vectorOf, classOf, score, code, readout, parts, slopes, pictured };
   })();
 
-  // The linear layers: the model as it is and, if there is a second, adapted. Their scores are without a bias on seen
-  // classes; those of all samples are computed when they are first asked for.
-  const samples = Array.from({ length: nSamples }, (_, i) => scaled(features.subarray(i * nFeatures, (i + 1) * nFeatures)));
+  // The linear layers: the model as trained, others beside it, and the model adapted. Their scores are without a bias on
+  // seen classes; those of all samples are computed when they are first asked for.
+  const sampleOf = (i) => features.subarray(i * nFeatures, (i + 1) * nFeatures);
+  const numbers = Array.from({ length: nSamples }, (_, i) => i);
   const layers = data.layers.map((given) => {
     const weights = floats(given.weights), offsets = doubles(given.bias);
-    const scores = (z) => product(weights, z).map((value, c) => value + offsets[c]);
+    const scale = scaledFor(given.scaling);
+    const scores = (sample) => product(weights, scale(sample)).map((value, c) => value + offsets[c]);
     let all = null;
     const scoresOfAll = () => {
       if (all) return all;
       all = new Float64Array(nSamples * nClasses);
-      samples.forEach((z, i) => all.set(scores(z), i * nClasses));
+      for (const i of numbers) all.set(scores(sampleOf(i)), i * nClasses);
       return all;
     };
     return { scores, scoresOfAll, start: given.seen_bias, seenBias: given.seen_bias };
   });
-  const codes = map ? samples.map(map.code) : [];
+  const codes = map ? numbers.map((i) => map.code(scaled(sampleOf(i)))) : [];
   const known = map && data.classes.map((_, c) => map.classOf(map.vectorOf(c)));
 
   // ---- what is being looked at
@@ -177,12 +180,9 @@
     });
   };
   const rounding = (scores) => 2e-6 * scores.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const valuesOf = (i) => layer().scoresOfAll().subarray(i * nClasses, (i + 1) * nClasses);
-  const current = () => {
-    if (state.sample !== DRAWING) return { values: valuesOf(state.sample), code: codes[state.sample] };
-    const z = scaled(state.drawing);
-    return { values: layer().scores(z), code: map && map.code(z) };
-  };
+  const valuesOf = (i, one = layer()) => (i === DRAWING ? one.scores(state.drawing)
+    : one.scoresOfAll().subarray(i * nClasses, (i + 1) * nClasses));
+  const codeOf = (i) => (i === DRAWING ? map && map.code(scaled(state.drawing)) : codes[i]);
 
   const nameAll = () => {
     const off = handicaps(), base = layer().scoresOfAll();
@@ -244,7 +244,7 @@
     context.putImageData(image, 0, 0);
     return canvas;
   };
-  const thumbnail = (i) => paint(make("canvas"), features.subarray(i * nFeatures, (i + 1) * nFeatures));
+  const thumbnail = (i) => paint(make("canvas"), sampleOf(i));
 
   // -- the list of samples
 
@@ -326,10 +326,10 @@
   const FEW = nClasses > 12 ? 8 : 13;
   const drawSample = () => {
     const isDrawing = state.sample === DRAWING, i = state.sample;
-    const { values, code } = current(), list = ranked(values, code), truth = isDrawing ? -1 : data.truth[i];
+    const code = codeOf(i), list = ranked(valuesOf(i), code), truth = isDrawing ? -1 : data.truth[i];
     const best = list[0].c, title = $("sample-title");
     title.textContent = isDrawing ? "Your drawing" : data.ids ? data.ids[i] : `Sample in row ${data.rows[i].toLocaleString("en")}`;
-    if (data.image) paint($("picture"), isDrawing ? state.drawing : features.subarray(i * nFeatures, (i + 1) * nFeatures));
+    if (data.image) paint($("picture"), isDrawing ? state.drawing : sampleOf(i));
     $("named").replaceChildren(...breakable(nameOf(best)));
     $("named").className = best === MADE ? "made" : data.seen[best] ? "seen" : "unseen";
     $("named-kind").textContent = best === MADE ? "the made-up class" : `${kindOf(best)} class`;
@@ -344,10 +344,10 @@
     $("scores").replaceChildren(...few.map((one) => scoreRow(one, low, high, truth, format)));
     $("every").hidden = list.length <= FEW;
     $("every").textContent = state.everyScore ? "Show the best only" : `Show all ${list.length.toLocaleString("en")} scores`;
-    drawReasons(list, values, code);
+    drawReasons(list, code);
   };
-  // What the attributes have to do with it, and the samples of classes that have some; nothing where that does not add
-  // up, as in an adapted model.
+  // What the attributes have to do with it, and the samples of classes that have some, in the model as trained; nothing
+  // where that does not add up.
   const partsOf = ({ c, score }, values, r) => {
     const parts = Array.from(map.parts(c === MADE ? made : known[c], r)), share = c === MADE ? 1 : data.map.shares[c];
     const shared = parts.map((value) => share * value), sum = shared.reduce((all, value) => all + value, 0);
@@ -355,12 +355,13 @@
     if (share === 1 && Math.abs(rest) > 1e-4 * size) return null;
     return [...shared, share === 1 ? 0 : rest];
   };
-  const drawReasons = (list, values, code) => {
+  const drawReasons = (list, code) => {
     const box = $("reasons");
     if (!box) return;
     box.hidden = true;
-    if (list.length < 2 || state.layer) return;
-    const r = map.readout(code), [first, second] = list.slice(0, 2).map((one) => partsOf(one, values, r));
+    if (list.length < 2) return;
+    const r = map.readout(code), values = valuesOf(state.sample, layers[0]);
+    const [first, second] = list.slice(0, 2).map((one) => partsOf(one, values, r));
     if (!first || !second) return;
     const parts = first.map((value, j) => value - second[j]), names = [...map.names, "(its samples)"];
     if (!parts.some((part) => part)) return;
@@ -368,7 +369,8 @@
     const chosen = [...order.filter((j) => parts[j] > 0).slice(0, 4), ...order.filter((j) => parts[j] < 0).slice(-4)];
     const most = Math.max(...chosen.map((j) => Math.abs(parts[j]))), format = formatOf([most]);
     box.hidden = false;
-    $("reasons-title").textContent = `What spoke for ${nameOf(list[0].c)} rather than ${nameOf(list[1].c)}`;
+    $("reasons-title").textContent = `What spoke for ${nameOf(list[0].c)} rather than ${nameOf(list[1].c)}` +
+      (state.layer ? ", by descriptions alone" : "");
     $("reasons-list").replaceChildren(...chosen.map((j) => {
       const bar = make("i");
       bar.style.width = `${(50 * Math.abs(parts[j])) / most}%`;
@@ -425,7 +427,7 @@
   const MOST_TAKEN = data.image ? 40 : 12;
 
   const effects = () => {
-    const { code } = current(), one = map.classOf(state.vector);
+    const code = codeOf(state.sample), one = map.classOf(state.vector);
     return map.slopes(one, code).map((slope, j) => slope * (map.spans[j][1] - map.spans[j][0]));
   };
   const STEP = 12;
@@ -499,7 +501,7 @@
   const madeChanged = () => {
     if (state.isOn && state.layer) {
       state.layer = 0;
-      $("adapted").checked = false;
+      $("layer-0").checked = true;
       drawBias();
     }
     made = state.isOn ? map.classOf(Float64Array.from(state.vector)) : null;
@@ -541,14 +543,15 @@
   };
   on("bias", "input", (event) => setBias(Number(event.target.value)));
   on("bias-reset", "click", () => setBias(layer().start));
-  // A made-up class has not been adapted to samples: it competes with the model that has not been, either.
-  on("adapted", "change", (event) => {
-    state.layer = event.target.checked ? 1 : 0;
+  // A made-up class has no samples: it competes with the model as trained.
+  const useLayer = (number) => {
+    state.layer = number;
     if (state.layer && map) state.isOn = $("is-on").checked = false;
     drawBias();
     if (map) madeChanged();
     else refresh();
-  });
+  };
+  layers.forEach((_, number) => on(`layer-${number}`, "change", () => useLayer(number)));
   for (const choice of document.querySelectorAll("input[name=group]"))
     choice.addEventListener("change", () => {
       state.group = choice.value;
@@ -708,6 +711,21 @@
     $("mixed").value = state.from > 0 ? 0 : nClasses - 1;
   }
   $("list").append(...items);
+  // The same samples of unseen classes under each step of the story, named among these classes.
+  const unseen = data.seen.flatMap((isSeen, c) => (isSeen ? [] : [c]));
+  const shownInStory = unseen.flatMap((c) => numbers.filter((i) => data.truth[i] === c).slice(0, 8));
+  document.querySelectorAll(".steps .tiles").forEach((list, number) => list.append(...shownInStory.map((i) => {
+    const values = valuesOf(i, layers[number]), best = unseen.reduce((a, b) => (values[b] > values[a] ? b : a));
+    const words = `${nameOf(data.truth[i])}, named ${nameOf(best)}`;
+    const button = make("button", { type: "button", title: words, "aria-label": words }, thumbnail(i));
+    button.addEventListener("click", () => {
+      $(`layer-${number}`).checked = true;
+      useLayer(number);
+      choose(i);
+      $("sample").scrollIntoView({ block: "nearest", behavior: "smooth" });
+    });
+    return make("li", { className: best === data.truth[i] ? "right" : "wrong" }, button);
+  })));
   refresh();
   drawSliders();
   drawBias();
@@ -717,7 +735,7 @@
   const inOrder = (values, code) => ranked(values, code).sort((a, b) => a.c - b.c).map((one) => one.score);
   window.explorer = {
     scores: (i) => inOrder(valuesOf(i), codes[i]),
-    scoresOf: (sample) => { const z = scaled(sample); return inOrder(layer().scores(z), map && map.code(z)); },
+    scoresOf: (sample) => inOrder(layer().scores(sample), map && map.code(scaled(sample))),
     named: () => Array.from(found.named, nameOf),
     pixels: () => (state.drawing ? Array.from(state.drawing) : null),
     choose,

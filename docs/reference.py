@@ -150,9 +150,13 @@ def write(folder: Path) -> None:
 
 
 def _names_of(module: str) -> list[str]:
+    """Return the public names of a module, without those that have their page elsewhere."""
     content = importlib.import_module(module)
     if hasattr(content, "__all__"):
-        return [name for name in content.__all__ if module == "jcmspl" or name not in jcmspl.__all__]
+        elsewhere = {"jcmspl": (), "jcmspl.exceptions": jcmspl.__all__}.get(
+            module, (*jcmspl.__all__, *jcmspl.exceptions.__all__)
+        )
+        return [name for name in content.__all__ if name not in elsewhere]
     return [name for name, value in vars(content).items() if not name.startswith("_") and inspect.isclass(value)]
 
 

@@ -82,8 +82,10 @@ def _local_cluster() -> Iterator[Any]:
             held_back.close()  # delivers an interrupt that came during the start
             yield cluster
         except BaseException:
-            for worker in list(cluster.workers.values()):
-                _kill(worker)  # instead of waiting for their results
+            for nanny in list(cluster.workers.values()):
+                with contextlib.suppress(Exception):  # killed: results are not waited for
+                    nanny.auto_restart = False
+                    nanny.process.process._process.kill()
             raise
         finally:
             cluster.close(timeout=10)
@@ -103,10 +105,3 @@ def _interrupted_later() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _kill(nanny: Any) -> None:
-    """Kill the process of a worker."""
-    with contextlib.suppress(Exception):
-        nanny.auto_restart = False
-        nanny.process.process._process.kill()

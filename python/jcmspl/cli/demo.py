@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.evaluation.explorer import Explorer
     from jcmspl.model import registry
 
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Explorer.check_name(arguments.output)
+    refuse_existing(arguments.output, arguments.force, Explorer.check_name)
     digits = load_digits()
     X, y = digits.part("trainval")
     models = {

@@ -17,7 +17,8 @@ from jcmspl.cli._options import (
     add_output,
     dataset_for,
     dataset_of,
-    refuse_report,
+    refuse_existing,
+    save,
     say,
     say_what_is_replaced,
     say_what_is_used,
@@ -91,8 +92,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.trained_on import with_test_parts
+    from jcmspl.evaluation.zero_shot_report import Report
 
-    refuse_report(arguments.output, arguments.force)
+    refuse_existing(arguments.output, arguments.force, Report.check_name)
     _refuse_other_options(arguments)
     if arguments.base_to_new:
         _base_to_new(arguments)
@@ -125,9 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _show(arguments: argparse.Namespace, report: Any) -> None:
-    if arguments.output is not None:
-        report.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
+    save(arguments, report)
     print(report.to_json() if arguments.json else report.to_text(), end="")
 
 

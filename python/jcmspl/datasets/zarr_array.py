@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ class ZarrShard:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     band: int  #: rows that are decoded together
+    n_bytes: ClassVar[None] = None  # the array is many files
 
     @classmethod
     def of(cls, path: Place) -> ZarrShard:
@@ -56,11 +57,6 @@ class ZarrShard:
             )
         height = max(int(array.chunks[0]), 1)
         return cls(path, shape, np.dtype(array.dtype), height * -(-_BAND // height))
-
-    @property
-    def n_bytes(self) -> None:
-        """None: the array is many files."""
-        return
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], Any]:
         """Return rows, given in ascending order, and the last decoded block to continue from."""

@@ -101,12 +101,9 @@ class OnnxModel:
         with self.path.open("rb") as file:
             while block := file.read(_CHUNK):
                 digest.update(block)
+        stem = self.path.stem
         for beside in sorted(self.path.parent.glob("*")):
-            if (
-                beside != self.path
-                and beside.name.startswith(self.path.stem)
-                and "data" in beside.name[len(self.path.stem) :]
-            ):
+            if beside != self.path and beside.name.startswith(stem) and "data" in beside.name[len(stem) :]:
                 about = beside.stat()
                 digest.update(repr((beside.name, about.st_size, about.st_mtime_ns)).encode())
         return digest.hexdigest()

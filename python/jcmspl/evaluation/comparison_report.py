@@ -37,38 +37,18 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Row:
-    """The results of one method.
-
-    Attributes
-    ----------
-    method : str
-    parameters : dict
-        Chosen on the training classes; empty for a method that was not tuned.
-    cv_score, cv_error : float
-        Their accuracy on held-out training classes, and its standard error over folds; NaN without tuning.
-    unseen : float
-        Per-class accuracy on unseen classes.
-    unseen_per_sample : float
-    generalized : GeneralizedFigures or None
-        Calibrated on training classes.
-    repeats : list of float
-        Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
-    seconds : Seconds or None
-        If measured.
-    interval : Interval or None
-        Of ``unseen``, by the bootstrap over classes; None for a single class.
-    """
+    """The results of one method."""
 
     method: str
-    parameters: dict[str, Any]
-    cv_score: float
-    cv_error: float
-    unseen: float
+    parameters: dict[str, Any]  #: chosen on the training classes; empty for a method that was not tuned
+    cv_score: float  #: their accuracy on held-out training classes; NaN without tuning
+    cv_error: float  #: its standard error over folds
+    unseen: float  #: per-class accuracy on unseen classes
     unseen_per_sample: float
-    generalized: GeneralizedFigures | None
-    repeats: list[float]
-    seconds: Seconds | None = None
-    interval: Interval | None = None
+    generalized: GeneralizedFigures | None  #: calibrated on training classes
+    repeats: list[float]  #: ``unseen`` of random splits of all classes, tuned anew for each
+    seconds: Seconds | None = None  #: if measured
+    interval: Interval | None = None  #: of ``unseen``, by the bootstrap over classes; None for a single class
 
 
 @dataclass(frozen=True)

@@ -61,30 +61,15 @@ class Story:
 
 @dataclass(frozen=True, eq=False)
 class Explorer(Saved):
-    """The result of :func:`jcmspl.explore`.
-
-    Attributes
-    ----------
-    title : str
-    about : list of str
-        Sentences on the content of the page.
-    rows : ndarray of int
-        The rows of the data set in the page.
-    labels : list
-        The candidate classes, in the order of the scores.
-    no_new_classes : str or None
-        The reason if the page cannot make up classes.
-    story : Story or None
-        If given, the page begins with it, and the field to draw in is large.
-    """
+    """The result of :func:`jcmspl.explore`."""
 
     title: str
-    about: list[str]
-    rows: IntArray
-    labels: list[Label]
-    no_new_classes: str | None
+    about: list[str]  #: sentences on the content of the page
+    rows: IntArray  #: the rows of the data set in the page
+    labels: list[Label]  #: the candidate classes, in the order of the scores
+    no_new_classes: str | None  #: the reason if the page cannot make up classes
     _content: dict[str, Any] = field(repr=False)
-    story: Story | None = None
+    story: Story | None = None  #: the page begins with it, and the field to draw in is large
 
     KIND = "an explorer"
     HAS_CHARTS = False

@@ -30,12 +30,11 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
     if arguments.dask is None:
         yield 0
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("--dask needs the packages dask and distributed: pip install 'jcmspl[dask]'") from None
     import logging
 
+    from jcmspl.support.lazy import needed
+
+    Client = needed("distributed", "--dask needs the packages dask and distributed", "dask").Client
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the command reports errors itself
     with contextlib.ExitStack() as stack:
         if arguments.dask == _LOCAL:

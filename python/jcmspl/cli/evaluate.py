@@ -102,11 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
     model = loaded(arguments)
     given = dataset_for(arguments, model)
     dataset = with_test_parts(model, given)
-    if not dataset.unseen:
-        raise ValueError(
-            f"{arguments.data} has no samples of unseen classes to test with, because MODEL was trained on all of its "
-            "classes: hold some classes out of the fit with --unseen SHARE or --split FILE"
-        )
     with workers_of(arguments) as n_workers:
         report = evaluate(
             model,

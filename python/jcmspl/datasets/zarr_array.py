@@ -13,6 +13,7 @@ import numpy.typing as npt
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory
 from jcmspl.io.files import Address, Place
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.lazy import needed
 from jcmspl.support.shown import listed, quoted
 
 _KIND = "a zarr array"
@@ -81,10 +82,7 @@ class ZarrShard:
 
 
 def _opened(path: Place) -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError(f"{path} is a zarr array, which needs zarr: pip install 'jcmspl[zarr]'") from None
+    zarr = needed("zarr", f"{path} is a zarr array, which needs zarr", "zarr")
     is_old = int(zarr.__version__.partition(".")[0]) < 3
     if (path / "zarr.json").is_file() and is_old:
         raise ImportError(f"{path} is a zarr array of format 3, which needs zarr 3, but there is {zarr.__version__}")

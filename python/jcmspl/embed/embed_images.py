@@ -21,10 +21,11 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import write_arrays
 from jcmspl.embed.embed_texts import vectors_of
 from jcmspl.embed.image_encoder import ImageEncoder
-from jcmspl.embed.image_folder import Pictures, find_pictures, read_picture, reason, require_pillow
+from jcmspl.embed.image_folder import Pictures, find_pictures, read_picture, reason
 from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.io.files import open_atomically
 from jcmspl.support.arguments import as_count
+from jcmspl.support.lazy import needed
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
@@ -123,7 +124,7 @@ def images(
     >>> found = embed.images("birds/", "vision.onnx")  # doctest: +SKIP
     >>> found.save("features.npz")  # doctest: +SKIP
     """
-    require_pillow()
+    needed("PIL", "pictures are read by the package pillow", "embed")
     batch_size = as_count(batch_size, "batch_size")
     threads = usable_cores() if threads is None else as_count(threads, "threads")
     pictures = find_pictures(folder, labels)

@@ -92,14 +92,6 @@ def reason(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def require_pillow() -> None:
-    """Say how to install Pillow if it is missing."""
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        raise ImportError("pictures are read by the package pillow: pip install 'jcmspl[embed]'") from None
-
-
 def _files_below(root: Path) -> tuple[list[str], list[str]]:
     """Return all files except hidden ones, and links to folders that are visited by other paths.
 

@@ -15,6 +15,7 @@ from jcmspl.embed.image_encoder import CONFIG, beside_model, channels_are_last, 
 from jcmspl.embed.onnx_model import OnnxModel, Slot, inputs_named, pooling_of
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import as_count
+from jcmspl.support.lazy import needed
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.shown import shown
 from jcmspl.support.warn import warn_user
@@ -163,12 +164,9 @@ def _kind(slot: Slot) -> str:
 
 def _read_tokenizer(path: Path) -> Any:
     require_file(path)
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise ImportError("texts are cut into tokens by the package tokenizers: pip install 'jcmspl[embed]'") from None
+    tokenizers = needed("tokenizers", "texts are cut into tokens by the package tokenizers", "embed")
     with _naming(path):
-        return Tokenizer.from_file(str(path))
+        return tokenizers.Tokenizer.from_file(str(path))
 
 
 @contextlib.contextmanager

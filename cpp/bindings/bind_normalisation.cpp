@@ -34,23 +34,25 @@ std::unique_ptr<SharedStatistics> shift_and_scale(SharedStatistics& self, const 
   return shared(shifted_and_scaled(copied(self), shifts, scales, noises));
 }
 
-py::object whiten_statistics(SharedStatistics& self, double shrinkage, const Values& noise, bool symmetric) {
+py::object whiten_statistics(SharedStatistics& self, double shrinkage, const Values& noise, bool symmetric,
+                             Index n_threads) {
   const VectorD noises = of_columns(self, noise);
   std::optional<Whitening> out;
   {
     py::gil_scoped_release release;
-    out = whiten(copied(self), shrinkage, noises, symmetric, SignalPoll());
+    out = whiten(copied(self), shrinkage, noises, symmetric, n_threads, SignalPoll());
   }
   if (!out) return py::none();
   return py::make_tuple(to_numpy(std::move(out->Tt)), shared(std::move(out->statistics)));
 }
 
-std::unique_ptr<SharedStatistics> whitened_by(SharedStatistics& self, const Values& T, const Values& noise) {
+std::unique_ptr<SharedStatistics> whitened_by(SharedStatistics& self, const Values& T, const Values& noise,
+                                              Index n_threads) {
   const VectorD noises = of_columns(self, noise);
   const MatrixD Tt = transposed(T);
   require(Tt.rows() == self.n_features && Tt.cols() == self.n_features, "expected a square matrix of the features");
   py::gil_scoped_release release;
-  return shared(whitened(copied(self), Tt, noises, SignalPoll()));
+  return shared(whitened(copied(self), Tt, noises, n_threads, SignalPoll()));
 }
 
 }  // namespace
@@ -59,8 +61,9 @@ void register_normalisation(py::module_& m) {
   m.def("shift_and_scale", &shift_and_scale, py::arg("statistics"), py::arg("shift").noconvert(),
         py::arg("scale").noconvert(), py::arg("noise").noconvert());
   m.def("whiten", &whiten_statistics, py::arg("statistics"), py::arg("shrinkage"), py::arg("noise").noconvert(),
-        py::arg("symmetric"));
-  m.def("whitened_by", &whitened_by, py::arg("statistics"), py::arg("T").noconvert(), py::arg("noise").noconvert());
+        py::arg("symmetric"), py::arg("n_threads"));
+  m.def("whitened_by", &whitened_by, py::arg("statistics"), py::arg("T").noconvert(), py::arg("noise").noconvert(),
+        py::arg("n_threads"));
 }
 
 }  // namespace jcmspl::bindings

@@ -9,6 +9,7 @@
 #include "linalg/blas.hpp"
 #include "linalg/inverse.hpp"
 #include "linalg/symmetric.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 
@@ -70,26 +71,28 @@ MatrixD inverse_root(MatrixD lower, const Poll& poll) {
 }
 
 // T G T' in place of G. By panels, so that of a triangular T only the half that is not zero is multiplied, and of the
-// result only the lower triangle.
-void transform_gram(MatrixD& gram_lower, const MatrixD& T, bool triangular, const Poll& poll) {
+// result only the lower triangle. Each panel is computed by one thread, the largest first.
+void transform_gram(MatrixD& gram_lower, const MatrixD& T, bool triangular, Index n_threads, const Poll& poll) {
   constexpr Index width = 128;
-  const Index m = T.rows();
+  const Index m = T.rows(), n_panels = (m + width - 1) / width;
+  const auto for_panels = [&](auto panel) {
+    for_each_in_parallel(n_panels, n_threads, poll, [&] { return [&](Index index, const Poll&) { panel(index); }; });
+  };
   const MatrixD gram = full_symmetric(std::move(gram_lower));
   MatrixD half(m, m);  // T G, its lower triangle if T is triangular
-  for (Index first = 0; first < m; first += width) {
-    const Index rows = std::min(width, m - first), inner = triangular ? first + rows : m;
+  for_panels([&](Index index) {
+    const Index first = (n_panels - 1 - index) * width, rows = std::min(width, m - first);
+    const Index inner = triangular ? first + rows : m;
     gemm(Op::none, Op::none, 1, T.block(first, 0, rows, inner), gram.topLeftCorner(inner, inner), 0,
          half.block(first, 0, rows, inner));
-    poll();
-  }
+  });
   gram_lower = MatrixD::Zero(m, m);
-  for (Index first = 0; first < m; first += width) {
-    const Index cols = std::min(width, m - first), inner = triangular ? first + cols : m;
+  for_panels([&](Index index) {
+    const Index first = index * width, cols = std::min(width, m - first), inner = triangular ? first + cols : m;
     auto panel = gram_lower.block(first, first, m - first, cols);
     gemm(Op::none, Op::transpose, 1, half.block(first, 0, m - first, inner), T.block(first, 0, cols, inner), 0, panel);
     panel.topRows(cols).triangularView<Eigen::StrictlyUpper>().setZero();
-    poll();
-  }
+  });
 }
 
 void transform_sums(MatrixD& sums, const MatrixD& T, bool triangular) {
@@ -125,7 +128,7 @@ Statistics shifted_and_scaled(Statistics statistics, const VectorD& shift, const
 }
 
 std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const VectorD& noise, bool symmetric,
-                                const Poll& poll) {
+                                Index n_threads, const Poll& poll) {
   const double weight = statistics.counts.sum(), n = weight > 0 ? weight : 1;
   const Index m = statistics.n_features();
   MatrixD scatter = scatter_within(statistics, n);
@@ -142,7 +145,7 @@ std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const V
     scatter.diagonal().array() += least - ridge;
   MatrixD T = symmetric ? inverse_root(std::move(scatter), poll) : inverse_factor(std::move(scatter));
   poll();
-  transform_gram(statistics.gram_lower, T, !symmetric, poll);
+  transform_gram(statistics.gram_lower, T, !symmetric, n_threads, poll);
   transform_sums(statistics.class_sums, T, !symmetric);
   const double squared_scale = n / statistics.gram_lower.trace(), factor = std::sqrt(squared_scale);
   statistics.gram_lower *= squared_scale;
@@ -152,10 +155,10 @@ std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const V
   return Whitening{symmetric ? std::move(T) : transposed_lower(std::move(T)), std::move(statistics)};
 }
 
-Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, const Poll& poll) {
+Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, Index n_threads, const Poll& poll) {
   const MatrixD T = Tt.transpose();
   const bool triangular = T.isLowerTriangular(0);
-  transform_gram(statistics.gram_lower, T, triangular, poll);
+  transform_gram(statistics.gram_lower, T, triangular, n_threads, poll);
   transform_sums(statistics.class_sums, T, triangular);
   clear_rounding(statistics, T, noise);
   return statistics;

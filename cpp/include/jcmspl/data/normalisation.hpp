@@ -22,11 +22,11 @@ struct Whitening {
 };
 
 // noise: the error of an element i, j of the Gram matrix is up to noise[i] noise[j]. Nothing if samples of a class do
-// not differ.
+// not differ. Give more than one thread only while BLAS uses one.
 std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const VectorD& noise, bool symmetric,
-                                const Poll& poll);
+                                Index n_threads, const Poll& poll);
 
 // The statistics of samples that are whitened by a given T'.
-Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, const Poll& poll);
+Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, Index n_threads, const Poll& poll);
 
 }  // namespace jcmspl

@@ -14,6 +14,7 @@ from matplotlib import pyplot
 
 import jcmspl.plots
 from jcmspl import JCMSPL, JCMSPLCV
+from jcmspl.evaluation.probabilities import ReliabilityCurve
 from jcmspl.methods import RidgeVS
 from jcmspl.plots import (
     AblationDisplay,
@@ -23,6 +24,7 @@ from jcmspl.plots import (
     ConvergenceDisplay,
     ExplanationDisplay,
     FewShotDisplay,
+    ReliabilityDisplay,
     SeenUnseenDisplay,
     SensitivityDisplay,
 )
@@ -217,6 +219,7 @@ def displays(names):
         "classes": ClassAccuracyDisplay(names, {"accuracy": np.linspace(0, 1, n)}, samples=[9] * n),
         "explanation": ExplanationDisplay(names, np.linspace(-1, 1, n), names[0], names[-1]),
         "few_shot": FewShotDisplay([0, 1, 2], shots, chance=1 / n),
+        "reliability": ReliabilityDisplay({name: ReliabilityCurve([0.2, 0.8], [0.1, 0.7], 0.1) for name in names[:8]}),
         "confusion": ConfusionDisplay(np.eye(n, dtype=int), names),
     }
 

@@ -307,6 +307,79 @@ class TestStandardStreams:
             assert "BrokenPipe" not in result.stderr
 
 
+@pytest.fixture(scope="module")
+def with_sets(tmp_path_factory, digits):
+    X, y = digits.part("trainval")
+    path = tmp_path_factory.mktemp("sets") / "digits.safetensors"
+    model = JCMSPL(progress=False).fit(X, y, class_vectors=digits.classes).calibrate_sets(X, y)
+    model.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def wanted(with_sets, samples):
+    model = load(with_sets)
+    names = model.unseen_classes_
+    return [names[row].tolist() for row in model.predict_set(samples, coverage=0.8, candidates="unseen")]
+
+
+class TestSets:
+    SETS = ("--candidates", "unseen", "--set", "0.8")
+
+    def test_csv_and_jsonl(self, run, with_sets, features, wanted):
+        rows = list(csv.DictReader(io.StringIO(run("predict", with_sets, features, *self.SETS).out)))
+        assert [row["set"].split(";") for row in rows] == wanted
+        assert len({len(one) for one in wanted}) > 1
+        lines = run("predict", with_sets, features, *self.SETS, "--format", "jsonl").out.splitlines()
+        assert [json.loads(line)["set"] for line in lines] == wanted
+
+    def test_npz_and_parquet(self, run, with_sets, features, wanted, tmp_path):
+        run("predict", with_sets, features, *self.SETS, "-o", tmp_path / "named.npz")
+        with np.load(tmp_path / "named.npz") as file:
+            assert [text.split(";") for text in file["set"].tolist()] == wanted
+        parquet = pytest.importorskip("pyarrow.parquet")
+        run("predict", with_sets, features, *self.SETS, "-o", tmp_path / "named.parquet")
+        assert parquet.read_table(tmp_path / "named.parquet")["set"].to_pylist() == wanted
+
+    @pytest.mark.parametrize("form", ["csv", "jsonl", "npz", "parquet"])
+    def test_no_samples(self, run, with_sets, samples, tmp_path, form):
+        np.save(tmp_path / "none.npy", samples[:0])
+        run("predict", with_sets, tmp_path / "none.npy", *self.SETS, "-o", tmp_path / f"named.{form}")
+        assert (tmp_path / f"named.{form}").exists()
+
+    def test_a_set_that_is_begun_with_another_coverage(self, run, with_sets, features, tmp_path):
+        run("predict", with_sets, features, *self.SETS, "-o", f"{tmp_path}/named/")
+        again = run(
+            "predict", with_sets, features, "--set", "0.7", *self.SETS[:2], "-o", f"{tmp_path}/named/", code=FAILED
+        )
+        assert "--coverage" in again.err
+
+    def test_names_with_semicolons_are_quoted(self, tmp_path):
+        none = np.empty((1, 1))
+        found = Predictions(
+            np.arange(1), None, np.array([["a;b"]]), none, none, np.zeros(1, bool), [["a;b", 'c"', "d"]]
+        )
+        with (tmp_path / "named.csv").open("wb") as file:
+            write_predictions(".csv", file, Form(1, False, False, False, False, sets=True), [found], found)
+        (row,) = csv.DictReader((tmp_path / "named.csv").read_text().splitlines())
+        assert next(csv.reader([row["set"]], delimiter=";")) == ["a;b", 'c"', "d"]
+
+    def test_fit_calibrates_and_says_what_it_can_promise(self, run, tmp_path):
+        err = run("fit", "digits", "-o", tmp_path / "m.safetensors", "--calibrate", "--calibrate-sets").err
+        model = load(tmp_path / "m.safetensors")
+        assert str(model.set_calibration_["unseen"]) in err
+        text = " ".join(run("info", tmp_path / "m.safetensors").out.split())
+        assert "7 training classes" in text
+
+    def test_mistakes(self, run, model_file, with_sets, features, capsys):
+        assert "--calibrate-sets" in run("predict", model_file, features, "--set", "0.9", code=FAILED).err
+        assert "coverage must be" in run("predict", with_sets, features, "--set", "90", code=FAILED).err
+        assert "2 coverages" in run("predict", with_sets, features, "--set", "0.9", "--set", "0.8", code=FAILED).err
+        with pytest.raises(SystemExit):
+            main(["predict", str(with_sets), str(features), "--set", "visual"])
+        assert "PARAM=VALUE" in capsys.readouterr().err
+
+
 class TestRejection:
     def test_fit_chooses_thresholds_and_info_tells(self, run, tmp_path):
         run("fit", "digits", "-o", tmp_path / "m.safetensors", "--calibrate-rejection", "0.2")

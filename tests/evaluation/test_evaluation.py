@@ -113,7 +113,7 @@ def test_the_keys_of_json(report):
     data = json.loads(report.to_json())
     assert data == report.data
     expected = "dataset model results classes confusions confusion_matrix objective timings versions bootstrap examples"
-    assert " ".join(data) == f"{expected} trained_on"
+    assert " ".join(data) == f"{expected} trained_on trust"
     assert list(data["trained_on"]) == ["test_seen", "test_unseen", "is_exact"]
     assert list(data["results"][0]) == ["space", "standard", "generalized", "intervals"]
     assert list(data["results"][0]["intervals"]["per_class"]) == ["low", "high"]
@@ -121,14 +121,15 @@ def test_the_keys_of_json(report):
     assert list(data["results"][0]["standard"]) == ["per_class", "per_sample", "hits"]
     expected = "acc_seen acc_unseen harmonic_mean seen_bias uncalibrated best_on_test_data ausuc curve"
     assert " ".join(data["results"][0]["generalized"]) == expected
-    assert list(data["classes"][0]) == ["label", "kind", "samples", "standard", "generalized", "taken_for"]
+    expected = "label kind samples standard generalized taken_for coverage set_size"
+    assert " ".join(data["classes"][0]) == expected
     assert list(data["confusions"][0]) == ["true", "predicted", "samples", "share"]
     assert list(data["model"]) == ["name", "parameters", "n_concepts", "n_iter", "alignment", "cosine_share"]
 
 
 def test_charts_are_those_of_the_page(report):
     charts = report.charts()
-    assert list(charts) == ["generalized", "classes", "confusions", "convergence"]
+    assert list(charts) == ["generalized", "reliability", "classes", "confusions", "convergence"]
     svg = charts["convergence"].to_svg("Objective after each iteration")
     assert set(re.findall(r' d="([^"]+)"', svg)) <= set(re.findall(r' d="([^"]+)"', report.to_html()))
 
@@ -228,6 +229,7 @@ def test_any_model_with_the_common_methods(dataset, model):
     assert report.data["model"]["n_concepts"] is None
     assert "concepts" not in report.to_text()
     assert "convergence" not in report.charts()
+    assert report.trust == []
     assert "Foreign on" in report.to_html()
 
 

@@ -41,3 +41,14 @@ def test_precision_is_that_of_the_samples():
     model = fit(UntiedAutoencoder())
     exact, rounded = (model.decision_function(ZOO.X_new.astype(dtype)) for dtype in (np.float64, np.float32))
     assert_allclose(rounded, exact, atol=1e-5)
+
+
+def test_a_class_vector_that_the_decoder_cancels_gives_no_direction():
+    """Rounding errors of its image do not choose names: its score is that of the semantic space alone."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 6)), np.arange(20) % 2
+    vectors = {0: [1.0, 0.3, 0.0], 1: [-1.0, -0.3, 0.0], "across": [0.3, -1.0, 0.0]}
+    model = UntiedAutoencoder(class_normalisation="sample_l2", visual_share=1.0, progress=False)
+    scores = model.fit(X, y, class_vectors=vectors).decision_function(X, candidates=["across", 0])
+    assert_array_equal(scores[:, 0], 0)
+    assert np.abs(scores[:, 1]).min() > 0

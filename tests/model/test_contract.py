@@ -33,6 +33,7 @@ from jcmspl.model.parameters import (
     WEIGHT,
     weight_names,
 )
+from jcmspl.support.names import GROUPS
 from support.animals import make_zoo
 from support.sklearn_checks import expected_failures, run_check
 from support.small_networks import small
@@ -214,6 +215,28 @@ class TestRecognition:
         assert {space for space, _ in fitted.calibration_} == set(model.SPACES)
         X, y = np.vstack([zoo.X, zoo.X_new]), np.concatenate([zoo.y, zoo.y_new])
         assert 0 < fitted.generalized_curve(X, y).area() <= 1
+
+    def test_calibrated_probabilities_and_sets(self, model, tmp_path):
+        zoo = zoo_of(model)
+        fitted = fit(model).calibrate(zoo.X, zoo.y, n_splits=2).calibrate_sets(zoo.X, zoo.y, n_splits=2)
+        groups = {(space, getattr(model, "metric", None), kind) for space in model.SPACES for kind in GROUPS}
+        assert set(fitted.temperatures_) == groups
+        assert set(fitted.set_calibration_) == set(GROUPS)
+        fitted.save(tmp_path / "model")
+        again = load(tmp_path / "model")
+        for kind in GROUPS:
+            shares = fitted.predict_proba(zoo.X_new, candidates=kind)
+            sets = fitted.predict_set(zoo.X_new, coverage=0.8, candidates=kind)
+            best = fitted.recogniser(candidates=kind).top_k(zoo.X_new)[0]
+            assert sets.shape == shares.shape
+            assert np.take_along_axis(sets, best, axis=1).all()
+            assert_array_equal(again.predict_proba(zoo.X_new, candidates=kind), shares)
+            assert_array_equal(again.predict_set(zoo.X_new, coverage=0.8, candidates=kind), sets)
+            smaller = fitted.predict_set(zoo.X_new, coverage=0.5, candidates=kind)
+            assert not (smaller & ~sets).any()
+            promise = fitted.set_calibration_[kind].at(0.8)
+            assert promise.promised < promise.asked == 0.8
+            assert 1 <= promise.size <= promise.n_candidates
 
     def test_open_sets(self, model):
         zoo = zoo_of(model)

@@ -95,7 +95,7 @@ def test_one_sample_is_named_and_explained_with_nothing_made_anew(model, monkeyp
 
     for name in ("_readout", "_prototypes_of"):
         monkeypatch.setattr(JCMSPL, name, made)
-    for name in ("recogniser_of", "_auto_temperature"):
+    for name in ("recogniser_of", "_spread"):
         monkeypatch.setattr(prediction, name, made)
     for call in calls:
         call()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from jcmspl.datasets.row_source import rows_on_dask
 from jcmspl.exceptions import TrainedOnWarning
 from jcmspl.methods import RidgeVS
 from jcmspl.methods.conse import ConSE
-from jcmspl.model.labelling import Namer
+from jcmspl.model.labelling import Namer, SetLimit
 from jcmspl.model.prediction import namer_for
 from support.animals import make_zoo
 
@@ -334,6 +335,23 @@ class TestPredictions:
 
 
 @here
+def test_probabilities_and_prediction_sets():
+    there = JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT)
+    twin = pickle.loads(pickle.dumps(there))
+    there.calibrate(ZOO.X, ZOO.y).calibrate_sets(ZOO.X, ZOO.y)
+    twin.calibrate(cut(ZOO.X), ZOO.y).calibrate_sets(cut(ZOO.X), ZOO.y)
+    for key, value in there.temperatures_.items():
+        assert twin.temperatures_[key] == pytest.approx(value, rel=1e-5)
+    for group, one in there.set_calibration_.items():
+        assert_allclose(twin.set_calibration_[group].thresholds, one.thresholds, rtol=1e-6)
+    lazy = there.predict_set(cut(ZOO.X_new), coverage=0.7, candidates="unseen")
+    assert isinstance(lazy, da.Array)
+    assert_array_equal(lazy.compute(), there.predict_set(ZOO.X_new, coverage=0.7, candidates="unseen"))
+    shares = there.predict_proba(cut(ZOO.X_new), candidates="unseen").compute()
+    assert_allclose(shares, there.predict_proba(ZOO.X_new, candidates="unseen"), rtol=1e-6)
+
+
+@here
 def test_open_sets():
     there = JCMSPL(**MADE).fit(ZOO.X, ZOO.y, **FIT)
     twin = pickle.loads(pickle.dumps(there))
@@ -345,10 +363,11 @@ def test_open_sets():
     assert isinstance(lazy, da.Array)
     assert lazy.compute().tolist() == there.predict(ZOO.X_new, candidates="unseen", reject="auto").tolist()
     namer = namer_for(there, 2, proba=True, reject="auto", candidates="unseen")
+    namer = replace(namer, limit=SetLimit(0.1, 1.0))
     for one, other in zip(namer.best(cut(ZOO.X_new)), namer(ZOO.X_new), strict=True):
         assert_allclose(one, other)
     empty = namer.best(cut(ZOO.X_new[:0]))
-    assert [len(part) for part in empty] == [0] * 4
+    assert [len(part) for part in empty] == [0] * 5
 
 
 class TestReadingAgain:

@@ -30,7 +30,7 @@ def test_start_and_end_with_sizes_and_seconds(caplog):
     assert {record.name for record in caplog.records} == {"jcmspl"}
 
 
-@pytest.mark.parametrize("method", ["calibrate", "calibrate_rejection", "partial_fit"])
+@pytest.mark.parametrize("method", ["calibrate", "calibrate_rejection", "calibrate_sets", "partial_fit"])
 def test_what_else_is_told(method, caplog):
     model = fitted()
     caplog.set_level(logging.INFO, logger="jcmspl")

@@ -45,7 +45,9 @@ class Shortcut(argparse.Action):
 
 def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterable[str], **options: Any) -> None:
     """Add ``--model`` and ``--set`` for a model to fit, and options for some parameters."""
-    group = _add_model(parser, "name of the method; `jcmspl methods` lists them (default: JCMSPL)", "JCMSPL", set_help)
+    group = _add_model(
+        parser, "name of the method; `jcmspl methods` lists them (default: JCMSPL)", "JCMSPL", set_help, _setting
+    )
     for name in shortcuts:
         kind, text, default = SHORTCUTS[name]
         if isinstance(kind, tuple):
@@ -57,14 +59,19 @@ def add_method(parser: argparse.ArgumentParser, set_help: str, shortcuts: Iterab
         group.add_argument(f"--{name.replace('_', '-')}", action=Shortcut, help=text, **values, **options)
 
 
-def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
-    """Add the argument MODEL, the method ``--model`` that it must hold, and ``--set``."""
+def add_fitted(parser: argparse.ArgumentParser, more_help: str = "", *, sets: bool = False) -> None:
+    """Add the argument MODEL, the method ``--model`` that it must hold, and ``--set``.
+
+    ``sets``: whether ``--set`` also takes the coverage of prediction sets.
+    """
     parser.add_argument("model", metavar="MODEL", help=f"model file written by `jcmspl fit`{more_help}")
     set_help = "change a parameter of the model: space, metric, seen_penalty (may be repeated)"
-    _add_model(parser, "require MODEL to hold this method", None, set_help)
+    if sets:
+        set_help += "; a number such as 0.9: also write the set of classes that a sample may be of, with this coverage"
+    _add_model(parser, "require MODEL to hold this method", None, set_help, _setting_or_coverage if sets else _setting)
 
 
-def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str) -> Any:
+def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str, kind: Any) -> Any:
     group, names = parser.add_argument_group("model"), {name.lower(): name for name in registry.names()}
     group.add_argument(
         "--model",
@@ -76,7 +83,13 @@ def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, 
         help=text,
     )
     group.add_argument(
-        "--set", metavar="PARAM=VALUE", dest="settings", type=_setting, action="append", default=[], help=set_help
+        "--set",
+        metavar="PARAM=VALUE",
+        dest="settings",
+        type=kind,
+        action="append",
+        default=[],
+        help=set_help,
     )
     return group
 
@@ -144,6 +157,15 @@ def _setting(text: str) -> tuple[str, list[Any]]:
     if not name or not parts or not all(parts):
         raise argparse.ArgumentTypeError(f"expected PARAM=VALUE, such as space=visual, but got {text!r}")
     return name, [_scalar(part) for part in parts]
+
+
+#: The name under which ``--set 0.9`` keeps a coverage among settings.
+COVERAGE = "coverage"
+
+
+def _setting_or_coverage(text: str) -> tuple[str, list[Any]]:
+    number = _scalar(text)
+    return (COVERAGE, [number]) if isinstance(number, (int, float)) and number is not True else _setting(text)
 
 
 def _scalar(text: str) -> Any:

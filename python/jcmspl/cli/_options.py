@@ -251,9 +251,11 @@ def add_output(
 
 
 def add_calibration(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose the penalty on seen classes, and thresholds for samples of unknown classes."""
+    """Add the options that calibrate penalty and probabilities, thresholds for unknown classes, and prediction sets."""
     parser.add_argument(
-        "--calibrate", action="store_true", help="choose the penalty on seen classes by cross-validation over them"
+        "--calibrate",
+        action="store_true",
+        help="choose the penalty on seen classes and the temperature of probabilities by cross-validation over classes",
     )
     parser.add_argument(
         "--calibrate-rejection",
@@ -264,6 +266,11 @@ def add_calibration(parser: argparse.ArgumentParser) -> None:
         help="choose the threshold of `predict --reject auto`, by cross-validation over classes, such that at most "
         "this share of the samples of known classes is rejected (0.05 if SHARE is left out)",
     )
+    parser.add_argument(
+        "--calibrate-sets",
+        action="store_true",
+        help="calibrate the sets of `predict --set`, by cross-validation over classes",
+    )
 
 
 def calibrate(arguments: argparse.Namespace, model: Any, X: Any, y: Any) -> None:
@@ -272,6 +279,9 @@ def calibrate(arguments: argparse.Namespace, model: Any, X: Any, y: Any) -> None
         model.calibrate(X, y, random_state=arguments.seed)
     if arguments.calibrate_rejection is not None:
         model.calibrate_rejection(X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed)
+    if arguments.calibrate_sets:
+        model.calibrate_sets(X, y, random_state=arguments.seed)
+        say(arguments, f"sets of unseen classes: {model.set_calibration_['unseen']}")
 
 
 def save(arguments: argparse.Namespace, result: Any) -> None:

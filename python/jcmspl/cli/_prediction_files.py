@@ -25,7 +25,7 @@ _FORMAT = 2  # version of the manifest
 _BLOCK = 2**20  # bytes to read at once
 _BLOCK_ROWS = 8192
 _OF_TABLES = ("header", "classes_header", "delimiter", "classes_delimiter", "id_column", "ignore", "ignore_text")
-_OPTIONS = ("candidates", "adapt", "top", "scores", "proba", "reject", "exact_labels", "part", *_OF_TABLES)
+_OPTIONS = ("candidates", "adapt", "top", "scores", "proba", "reject", "coverage", "exact_labels", "part", *_OF_TABLES)
 
 
 class PredictionFile(NamedTuple):

@@ -16,7 +16,7 @@ FORMATS = ("csv", "jsonl", "npz", "parquet")
 
 
 class Predictions(NamedTuple):
-    """Predictions of a chunk: labels, scores and shares are (n, k); parts not requested are None."""
+    """Predictions of a chunk: labels, scores and shares are (n, k), sets lists of labels; others may be None."""
 
     rows: Any
     ids: Any
@@ -24,6 +24,7 @@ class Predictions(NamedTuple):
     scores: Any
     shares: Any
     rejected: Any
+    sets: Any = None
 
 
 class Form(NamedTuple):
@@ -35,13 +36,14 @@ class Form(NamedTuple):
     reject: bool
     exact_labels: bool
     id_name: str = "id"
+    sets: bool = False
 
     def columns(self, have_ids: bool) -> list[str]:
         """Return the names of the columns."""
         ranks = [""] if self.top == 1 else [f"_{rank}" for rank in range(1, self.top + 1)]
         parts = {"label": True, "score": self.scores, "probability": self.proba}
         names = ["row", *(name + rank for name, wanted in parts.items() if wanted for rank in ranks)]
-        names += ["rejected"] * self.reject
+        names += ["rejected"] * self.reject + ["set"] * self.sets
         return [self.name_of_ids(names), *names] if have_ids else names
 
     def name_of_ids(self, others: list[str]) -> str:
@@ -119,12 +121,15 @@ def _write_csv(file: IO[str], form: Form, chunks: Iterator[Predictions]) -> None
         rows, (labels, *numbers) = found.rows.tolist(), [part.tolist() for part in form.values(found).values()]
         ids = [[]] * len(rows) if found.ids is None else [[shown(own)] for own in found.ids]
         rejected = found.rejected.tolist() if form.reject else [False] * len(rows)
-        for own, row, names, is_rejected, *values in zip(ids, rows, labels, rejected, *numbers, strict=True):
+        sets = [[_in_one_cell(map(shown, one))] for one in found.sets] if form.sets else [[]] * len(rows)
+        for own, row, names, is_rejected, inside, *values in zip(
+            ids, rows, labels, rejected, sets, *numbers, strict=True
+        ):
             cells = [*own, row, *([""] * form.top if is_rejected else map(shown, names))]
             # readers take \r for the end of a line, but the csv module does not quote it when lines end with \n
-            writer = in_quotes if any("\r" in str(cell) for cell in cells) else plain
+            writer = in_quotes if any("\r" in str(cell) for cell in [*cells, *inside]) else plain
             told = ["yes" if is_rejected else "no"] * form.reject
-            writer.writerow([*cells, *(f"{value:.9g}" for part in values for value in part), *told])
+            writer.writerow([*cells, *(f"{value:.9g}" for part in values for value in part), *told, *inside])
 
 
 def _write_jsonl(file: IO[str], form: Form, chunks: Iterator[Predictions]) -> None:
@@ -133,7 +138,7 @@ def _write_jsonl(file: IO[str], form: Form, chunks: Iterator[Predictions]) -> No
 
     for found in chunks:
         parts = {"row": found.rows, **form.values(found)} | ({"rejected": found.rejected} if form.reject else {})
-        columns = {name: part.tolist() for name, part in parts.items()}
+        columns = {name: part.tolist() for name, part in parts.items()} | ({"set": found.sets} if form.sets else {})
         if found.ids is not None:
             columns = {form.name_of_ids([*columns]): found.ids, **columns}
         for values in zip(*columns.values(), strict=True):
@@ -171,22 +176,36 @@ def _arrow_table(form: Form, found: Predictions) -> Any:
     named = [pyarrow.array(column, mask=mask) for column in _plain_labels(labels).T]
     columns = [*ids, found.rows, *named, *(column for part in numbers for column in part.T)]
     columns += [found.rejected] * form.reject
+    if form.sets:
+        names = [list(map(str, one)) if labels.dtype == object else one for one in found.sets]
+        kind = pyarrow.array(_plain_labels(labels[:, 0])).type
+        columns.append(pyarrow.array(names, type=pyarrow.list_(kind)))
     return pyarrow.table(dict(zip(form.columns(found.ids is not None), columns, strict=True)))
 
 
 def _write_npz(file: IO[bytes], form: Form, chunks: Iterator[Predictions]) -> None:
-    """Write npz at the end; with ``--reject`` labels are texts, empty for rejected samples."""
+    """Write npz at the end; with ``--reject`` labels are texts, empty for rejected samples; sets are texts."""
     import numpy as np
 
-    parts = zip(*chunks, strict=True)
+    every = list(chunks)
+    *parts, sets = zip(*every, strict=True)
     found = Predictions(*(None if each[0] is None else np.concatenate(each) for each in parts))
     arrays = {"row": found.rows, **form.values(found), "labels": _plain_labels(found.labels)}
     if form.reject:
         arrays["labels"] = np.where(found.rejected[:, None], "", arrays["labels"].astype(str))
         arrays["rejected"] = found.rejected
+    if form.sets:
+        arrays["set"] = np.array([_in_one_cell(one) for chunk in sets for one in chunk], dtype=str)
     if found.ids is not None:
         arrays = {form.name_of_ids(["file", "allow_pickle", *arrays]): np.asarray(found.ids, dtype=str), **arrays}
     np.savez_compressed(file, **arrays)
+
+
+def _in_one_cell(names: Iterable[Any]) -> str:
+    """Return names separated by semicolons; those that have a semicolon or a quote in them are quoted."""
+    cell = io.StringIO()
+    csv.writer(cell, delimiter=";", lineterminator="").writerow(list(names))
+    return cell.getvalue()
 
 
 def _plain_labels(labels: Any) -> Any:

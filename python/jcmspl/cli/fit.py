@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         dataset = on_workers(dataset, n_workers)
         samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)
         model.fit(*samples, class_vectors=dataset.classes)
-        if arguments.calibrate or arguments.calibrate_rejection is not None:
+        if arguments.calibrate or arguments.calibrate_rejection is not None or arguments.calibrate_sets:
             calibrate(arguments, model, *dataset.part(part))
     remember_data(arguments, model, as_read)
     say_what_is_used(arguments, dataset, part)

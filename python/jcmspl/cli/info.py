@@ -67,7 +67,11 @@ def _shown(value: Any) -> str:
 
 def _about_model(model: Any) -> dict[str, Any]:
     own, known = (model.own_space, model.own_metric), model.training_digest_
-    thresholds = {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
+
+    def in_own_space(found: dict[tuple[str, Any, str], Any]) -> dict[str, Any] | str:
+        """Return the values for the model's space and metric, by group of candidates."""
+        return {group: one for (*where, group), one in found.items() if tuple(where) == own} or "not calibrated"
+
     about = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
@@ -76,7 +80,9 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_penalty_,
-        "rejection": thresholds or "not calibrated",
+        "rejection": in_own_space(model.rejection_),
+        "temperatures": in_own_space(model.temperatures_),
+        "prediction_sets": in_own_space({key: str(one) for key, one in model.state.set_calibration.items()}),
         "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._dask import add_dask, workers_of
-from jcmspl.cli._models import Shortcut, add_fitted, loaded
+from jcmspl.cli._models import COVERAGE, Shortcut, add_fitted, loaded
 from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, say_what_is_replaced, show
 from jcmspl.cli._parser import suggestion
 from jcmspl.cli._prediction_files import ROWS_PER_FILE, STANDARD, PredictionFiles, is_folder
@@ -53,6 +54,9 @@ EXAMPLES = """\
   # from standard input to standard output
   my-encoder photos/ | jcmspl predict model.safetensors - --format jsonl
 
+  # the classes that a sample may be of, with a promised coverage
+  jcmspl predict model.safetensors features.npy --set 0.9 --format jsonl
+
   # a part of a data set
   jcmspl predict model.safetensors cub/ --part test_unseen -o named.npz
 
@@ -64,7 +68,7 @@ LOADS = ("jcmspl.datasets", "jcmspl.model.persistence")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_fitted(parser)
+    add_fitted(parser, sets=True)
     parser.add_argument(
         "samples",
         metavar="SAMPLES",
@@ -130,6 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.datasets.arrays import load_classes
 
     suffix = _suffix(arguments)
+    arguments.coverage = _coverage(arguments)
     streamed = is_stream(arguments.samples)
     if streamed:
         refuse_with_stream(arguments)
@@ -173,9 +178,14 @@ def run(arguments: argparse.Namespace) -> None:
 def _namer(model: Any, options: dict[str, Any], arguments: argparse.Namespace, suffix: str) -> Any:
     """Return the model's predictor for the options, after checking them."""
     from jcmspl.data.labels import some
+    from jcmspl.model.known_classes import Call
     from jcmspl.model.prediction import namer_for
+    from jcmspl.model.prediction_sets import limit_for
 
     namer = namer_for(model, arguments.top, proba=arguments.proba, reject=arguments.reject, **options)
+    if arguments.coverage is not None:
+        limit = limit_for(model, arguments.coverage, Call(**options))
+        namer = replace(namer, limit=limit)
     labels = namer.recogniser.labels
     if not 1 <= arguments.top <= len(labels):
         raise ValueError(f"--top must be from 1 to the number of candidates, {len(labels)}, but is {arguments.top}")
@@ -267,6 +277,15 @@ def _threshold(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"expected auto or a number, but got {text!r}") from None
 
 
+def _coverage(arguments: argparse.Namespace) -> float | None:
+    """Take the coverage of prediction sets out of the settings, and return it."""
+    given = [values[0] for name, values in arguments.settings if name == COVERAGE]
+    arguments.settings = [setting for setting in arguments.settings if setting[0] != COVERAGE]
+    if len(given) > 1:
+        raise ValueError(f"--set has {len(given)} coverages, but sets have one")
+    return given[0] if given else None
+
+
 def _candidates(text: str | None, by_text: dict[str, Any]) -> Any:
     if text is None or text in GROUPS:
         return text
@@ -312,9 +331,10 @@ def _named(
             where = f", rows {rows[0]} to {rows[-1]}" if len(rows) else ""
             raise ValueError(f"{arguments.samples}{where}: {error}") from None
         for block in row_blocks(len(rows), CHUNK):
-            indices, scores, shares, rejected = (None if part is None else part[block] for part in found)
-            own = None if ids is None else ids[block]
-            yield Predictions(rows[block], own, namer.recogniser.labels[indices], scores, shares, rejected)
+            indices, scores, shares, rejected, inside = (None if part is None else part[block] for part in found)
+            own, labels = None if ids is None else ids[block], namer.recogniser.labels
+            sets = None if inside is None else [labels[one].tolist() for one in inside]
+            yield Predictions(rows[block], own, labels[indices], scores, shares, rejected, sets)
         done += len(rows)
         progress.update(done)
 
@@ -325,12 +345,19 @@ def _nothing(namer: Any) -> Predictions:
 
     none = np.empty((0, namer.k))
     labels = none.astype(namer.recogniser.labels.dtype)
-    return Predictions(np.empty(0, dtype=np.int64), None, labels, none, none, np.empty(0, dtype=bool))
+    return Predictions(np.empty(0, dtype=np.int64), None, labels, none, none, np.empty(0, dtype=bool), [])
 
 
 def _form(arguments: argparse.Namespace, samples: Samples | None) -> Form:
-    options = arguments.top, arguments.scores, arguments.proba, arguments.reject is not None, arguments.exact_labels
-    return Form(*options) if samples is None else Form(*options, samples.id_name)
+    form = Form(
+        arguments.top,
+        arguments.scores,
+        arguments.proba,
+        arguments.reject is not None,
+        arguments.exact_labels,
+        sets=arguments.coverage is not None,
+    )
+    return form if samples is None else form._replace(id_name=samples.id_name)
 
 
 def _write_file(

@@ -309,7 +309,10 @@ def load_sae(path: str | Path) -> Dataset:
             raise DatasetError(f"training and test data do not fit together: {shapes}")
         y_train = _train_labels(file, S, unseen)
         seen, first = np.unique(y_train, return_index=True)
-        _require_one_vector_each(S, y_train, seen, first)
+        expected = S[first][np.searchsorted(seen, y_train)]
+        different = np.flatnonzero(np.any((expected != S) & ~(np.isnan(S) & np.isnan(expected)), axis=1))
+        if len(different):
+            raise DatasetError(f"the rows of S_tr for the class {y_train[different[0]]} differ: a class has one vector")
         table = ClassTable(np.concatenate([seen, unseen]), np.vstack([S[first], vectors]))
         parts = {"train": np.arange(len(S)), "test_unseen": np.arange(len(S), len(S) + len(y_test))}
         X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
@@ -341,10 +344,3 @@ def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -
     by_occurrence[np.argsort(first)] = np.arange(len(first))
     free = np.setdiff1d(np.arange(1, len(first) + len(unseen) + 1), unseen)[: len(first)]
     return np.asarray(free[by_occurrence[inverse.ravel()]], dtype=np.int64)
-
-
-def _require_one_vector_each(S: npt.NDArray[np.generic], labels: IntArray, seen: IntArray, first: IntArray) -> None:
-    expected = S[first][np.searchsorted(seen, labels)]
-    different = np.flatnonzero(np.any((expected != S) & ~(np.isnan(S) & np.isnan(expected)), axis=1))
-    if len(different):
-        raise DatasetError(f"the rows of S_tr for the class {labels[different[0]]} differ: a class has one vector")

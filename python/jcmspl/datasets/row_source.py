@@ -204,22 +204,16 @@ def rows_on_dask(X: RowSource, n_workers: int = 1) -> Any:
     n, m = X.shape
     dtype = floats(np.asarray(X[:1])).dtype
     most = min(_MOST_BYTES // (m * dtype.itemsize), max(_LEAST_ROWS, math.ceil(n / (4 * n_workers)))) or 1
-    source = _files_of(X)
-    file = None if source is None else delayed(Literal(source), pure=False, traverse=False)
+    file = None  # rows in the memory of this process are sent, and so are changes to a map of mode "c"
+    if isinstance(X, LazyRows) or (isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.mode != "c"):
+        source = X if isinstance(X, LazyRows) else MappedFile(X)
+        file = delayed(Literal(source), pure=False, traverse=False)
     blocks = []
     for first, end in list(_ranges(X, most)) or [(0, 0)]:
         given = (file, first, end) if file is not None else (Literal(floats(np.asarray(X[first:end]))), 0, end - first)
         piece = delayed(_read, pure=False, traverse=False)(*given)
         blocks.append(da.from_delayed(piece, (end - first, m), dtype=dtype, meta=np.empty((0, 0), dtype=dtype)))
     return da.concatenate(blocks)
-
-
-def _files_of(X: RowSource) -> Any:
-    """Return a source that workers can slice rows from; None if the rows are in the memory of this process."""
-    # changes to a map of mode "c" are only in memory
-    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.mode != "c":
-        return MappedFile(X)
-    return X if isinstance(X, LazyRows) else None
 
 
 def _ranges(X: RowSource, most: int) -> Iterator[tuple[int, int]]:

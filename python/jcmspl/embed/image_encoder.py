@@ -157,25 +157,13 @@ def preparation_of(wanted: PictureInput, config: Mapping[str, Any], options: Opt
             f"its {CONFIG} asks for {listed(unknown)}, which is not supported: give --size, --resize and --normalise "
             "(size, resize, normalise) instead"
         )
-    channels = wanted.channels or 3
-    shortest, exact, crop = _sizes(wanted, config, options)
-    scale, mean, std = _values(wanted, config, options, channels)
+    channels, backwards = wanted.channels or 3, bool(config.get("do_flip_channel_order"))
+    sizes, values = _sizes(wanted, config, options), _values(wanted, config, options, channels)
     resample = options.resample if options.resample is not None else config.get("resample", "bicubic")
     if isinstance(resample, int) and 0 <= resample < len(RESAMPLES):
         resample = RESAMPLES[resample]
-    found = Preparation(
-        shortest,
-        exact,
-        crop,
-        one_of(resample, "resample", RESAMPLES),
-        scale,
-        mean,
-        std,
-        channels,
-        bool(config.get("do_flip_channel_order")),
-        wanted.channels_last,
-        wanted.dtype,
-    )
+    one_of(resample, "resample", RESAMPLES)
+    found = Preparation(*sizes, resample, *values, channels, backwards, wanted.channels_last, wanted.dtype)
     for name, given, taken in zip(("height", "width"), found.size, (wanted.height, wanted.width), strict=True):
         if taken is not None and given != taken:
             raise ValueError(f"its pictures must have the {name} {taken}, but size makes it {given} pixels")

@@ -258,7 +258,8 @@ def base_to_new(
                     add(COSINE, NO_TRAINING, 0, cosine)
                 add(name, n, len(X), halves.figures(clone(model), X, y))
                 line.update(draw * len(wanted) + number + 1)
-    if few := halves.with_fewer_than(max((n for n in wanted if n is not None), default=0)):
+    most = max((n for n in wanted if n is not None), default=0)
+    if few := [label for label, count in halves.n_training().items() if count < most]:
         notes.append(f"{len(few)} classes have fewer training samples than shots and gave all of them: {some(few)}.")
     return BaseToNew(
         dataset=dataset.name,
@@ -346,10 +347,10 @@ class _Halves:
             rows = np.sort(np.concatenate([members[:shots] for members in of_classes]))
         return read_rows(self._data.X, rows), self._data.y[rows]
 
-    def with_fewer_than(self, shots: int) -> list[Label]:
-        """Return the base classes with fewer training samples."""
+    def n_training(self) -> dict[Label, int]:
+        """Return the number of training samples of each base class."""
         counts = np.bincount(self._data.class_numbers[self._train], minlength=self._table.n_classes)
-        return [label for label in self.base if counts[self._table.positions([label])[0]] < shots]
+        return dict(zip(self.base, counts[self._table.positions(self.base)].tolist(), strict=True))
 
     def figures(self, model: Any, X: Any, y: Any, *, calibrated: bool = True) -> Figures:
         """Fit and calibrate a model, and test it."""

@@ -137,7 +137,10 @@ class ClassAccuracyDisplay(_OfPredictions):
                 artists = [ax.plot(100 * shares, at, "o", markersize=3.2, color=colour, label=label)[0]]
             else:
                 artists = list(ax.barh(at, 100 * np.nan_to_num(shares), 0.92 * height, color=colour, label=label))
-                self._tell(artists, chart.labels, name, shares, ends)
+                for i, bar in enumerate(artists):
+                    is_known = ends is not None and not np.isnan(ends[0][i])
+                    between = f" ({percent(ends[0][i])} to {percent(ends[1][i])})" if ends and is_known else ""
+                    self._hint(bar, f"{chart.labels[i]}, {name}: {percent(shares[i])}{between}")
             if ends is not None:
                 known = ~np.isnan(ends[0])
                 low, high = (100 * end[known] for end in ends)
@@ -167,12 +170,6 @@ class ClassAccuracyDisplay(_OfPredictions):
             accuracies={name: numbers(values)[rows] for name, values in self.accuracies.items()},
             samples=None if self.samples is None else np.asarray(self.samples)[rows],
         )
-
-    def _tell(self, bars: list[Any], labels: Sequence[Any], name: str, shares: Float64Array, ends: Any) -> None:
-        for i, (bar, label) in enumerate(zip(bars, labels, strict=True)):
-            is_known = ends is not None and not np.isnan(ends[0][i])
-            between = f" ({percent(ends[0][i])} to {percent(ends[1][i])})" if is_known else ""
-            self._hint(bar, f"{label}, {name}: {percent(shares[i])}{between}")
 
     @staticmethod
     def _write_shares(ax: Any, at: Any, shares: Float64Array, in_column: Any) -> None:

@@ -121,7 +121,13 @@ class FewShotDisplay(Display):
                 label=in_legend(f"{name}, {curve}" if name else curve),
             )
         if self.chance is not None:
-            self._draw_chance(ax)
+            means = np.concatenate([self.mean(curve) for curve in self.accuracies])
+            lowest, highest = np.nanmin(means), np.nanmax(means)
+            label = f"chance: {percent(self.chance)}"
+            if self.chance >= lowest - max(highest - lowest, 0.1):
+                ax.axhline(100 * self.chance, color="0.5", linestyle=":", label=label)
+            else:  # only in the legend, far below all curves
+                ax.plot([], [], " ", label=label)
         if max(self.shots, default=0) > _EVEN:
             ax.set_xscale("symlog", linthresh=1, linscale=0.4)
             ax.set_xlim(left=min(self.shots) - 0.15)
@@ -129,16 +135,6 @@ class FewShotDisplay(Display):
         ax.minorticks_off()
         ax.set(xlabel="labelled samples of each class", ylabel="per-class accuracy, %")
         self._legend_above(ax)
-
-    def _draw_chance(self, ax: Any) -> None:
-        """Mark the accuracy of guessing; only in the legend if it is far below all curves."""
-        means = np.concatenate([self.mean(curve) for curve in self.accuracies])
-        lowest, highest = np.nanmin(means), np.nanmax(means)
-        name = f"chance: {percent(self.chance)}"
-        if self.chance is not None and self.chance >= lowest - max(highest - lowest, 0.1):
-            ax.axhline(100 * self.chance, color="0.5", linestyle=":", label=name)
-        else:
-            ax.plot([], [], " ", label=name)
 
 
 def few_shot_accuracies(

@@ -12,6 +12,7 @@ import scipy
 import sklearn
 
 from jcmspl.evaluation.accuracy import harmonic_mean
+from jcmspl.evaluation.probabilities import ProbabilityErrors, ReliabilityCurve
 from jcmspl.io.json_text import plain
 from jcmspl.support.version import __version__
 
@@ -117,6 +118,33 @@ class OpenSet:
 
 
 @dataclass(frozen=True)
+class Sets:
+    """Prediction sets: coverage asked for, promised, and reached on test samples (the mean over classes), and size."""
+
+    asked: float
+    promised: float
+    covered: float
+    size: float
+    promise: str
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Errors of probabilities on test samples among a group of candidates, "unseen" or "all", and prediction sets.
+
+    ``is_calibrated``: whether the temperature was calibrated. ``sets`` are None if no sets were calibrated.
+    """
+
+    group: str
+    n_candidates: int
+    temperature: float
+    is_calibrated: bool
+    errors: ProbabilityErrors
+    reliability: ReliabilityCurve
+    sets: Sets | None = None
+
+
+@dataclass(frozen=True)
 class SpaceResult:
     """The results in one space.
 
@@ -159,6 +187,8 @@ class ClassRow:
     standard: float | None
     generalized: float | None
     taken_for: Mistake | None = None
+    coverage: float | None = None  # of prediction sets, among unseen classes or, of a seen class, among all
+    set_size: float | None = None
 
 
 @dataclass(frozen=True)

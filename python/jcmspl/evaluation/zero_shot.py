@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from jcmspl.evaluation import findings, uncertainty
 from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.examples import examples
 from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
+from jcmspl.evaluation.trust import Trust, trust
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.known_classes import Call
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
@@ -72,7 +75,7 @@ def zero_shot(
     tallies: list[tuple[Tally, Tally | None]] = []
     if open_set and len(unseen) < LEAST_CANDIDATES:
         raise ValueError("open_set needs two unseen classes in the test data, but there is one: leave open_set out")
-    total = len(runs) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
+    total = (len(runs) + 1) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
     named: list[Label] = []  # predictions for samples of unseen classes in the first space, for the examples
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
@@ -112,13 +115,20 @@ def zero_shot(
                 strangers = _open_set(recogniser(candidates=unseen), chosen, chunks)
             results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
             tallies.append((among_unseen, among_all))
+        trusted = []
+        if isinstance(model, ZeroShotClassifier):
+            first = model if spaces[0] == model.own_space else copy(model).set_params(space=spaces[0])
+            trusted.append(trust(first, dataset, "unseen", unseen, chunks("test_unseen")))
+            if n_seen:
+                both = chain(chunks("test_unseen"), chunks("test_seen"))
+                trusted.append(trust(first, dataset, "all", [*trained, *unseen], both))
     own, own_among_all = tallies[0]
     found = uncertainty.intervals(tallies, unseen)
     return Report(
         dataset=_about_dataset(model, dataset, trained, unseen),
         model=_about_model(model),
         results=[replace(result, intervals=one) for result, one in zip(results, found, strict=True)],
-        classes=_class_rows(own, own_among_all, set(unseen)),
+        classes=_class_rows(own, own_among_all, set(unseen), trusted),
         confusions=[
             findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
             for true, named, samples in own.worst_confusions()
@@ -132,6 +142,7 @@ def zero_shot(
         bootstrap=uncertainty.SETTINGS,
         examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
         trained_on=found_again,
+        trust=[one.found for one in trusted],
     )
 
 
@@ -235,19 +246,21 @@ def _points(curve: SeenUnseenCurve) -> list[list[float]]:
     return points
 
 
-def _class_rows(standard: Tally, generalized: Tally | None, unseen: set[Label]) -> list[findings.ClassRow]:
+def _class_rows(
+    standard: Tally, generalized: Tally | None, unseen: set[Label], trusted: Sequence[Trust]
+) -> list[findings.ClassRow]:
     shares, everywhere = standard.shares(), generalized.shares() if generalized else {}
     mistakes = {**(generalized.commonest_mistakes() if generalized else {}), **standard.commonest_mistakes()}
+    sets = {label: one for found in reversed(trusted) for label, one in found.of_classes.items()}
     rows = [
         findings.ClassRow(
-            label=str(label),
-            kind="unseen" if label in unseen else "seen",
-            samples=samples,
-            standard=shares.get(label),
-            generalized=everywhere.get(label),
-            taken_for=findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples)
-            if label in mistakes
-            else None,
+            str(label),
+            "unseen" if label in unseen else "seen",
+            samples,
+            shares.get(label),
+            everywhere.get(label),
+            findings.Mistake(str(mistakes[label][0]), mistakes[label][1] / samples) if label in mistakes else None,
+            *sets.get(label, ()),
         )
         for label, samples in (generalized or standard).counts.items()
     ]

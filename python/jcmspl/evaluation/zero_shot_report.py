@@ -7,6 +7,7 @@ from typing import Any
 
 from jcmspl.evaluation import findings
 from jcmspl.evaluation.class_charts import ClassAccuracyDisplay, ConfusionDisplay
+from jcmspl.evaluation.probabilities import ReliabilityDisplay
 from jcmspl.evaluation.seen_unseen_chart import SeenUnseenDisplay
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.figures import Display
@@ -51,6 +52,9 @@ class Report(Document):
         Test samples of unseen classes, wrong and right ones, if the data set has ids.
     trained_on : TrainedOn or None
         The number of test samples in the training data; None if the model does not know its training samples.
+    trust : list of Trust
+        Errors of probabilities, and prediction sets of 90 % if the model has calibrated some, in the first space: among
+        unseen classes and, with test samples of seen classes, among all.
     """
 
     dataset: findings.DatasetSummary
@@ -65,6 +69,7 @@ class Report(Document):
     bootstrap: findings.Bootstrap | None = None
     examples: list[findings.Example] = field(default_factory=list)
     trained_on: findings.TrainedOn | None = None
+    trust: list[findings.Trust] = field(default_factory=list)
 
     KIND = "a report"
 
@@ -159,10 +164,14 @@ class Report(Document):
         return [*lines, ", ".join(found) + "."] if found else lines
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables standard, generalized, open_set, classes and confusions, without empty ones."""
+        """Return the tables standard, generalized, trust, sets, open_set, classes, confusions; none that is empty."""
         tables = {"standard": self._standard_table()}
         if self._generalized:
             tables["generalized"] = self._generalized_table()
+        if self.trust:
+            tables["trust"] = self._trust_table()
+        if any(one.sets for one in self.trust):
+            tables["sets"] = self._sets_table()
         if any(result.open_set for result in self.results):
             tables["open_set"] = self._open_set_table()
         tables["classes"] = self._class_table()
@@ -176,7 +185,7 @@ class Report(Document):
         return tables
 
     def charts(self) -> dict[str, Display]:
-        """Return the charts generalized, classes, confusions and convergence, without empty ones.
+        """Return the charts generalized, reliability, classes, confusions and convergence, without empty ones.
 
         Examples
         --------
@@ -189,6 +198,8 @@ class Report(Document):
             own = next(iter(self._generalized.values()))
             marks = {name: (at.acc_unseen, at.acc_seen) for _, name, at in own.places}
             charts["generalized"] = SeenUnseenDisplay(curves, marks=marks)
+        if self.trust:
+            charts["reliability"] = ReliabilityDisplay({f"among {one.group}": one.reliability for one in self.trust})
         charts["classes"] = self._bars()
         if len(self.confusion_matrix.labels) <= _MOST_IN_MATRIX:
             matrix = self.confusion_matrix.sorted()
@@ -226,6 +237,33 @@ class Report(Document):
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
         return Table(f"All classes (generalized: {n} candidates, per class)", header, rows).filled()
 
+    def _trust_table(self) -> Table:
+        header = ["candidates", "temperature", "calibration error", "Brier score", "log loss"]
+        rows = [
+            [
+                f"{one.group} ({one.n_candidates})",
+                f"{one.temperature:.3g}" + ("" if one.is_calibrated else " (not calibrated)"),
+                percent(one.errors.calibration_error),
+                f"{one.errors.brier:.3f}",
+                f"{one.errors.log_loss:.3f}",
+            ]
+            for one in self.trust
+        ]
+        return Table(f"Probabilities ({self.results[0].space_name})", header, rows)
+
+    def _sets_table(self) -> Table:
+        header = ["candidates", "asked for", "promised", "covered, per class", "classes in a set"]
+        rows = [
+            [
+                f"{one.group} ({one.n_candidates})",
+                *map(percent, (one.sets.asked, one.sets.promised, one.sets.covered)),
+                f"{one.sets.size:.1f}",
+            ]
+            for one in self.trust
+            if one.sets
+        ]
+        return Table(f"Prediction sets ({self.results[0].space_name})", header, rows)
+
     def _open_set_table(self) -> Table:
         header = ["space", "AUROC", "least score", "known samples rejected", "strangers rejected"]
         rows = []
@@ -242,9 +280,15 @@ class Report(Document):
         return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
 
     def _class_table(self) -> Table:
-        header = ["class", "kind", "samples", "among unseen", "among all"]
+        header = ["class", "kind", "samples", "among unseen", "among all", "covered by sets", "classes in a set"]
         rows = [
-            [shown(row.label, _LONGEST), row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
+            [
+                shown(row.label, _LONGEST),
+                row.kind,
+                str(row.samples),
+                *map(percent, (row.standard, row.generalized, row.coverage)),
+                "" if row.set_size is None else f"{row.set_size:.1f}",
+            ]
             for row in self.classes
         ]
         return Table(f"Classes ({self.results[0].space_name})", header, rows).filled()

@@ -10,7 +10,7 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import SHARE, WEIGHT, NamedArrays, estimator, field
 from jcmspl.support.arguments import Float64Array, FloatArray
-from jcmspl.support.scaling import unit_length
+from jcmspl.support.scaling import directions_of_product, unit_length
 
 
 @estimator
@@ -56,12 +56,13 @@ class UntiedAutoencoder(Embedding):
         return {"encoder": np.ascontiguousarray(encoder), "decoder": np.ascontiguousarray(decoder)}
 
     def _embed(self, Z: FloatArray) -> FloatArray:
-        return self._side_by_side(Z @ self.arrays_["encoder"].T.astype(Z.dtype), Z)
+        return self._side_by_side(unit_length(Z @ self.arrays_["encoder"].T.astype(Z.dtype)), unit_length(Z))
 
     def _prototypes(self, class_vectors: Float64Array) -> Float64Array:
-        return np.asarray(self._side_by_side(class_vectors, class_vectors @ self.arrays_["decoder"]), dtype=np.float64)
+        visual = directions_of_product(class_vectors, self.arrays_["decoder"])
+        return np.asarray(self._side_by_side(unit_length(class_vectors), visual), dtype=np.float64)
 
     def _side_by_side(self, semantic: FloatArray, visual: FloatArray) -> FloatArray:
-        """Return rows whose inner products are the cosines of both spaces together."""
+        """Return rows whose inner products are the cosines of both spaces together, from their unit rows."""
         shares = float(np.sqrt(1 - self.visual_share)), float(np.sqrt(self.visual_share))
-        return np.hstack([shares[0] * unit_length(semantic), shares[1] * unit_length(visual)])
+        return np.hstack([shares[0] * semantic, shares[1] * visual])

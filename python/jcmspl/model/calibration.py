@@ -27,12 +27,18 @@ from jcmspl.data.samples import Samples
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import Judged, judged, looked_at, statistics_of_folds
 from jcmspl.model.learning import learnt
+from jcmspl.model.prediction import spread_of
 from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.temperature import TemperatureTrials
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_number, as_random_state
 from jcmspl.support.progress import logger, told
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+
+
+# Folds of few classes are drawn again: until so many classes were held out, at most so often.
+_ENOUGH, _MOST_DRAWS = 100, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +187,17 @@ def _judged_part(part: Part, seen: Recogniser, unseen: Recogniser) -> Judged:
 
 
 class Drawing(NamedTuple):
-    """Parameters of :meth:`ZeroShotClassifier.calibrate`, and the least number of classes of a fold."""
+    """Parameters of :meth:`ZeroShotClassifier.calibrate`, and the least number of classes of a fold.
+
+    ``repeated``: whether folds are drawn again, up to _MOST_DRAWS times, until they hold out _ENOUGH classes in all;
+    those of methods that read samples, whose fits take long, are drawn once.
+    """
 
     n_splits: int | None
     held_out: float
     random_state: Any
     at_least: int = 1
+    repeated: bool = False
 
 
 def calibrated(model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, adaptation: bool) -> FittedModel:
@@ -196,18 +207,25 @@ def calibrated(model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, a
         samples = calibration_samples(model, X, y)
         trials = model._adaptation_trials() if adaptation else None
         curves: dict[str, list[SeenUnseenCurve]] = {space: [] for space in model.SPACES}
+        trial_temperatures = {space: TemperatureTrials() for space in model.SPACES}
         for twin, unseen_rows, seen_rows in fold_models(model, samples, drawing):
             if trials is not None:
                 trials(twin, samples, unseen_rows)
             tested, trained = samples.only(np.union1d(unseen_rows, seen_rows)), set(twin.classes_.tolist())
             for space, of_folds in curves.items():
-                kinds = (twin.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
-                of_folds.append(curve_of(looked_at(tested, judged, *kinds), trained))
+                seen, unseen = (twin.recogniser(candidates=kind, space=space) for kind in ("seen", "unseen"))
+                of_folds.append(curve_of(looked_at(tested, judged, seen, unseen), trained))
+                trial_temperatures[space].add(tested, seen, unseen, spread_of(twin, space))
         found = {space: best_bias(of_folds) for space, of_folds in curves.items()}
         constants = fitted.adaptation_constants if trials is None else trials.chosen()
         biases = fitted.calibration | {(space, model.own_metric): bias for space, bias in found.items()}
+        temperatures = {
+            (space, model.own_metric, group): value
+            for space, trial in trial_temperatures.items()
+            for group, value in trial.chosen(found[space]).items()
+        }
         line.text = f"bias {found[model.own_space]:.4g} in the {model.own_space} space"
-    return fitted.recalibrated(biases, adaptation_constants=constants)
+    return fitted.recalibrated(biases, adaptation_constants=constants, temperatures=fitted.temperatures | temperatures)
 
 
 def calibration_samples(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:
@@ -224,7 +242,7 @@ def calibration_samples(model: ZeroShotClassifier, X: Any, y: Any) -> Samples:
 
 def _drawn(
     model: ZeroShotClassifier, labels: list[Label], drawing: Drawing
-) -> tuple[list[list[Label]], npt.NDArray[np.bool_]]:
+) -> Iterator[tuple[list[list[Label]], npt.NDArray[np.bool_]]]:
     """Draw the classes that take the part of unseen ones in each fold, and samples of all classes to test with."""
     held_out = drawing.held_out
     if not 0 < as_number(held_out, "held_out", "a share between 0 and 1") < 1:
@@ -235,12 +253,15 @@ def _drawn(
         raise ValueError(f"y holds {some(strangers)}, on which the model was not trained")
     rng = as_random_state(drawing.random_state)
     n_folds = _n_splits(model, drawing.n_splits, len(present), drawing.at_least)
-    splits = ClassKFold(n_folds, random_state=rng).split_classes(len(present))
-    folds = [[present[i] for i in fold] for fold in splits]
-    testing = held_out_rows(labels, held_out, rng)
-    if not testing.any():
-        raise ValueError("every class in y has one sample only: calibrate needs others to test on")
-    return folds, testing
+    is_fast = model.needs == "statistics"
+    n_draws = min(-(-_ENOUGH // len(present)), _MOST_DRAWS) if drawing.repeated and is_fast else 1
+    for _ in range(n_draws):
+        splits = ClassKFold(n_folds, random_state=rng).split_classes(len(present))
+        folds = [[present[i] for i in fold] for fold in splits]
+        testing = held_out_rows(labels, held_out, rng)
+        if not testing.any():
+            raise ValueError("every class in y has one sample only: calibrate needs others to test on")
+        yield folds, testing
 
 
 def _n_splits(model: ZeroShotClassifier, n_splits: int | None, n_present: int, at_least: int) -> int:
@@ -272,8 +293,14 @@ class FoldModel(NamedTuple):
 
 
 def fold_models(model: ZeroShotClassifier, samples: Samples, drawing: Drawing) -> Iterator[FoldModel]:
-    """Fit the model of each fold. Statistics are collected once; models are fitted to their sums."""
-    folds, testing = _drawn(model, samples.labels, drawing)
+    """Fit the model of each fold of each draw. Statistics of a draw are collected once; models fit to their sums."""
+    for folds, testing in _drawn(model, samples.labels, drawing):
+        yield from _models_of_folds(model, samples, folds, testing)
+
+
+def _models_of_folds(
+    model: ZeroShotClassifier, samples: Samples, folds: list[list[Label]], testing: npt.NDArray[np.bool_]
+) -> Iterator[FoldModel]:
     fitted, needs = model.state, model.reader.needs
     fold_of = {label: number for number, fold in enumerate(folds) for label in fold}
     fold = np.array([fold_of[label] for label in samples.labels])

@@ -23,7 +23,7 @@ from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
 from jcmspl.data.weights import check_class_weight
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.model import calibration, known_classes, learning, prediction, registry, rejection
+from jcmspl.model import calibration, known_classes, learning, prediction, prediction_sets, registry, rejection
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.calibration import Drawing, SeenUnseenCurve
 from jcmspl.model.explanation import ClassMap
@@ -36,7 +36,7 @@ from jcmspl.model.fitted import (
     facts_of,
 )
 from jcmspl.model.known_classes import Call
-from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
+from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, set_members, shares_of
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     FLAG,
@@ -52,6 +52,7 @@ from jcmspl.model.parameters import (
 )
 from jcmspl.model.persistence import load_model, save_model
 from jcmspl.model.prediction import recogniser_for
+from jcmspl.model.prediction_sets import SetCalibration
 from jcmspl.model.prototypes import Evidence
 from jcmspl.model.recogniser import Recogniser, Scorer, by_rows, cached
 from jcmspl.model.rejection import Threshold, with_none
@@ -138,6 +139,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__partial_fit: ClassVar = {"class_vectors": True, "sample_weight": True}
     __metadata_request__predict: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
+    __metadata_request__predict_set: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__score: ClassVar = {"class_vectors": False}
 
@@ -153,6 +155,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     calibration_ = FittedAttribute[dict[tuple[str, Any], float]]("calibration", "Biases by space and metric.")
     rejection_ = FittedAttribute[dict[tuple[str, Any, str], Threshold]](
         "rejection", "Thresholds by space, metric and group of candidates."
+    )
+    temperatures_ = FittedAttribute[dict[tuple[str, Any, str], float]](
+        "temperatures", "Calibrated temperatures, in units of the spread of scores, by space, metric and group."
     )
     adaptation_constants_ = FittedAttribute[tuple[float, float]](
         "adaptation_constants", "The pull and the temperature of adaptation that calibrate chose."
@@ -212,6 +217,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return self.bias_in(self.own_space)
 
     seen_bias_ = alias("seen_penalty_")
+
+    @property
+    def set_calibration_(self) -> dict[str, SetCalibration]:
+        """The calibration of prediction sets in the model's space, by group of candidates."""
+        own = self.own_space, self.own_metric
+        found = {key[2]: one for key, one in self._fitted.set_calibration.items() if key[:2] == own}
+        if not found:
+            raise AttributeError("prediction sets are not calibrated: call calibrate_sets(X, y)")
+        return found
 
     @property
     def own_space(self) -> str:
@@ -537,15 +551,17 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     ) -> FloatArray:
         """Return the softmax of the scores divided by a temperature.
 
-        These rank as the scores do and say how clear a choice is. They are not calibrated probabilities.
+        After :meth:`calibrate` the temperature is the one that fits probabilities best on training classes that play
+        unseen ones; before, probabilities rank as the scores do, but are usually too low or too high.
 
         Parameters
         ----------
         X, class_vectors, candidates, seen_penalty
             As for predict.
         temperature : float, optional
-            In place of the model's own: the lower, the surer. "auto" in the model means the share of the spread of the
-            scores (of the mean samples of the training classes, for these classes) that AUTO_TEMPERATURE says.
+            In place of the model's own: the lower, the surer. "auto" in the model means the calibrated one
+            (``temperatures_``, or 0.35 before) times the spread of the scores of the mean samples of the training
+            classes, for these classes.
 
         Returns
         -------
@@ -553,9 +569,35 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        model, samples, recogniser = self._ready(X, Call(class_vectors, candidates, seen_penalty))
-        shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature))
+        model, samples, recogniser = self._ready(X, call := Call(class_vectors, candidates, seen_penalty))
+        shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature, call))
         return cast(FloatArray, by_rows(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
+
+    @by_name
+    def predict_set(
+        self, X: Any, *, coverage: float = 0.9, class_vectors: Any = None, candidates: Any = None
+    ) -> npt.NDArray[np.bool_]:
+        """Return the set of classes that each sample may be of, after :meth:`calibrate_sets`.
+
+        A set always holds the class that :meth:`predict` names, and further ones that are not too improbable.
+
+        Parameters
+        ----------
+        X, class_vectors, candidates
+            As for predict.
+        coverage : float, default 0.9
+            How often sets shall hold the right class, in the mean over classes. What can be promised is in
+            ``set_calibration_[group].at(coverage)``. If there are too few training classes for this coverage, sets hold
+            all candidates, with a warning.
+
+        Returns
+        -------
+        sets : ndarray of bool, of shape (n_samples, n_candidates)
+            Columns as for :meth:`predict_proba`.
+        """
+        model, samples, recogniser = self._ready(X, call := Call(class_vectors, candidates))
+        members = partial(set_members, recogniser, prediction_sets.limit_for(model, coverage, call))
+        return cast("npt.NDArray[np.bool_]", by_rows(members, samples, np.bool_, len(recogniser.labels)))
 
     @by_name
     def score(
@@ -603,12 +645,14 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = 0,
         adaptation: bool = False,
     ) -> Self:
-        """Choose the bias on training classes for generalized recognition, on training data alone.
+        """Choose the bias on training classes, and the temperature of probabilities, on training data alone.
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others, and samples of both kinds are recognised among all of them. The bias that gives the highest harmonic
-        mean of the two per-class accuracies, in the mean over folds, becomes seen_penalty_; one is chosen for each
-        space, for the metric of the model.
+        mean of the two per-class accuracies, in the mean over folds, becomes seen_penalty_. The temperature with the
+        lowest log loss is that of temperature="auto" from now on, for seen, unseen and all candidates each
+        (``temperatures_``); it stays near the usual one where folds disagree. Both are chosen for each space, for the
+        metric of the model. With fewer than 100 classes folds are drawn up to four times, by methods on statistics.
 
         Parameters
         ----------
@@ -625,7 +669,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             the samples of the classes that it was not trained on. Constants other than adaptation_pull and
             adaptation_temperature are chosen if they recognise more, by more than a standard error over the folds.
         """
-        drawing = Drawing(n_splits, held_out, random_state)
+        drawing = Drawing(n_splits, held_out, random_state, repeated=not adaptation)
         self._fitted = calibration.calibrated(self._fitted_twin(), X, y, drawing, adaptation=adaptation)
         return self
 
@@ -659,6 +703,29 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """
         model, drawing = self._fitted_twin(), Drawing(n_splits, held_out, random_state)
         self._fitted = rejection.with_thresholds(model, X, y, drawing, max_false_rejection=max_false_rejection)
+        return self
+
+    @changes
+    def calibrate_sets(
+        self, X: Any, y: Any, *, n_splits: int | None = None, held_out: float = 0.2, random_state: Any = 0
+    ) -> Self:
+        """Calibrate the sets of :meth:`predict_set`, on training data alone.
+
+        Training classes take turns in the part of unseen ones, as in :meth:`calibrate`; their samples say how
+        improbable the right class may be. The promise counts classes, not samples: with K training classes sets cover
+        what was asked for in the mean over draws of classes, and less, which ``set_calibration_`` tells, with 95 %
+        confidence. One calibration is made for each space and each group of candidates (seen, unseen, all), with the
+        temperatures and the bias of the model: call :meth:`calibrate` first.
+
+        Parameters
+        ----------
+        X, y
+            Samples of training classes, usually the training data; of four classes at least.
+        n_splits, held_out, random_state
+            As for :meth:`calibrate`; each fold holds out two classes at least.
+        """
+        drawing = Drawing(n_splits, held_out, random_state, at_least=2, repeated=True)
+        self._fitted = prediction_sets.with_sets(self._fitted_twin(), X, y, drawing)
         return self
 
     @by_name

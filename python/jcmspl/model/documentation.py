@@ -72,8 +72,8 @@ seen_penalty : float
     Subtracted from the scores of training classes where other classes are candidates too (generalized recognition by
     calibrated stacking). :meth:`calibrate` finds a good value.
 temperature : float or "auto"
-    Temperature of the softmax of :meth:`predict_proba`. "auto": 0.35 times the spread of the scores of mean training
-    samples.
+    Temperature of the softmax of :meth:`predict_proba`. "auto": a multiple of the spread of the scores of mean training
+    samples, which :meth:`calibrate` chooses (``temperatures_``); 0.35 before.
 adaptation_pull : float
     How many samples the prediction of a class counts for in :meth:`adapt`, as a share of the size of the class of a
     usual sample (sizes above 17 count as 17). ``calibrate(X, y, adaptation=True)`` finds a good value.
@@ -121,6 +121,12 @@ training_digest_ : SampleDigest or None
     :meth:`fit_from_statistics`.
 calibration_ : dict
     The penalties that :meth:`calibrate` chose, by space and metric.
+temperatures_ : dict
+    The temperatures that :meth:`calibrate` chose, in units of the spread of scores, by space, metric and group of
+    candidates.
+set_calibration_ : dict, after :meth:`calibrate_sets`
+    The calibration of prediction sets in the model's space, by group of candidates: ``at(0.9)`` says what sets promise
+    for 90 %, and how large they are.
 rejection_ : dict
     The thresholds that :meth:`calibrate_rejection` chose, by space, metric and group of candidates.
 seen_penalty_ : float

@@ -22,6 +22,7 @@ from jcmspl.support.names import SPACES
 if TYPE_CHECKING:
     from jcmspl.model.adaptation import Adaptation
     from jcmspl.model.classifier import ZeroShotClassifier
+    from jcmspl.model.prediction_sets import SetCalibration
     from jcmspl.model.rejection import Threshold
 
 T = TypeVar("T")
@@ -74,6 +75,9 @@ class FittedModel:
     #: Biases by (space, metric), and thresholds by (space, metric, group of candidates).
     calibration: dict[tuple[str, Any], float] = _NOT_YET
     rejection: dict[tuple[str, Any, str], Threshold] = _NOT_YET
+    #: Temperatures in units of the spread of scores, and prediction sets, by the same.
+    temperatures: dict[tuple[str, Any, str], float] = field(default_factory=dict)
+    set_calibration: dict[tuple[str, Any, str], SetCalibration] = field(default_factory=dict)
     adaptation_constants: tuple[float, float] | None = None
     adaptation: Adaptation | None = None
     #: How the table of training samples was read: replacements of missing values, names of its columns, and the test
@@ -110,13 +114,23 @@ class FittedModel:
         return f"{self.samples.counts.sum():g} samples of {len(self.samples.labels)} classes"
 
     def recalibrated(self, biases: dict[tuple[str, Any], float], **changes: Any) -> FittedModel:
-        """Return the state with other biases: thresholds among all classes were chosen for the old ones and go."""
-        kept = {key: one for key, one in self.rejection.items() if key[2] != "all"}
-        return replace(self, calibration=biases, rejection=kept, warned=set(), **changes)
+        """Return the state with other biases: thresholds and sets among all classes were for the old ones and go."""
+        return replace(
+            self,
+            calibration=biases,
+            rejection=_not_among_all(self.rejection),
+            set_calibration=_not_among_all(self.set_calibration),
+            warned=set(),
+            **changes,
+        )
 
     def without_calibrated(self, name: str) -> FittedModel:
         """Return the state after a parameter in REPLACES_CALIBRATED was set: without the value that it replaces."""
         return self.recalibrated({}) if name == "seen_penalty" else replace(self, adaptation_constants=None)
+
+
+def _not_among_all(found: dict[tuple[str, Any, str], T]) -> dict[tuple[str, Any, str], T]:
+    return {key: one for key, one in found.items() if key[2] != "all"}
 
 
 class FittedAttribute(Generic[T]):

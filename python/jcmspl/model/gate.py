@@ -20,6 +20,7 @@ from jcmspl.core.scoring import fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks
 from jcmspl.model.posteriors import Affine, ClassGaussians
+from jcmspl.model.temperature import lowest
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.names import METRICS, SPACES
 from jcmspl.support.scaling import NOISE
@@ -144,8 +145,7 @@ def _statistics_of(part: _Part, n_features: int) -> Statistics:
 
 
 # Temperatures that are tried, in units of the spread of scores.
-_STEP = 10**0.25
-_TEMPERATURES = _STEP ** np.arange(-12.0, 9.0)
+_TEMPERATURES = 10 ** (0.25 * np.arange(-12.0, 9.0))
 # Largest log odds of the gate: classes that it excludes must still differ in their scores.
 _SUREST = 12.0
 
@@ -217,7 +217,7 @@ def learnt(blocks: WeightedBlocks, trials: list[Trial], units: Float64Array) -> 
             of_samples[kind] *= half / of_samples[kind].sum()
         weights.append(of_samples)
     gate = fitted_gate(np.concatenate(sureness), np.concatenate(is_seen), np.concatenate(weights))
-    return gate, np.array([_lowest(*of_one) for of_one in zip(tried, losses, strict=True)])
+    return gate, np.array([lowest(*of_one) for of_one in zip(tried, losses, strict=True)])
 
 
 def fitted_gate(
@@ -230,17 +230,6 @@ def fitted_gate(
     found = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit((sureness - mean) / spread, is_seen, weights)
     slopes = found.coef_[0] / spread
     return np.append(slopes, found.intercept_[0] - slopes @ mean)
-
-
-def _lowest(temperatures: Float64Array, losses: Float64Array) -> float:
-    """Return the temperature of the lowest loss: where a parabola through the three lowest has its lowest point."""
-    best = int(losses.argmin())
-    if not 0 < best < len(losses) - 1:
-        return float(temperatures[best])
-    before, here, after = losses[best - 1 : best + 2]
-    curvature = before - 2 * here + after
-    shift = (before - after) / (2 * curvature) if curvature > 0 else 0.0
-    return float(temperatures[best] * _STEP**shift)
 
 
 def _losses(logits: Float64Array, numbers: IntArray, counts: Float64Array, temperatures: Float64Array) -> list[float]:

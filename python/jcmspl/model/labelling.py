@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from jcmspl.core.scoring import joined
 from jcmspl.data.collect import Collector, LabelledStatistics
@@ -21,25 +22,36 @@ from jcmspl.support.arguments import ROWS, Float64Array, FloatArray, IntArray, r
 
 # Values of scores that are in memory at a time.
 _SCORES = 4_000_000
+#: The distance of the best candidate, which is in every set: less than any other's.
+BEST = -100.0
 
 
 class Named(NamedTuple):
-    """The k best candidates of each sample, best first, by their numbers; ``shares`` and ``rejected`` if asked for."""
+    """The k best candidates of each sample, best first, by their numbers; the rest if asked for."""
 
     indices: IntArray
     scores: FloatArray
     shares: FloatArray | None
     rejected: npt.NDArray[np.bool_] | None
+    sets: npt.NDArray[np.bool_] | None  # (n, n_candidates)
+
+
+class SetLimit(NamedTuple):
+    """The temperature of prediction sets, and the largest distance of a candidate in them."""
+
+    temperature: float
+    threshold: float
 
 
 @dataclass(frozen=True, eq=False)
 class Namer:
-    """A recogniser of k candidates, with the temperature of their shares and the least score of a name, if wanted."""
+    """A recogniser of k candidates; of the temperature of shares, the least score of a name and sets, if wanted."""
 
     recogniser: Recogniser
     k: int = 1
     temperature: float | None = None
     threshold: float | None = None
+    limit: SetLimit | None = None
 
     def __call__(self, X: npt.NDArray[Any]) -> Named:
         """Name samples in memory."""
@@ -49,7 +61,9 @@ class Namer:
             size = int(np.clip(_SCORES // len(self.recogniser.labels), 1, ROWS))
             parts = [self._shares(X[rows], indices[rows]) for rows in row_blocks(len(X), size)]
             shares = np.concatenate([scores[:0], *parts])
-        return Named(indices, scores, shares, None if self.threshold is None else scores[:, 0] < self.threshold)
+        rejected = None if self.threshold is None else scores[:, 0] < self.threshold
+        sets = None if self.limit is None else set_members(self.recogniser, self.limit, X)
+        return Named(indices, scores, shares, rejected, sets)
 
     def _shares(self, X: npt.NDArray[Any], indices: IntArray) -> FloatArray:
         assert self.temperature is not None
@@ -61,11 +75,6 @@ class Namer:
         return Named(*(None if parts[0] is None else joined(parts) for parts in found))  # type: ignore[arg-type]
 
 
-#: The temperature "auto": this share of the spread of the scores of mean training samples. On three spaces
-#: and three metrics of CUB it lies near the temperature that gives unseen classes their highest likelihood.
-AUTO_TEMPERATURE = 0.35
-
-
 def softmax(scores: FloatArray, temperature: float) -> FloatArray:
     """Return the softmax of the scores of each row, divided by a temperature; of the dtype of the scores."""
     # the differences first, in float64: scores over a tiny temperature would overflow
@@ -74,6 +83,24 @@ def softmax(scores: FloatArray, temperature: float) -> FloatArray:
         exponents /= temperature
     shares = np.exp(exponents)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=scores.dtype)
+
+
+def set_members(recogniser: Recogniser, limit: SetLimit, X: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which candidates are in the sets of samples, (n, n_candidates)."""
+    inside = np.empty((len(X), len(recogniser.labels)), dtype=bool)
+    for rows in row_blocks(len(X), max(1, _SCORES // max(inside.shape[1], 1))):
+        inside[rows] = distances_of(X[rows], recogniser, limit.temperature) <= limit.threshold
+    return inside
+
+
+def distances_of(X: npt.NDArray[Any], recogniser: Recogniser, temperature: float) -> Float64Array:
+    """Return minus the logarithms of probabilities times the number of candidates; BEST for the best candidates."""
+    scores = recogniser.scores_less_lead(X).astype(np.float64)
+    with np.errstate(over="ignore"):
+        logits = (scores - scores.max(axis=1, keepdims=True)) / temperature
+    found = logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1])
+    found[np.arange(len(found)), recogniser.top_k(X, 1)[0][:, 0]] = BEST
+    return np.asarray(found)
 
 
 def named_or_none(namer: Namer, labels: LabelArray, X: npt.NDArray[Any]) -> LabelArray:

@@ -53,7 +53,7 @@ class Monitor:
 # From this number of features on a decomposition, which cannot report its progress, takes a second or more.
 _LONG_DECOMPOSITION = 1500
 # Fields of the state that further samples leave as they are: a calibration is still the best there is.
-_CALIBRATED = ("calibration", "rejection", "warned", "adaptation_constants")
+_CALIBRATED = ("calibration", "rejection", "temperatures", "set_calibration", "warned", "adaptation_constants")
 _OF_THE_TABLE = ("imputed_values", "column_names", "held_out")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.model.adaptation import Adaptation, Agreement
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.parameters import NamedArrays, Shape, check_arrays
+from jcmspl.model.prediction_sets import LEVELS, SetCalibration
 from jcmspl.model.rejection import Threshold
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import KERNELS
@@ -57,8 +58,21 @@ ADAPTED_ARRAYS: dict[str, Shape] = {
     "adapted.moved": ("n",),
     "adapted.backing": ("n",),
 }
+SETS = "sets."  # a row for each calibration of prediction sets
+SET_ARRAYS: dict[str, Shape] = {"sets.thresholds": ("g", len(LEVELS)), "sets.sizes": ("g", len(LEVELS))}
 #: All arrays that a file may hold besides those of the method and of parameters.
-ARRAYS = (*COMMON, *STATISTICS, "counts", WHITENING, COLUMNS, IMPUTED, HASHES, *KERNEL_ARRAYS, *ADAPTED_ARRAYS)
+ARRAYS = (
+    *COMMON,
+    *STATISTICS,
+    "counts",
+    WHITENING,
+    COLUMNS,
+    IMPUTED,
+    HASHES,
+    *KERNEL_ARRAYS,
+    *ADAPTED_ARRAYS,
+    *SET_ARRAYS,
+)
 # Prefixes of the arrays of the method, and of parameters that are arrays.
 FITTED, PARAMETER = "fitted.", "parameter."
 # Infinity, which JSON does not have, and parameters that are numbers in a row.
@@ -329,6 +343,44 @@ def threshold_of(about: dict[str, Any]) -> Threshold:
     if not all(0 <= share <= 1 for share in (found.lost, found.rejected, found.auroc)):
         raise ModelFileError("a share of a threshold is not between 0 and 1")
     return found
+
+
+def temperature_of(given: Any) -> float:
+    """Return a calibrated temperature."""
+    return _positive(given, "a temperature")
+
+
+def set_arrays(calibrations: Iterable[SetCalibration]) -> NamedArrays:
+    """Return the thresholds and the sizes of calibrated prediction sets, a row for each."""
+    every = list(calibrations)
+    return {name: np.stack([getattr(one, name.removeprefix(SETS)) for one in every]) for name in SET_ARRAYS}
+
+
+def set_rows(arrays: NamedArrays) -> Iterator[NamedArrays]:
+    """Give the arrays of each calibration of prediction sets."""
+    found = {name: array for name, array in arrays.items() if name in SET_ARRAYS}
+    if not found:
+        return
+    for number in range(check_arrays(found, SET_ARRAYS, {})["g"]):
+        yield with_prefix({name: array[number] for name, array in found.items()}, SETS)
+
+
+def about_sets(calibration: SetCalibration) -> dict[str, float]:
+    """Return the part of a calibration of prediction sets that is not arrays."""
+    return {name: getattr(calibration, name) for name in ("temperature", "n_classes", "n_candidates")}
+
+
+def sets_of(rows: Iterator[NamedArrays], about: dict[str, Any]) -> SetCalibration:
+    """Return the calibration of prediction sets whose arrays are next."""
+    arrays = next(rows, None)
+    if arrays is None:
+        raise ModelFileError("the calibrations of prediction sets do not fit their arrays")
+    return SetCalibration(
+        temperature=temperature_of(about["temperature"]),
+        **arrays,
+        n_classes=as_count(about["n_classes"], "the number of classes of prediction sets"),
+        n_candidates=_positive(about["n_candidates"], "the number of candidates of prediction sets"),
+    )
 
 
 def constants_of(given: Any) -> tuple[float, float]:

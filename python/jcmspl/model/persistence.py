@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +66,9 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
     if fitted.imputed_values is not None:
         arrays[IMPUTED] = np.asarray(fitted.imputed_values, dtype=np.float64)
         check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, {"m": m})
+    sets = {key: one for key, one in fitted.set_calibration.items() if not callable(key[1])}
+    if sets:
+        arrays |= layout.set_arrays(sets.values())
     if adapted is not None:
         arrays |= {name: getattr(adapted, name.removeprefix(layout.ADAPTED)) for name in layout.ADAPTED_ARRAYS}
     for name in array_names(model):
@@ -86,6 +91,8 @@ def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overw
         "class_kernel": None if kernel is None else [kernel.name, kernel.width],
         "calibration": [[*key, bias] for key, bias in fitted.calibration.items() if not callable(key[1])],
         "rejection": [[*key, as_data(one)] for key, one in fitted.rejection.items() if not callable(key[1])],
+        "temperatures": [[*key, one] for key, one in fitted.temperatures.items() if not callable(key[1])],
+        "sets": [[*key, layout.about_sets(one)] for key, one in sets.items()],
         "adaptation_constants": fitted.adaptation_constants,
         "adaptation": None if adapted is None else layout.about_adaptation(adapted),
         "all_samples_hashed": digest is not None and digest.is_complete,
@@ -146,10 +153,9 @@ def restored(archive: Archive) -> ZeroShotClassifier:
         digest=layout.digest_of(content, arrays),
         columns=Columns(m, None if names is None else np.array(checked_names(names, m), dtype=object)),
         calibration={_key(model, *key): as_number(bias, "seen_penalty") for *key, bias in content["calibration"]},
-        rejection={
-            (*_key(model, *key), one_of(group, "group", GROUPS)): layout.threshold_of(about)
-            for *key, group, about in content.get("rejection", [])
-        },
+        rejection=_by_group(model, content.get("rejection", []), layout.threshold_of),
+        temperatures=_by_group(model, content.get("temperatures", []), layout.temperature_of),
+        set_calibration=_by_group(model, content.get("sets", []), partial(layout.sets_of, layout.set_rows(arrays))),
         adaptation_constants=None if constants is None else layout.constants_of(constants),
         adaptation=None
         if adaptation is None
@@ -183,6 +189,11 @@ def _key(model: Any, space: Any, metric: Any) -> tuple[str, Any]:
     """Return the space and, if the method has one, the metric that a calibration is for."""
     known = one_of(metric, "metric", METRICS) if hasattr(model, "metric") else None
     return one_of(space, "space", model.SPACES), known
+
+
+def _by_group(model: Any, given: Any, read: Callable[[Any], Any]) -> dict[tuple[str, Any, str], Any]:
+    """Return values by the space, the metric and the group of candidates that they are for."""
+    return {(*_key(model, *key), one_of(group, "group", GROUPS)): read(about) for *key, group, about in given}
 
 
 def _refuse_incomplete(archive: Archive) -> None:

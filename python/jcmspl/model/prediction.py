@@ -20,9 +20,10 @@ from jcmspl.data.parts import Part, counted
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.known_classes import Call, candidates_of, unseen_in
-from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
+from jcmspl.model.labelling import Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.temperature import AUTO_TEMPERATURE
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
@@ -100,7 +101,7 @@ def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], ca
 def namer_for(model: ZeroShotClassifier, k: int, *, proba: bool, reject: Any, **call: Any) -> Namer:
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
     recogniser = recogniser_for(model, Call(**call))
-    temperature = temperature_of(model, None) if proba else None
+    temperature = temperature_of(model, None, Call(**call)) if proba else None
     threshold = None if reject is None else threshold_for(model, reject, Call(**call))
     return Namer(recogniser, k, temperature, threshold)
 
@@ -115,8 +116,7 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, call: Call) -> float:
     if not isinstance(reject, str):
         return as_number(reject, "reject", "a number, 'auto' or None")
     one_of(reject, "reject", ("auto",))
-    _, is_seen = candidates_of(model._fitted, call)
-    group = "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
+    group = group_of(model, call)
     chosen = model._fitted.rejection.get((model.own_space, model.own_metric, group))
     if chosen is None:
         where = f"{group} classes in the {model.own_space} space"
@@ -127,20 +127,39 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, call: Call) -> float:
     return chosen.value
 
 
-def temperature_of(model: ZeroShotClassifier, temperature: float | None) -> float:
-    """Return the temperature of a call, or of the model: "auto" is a share of the spread of training scores."""
+def group_of(model: ZeroShotClassifier, call: Call) -> str:
+    """Return the group of the candidates of a call: "seen", "unseen", or "all" if there are both."""
+
+    def found() -> str:
+        _, is_seen = candidates_of(model._fitted, call)
+        return "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
+
+    return model._cached("group", found, call)
+
+
+def temperature_of(model: ZeroShotClassifier, temperature: float | None, call: Call) -> float:
+    """Return the temperature of a call: as given, or the calibrated or usual one times the spread of scores."""
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
         return chosen
-    return model._cached("temperature", partial(_auto_temperature, model))
+    share = AUTO_TEMPERATURE
+    if model._fitted.temperatures:
+        share = model._fitted.temperatures.get((model.own_space, model.own_metric, group_of(model, call)), share)
+    return share * spread_of(model)
 
 
-def _auto_temperature(model: ZeroShotClassifier) -> float:
+def spread_of(model: ZeroShotClassifier, space: str | None = None) -> float:
+    """Return the spread of the scores of mean training samples among training classes, the unit of temperatures."""
+    if space is None or space == model.own_space:
+        return model._cached("spread", partial(_spread, model, model.own_space))
+    return _spread(model, space)
+
+
+def _spread(model: ZeroShotClassifier, space: str) -> float:
     fitted = model._fitted
     seen = fitted.class_table.select(fitted.classes.tolist())
-    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), model.own_space, scaled_already=True)
-    scores = recogniser.scores(fitted.class_means)
-    return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
+    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=True)
+    return max(float(recogniser.scores(fitted.class_means).std()), float(np.finfo(np.float32).tiny))
 
 
 def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:

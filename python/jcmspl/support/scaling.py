@@ -41,6 +41,18 @@ def unit_length(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return unit_and_length(rows)[0]
 
 
+def directions_of_product(rows: npt.NDArray[Any], matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return ``rows @ matrix`` with rows of length one; rows of which rounding alone is left are zero.
+
+    The bound is half of the digits of the lengths that cancel out: the matrix has rounding errors of its own, which the
+    condition of its equations has multiplied.
+    """
+    product = rows @ matrix
+    lengths, parts = np.linalg.norm(product, axis=1), np.abs(rows) @ np.linalg.norm(matrix, axis=1)
+    product[lengths <= np.sqrt(np.finfo(np.float64).eps) * parts] = 0
+    return unit_length(product)
+
+
 def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
     """Whether no feature is negative, judged by all samples in memory, or by the first block of others.
 

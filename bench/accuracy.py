@@ -23,8 +23,7 @@ import numpy as np
 from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV, evaluate
 from jcmspl.datasets import load_dataset
 from jcmspl.methods import ESZSL, RPL, SAE, RidgeVS, TextPrototypes
-from jcmspl.model_selection.evidence import SHARES
-from jcmspl.model_selection.path import FEATURES, KERNELS, SHRINKAGES, WIDTHS
+from jcmspl.model_selection.path import FEATURES, KERNELS, SHARES, SHRINKAGES, WIDTHS
 
 DATA = Path(os.environ.get("JCMSPL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OWN_SETS = ("cub", "clinc150", "esc50")  # with unseen classes of their own

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,13 @@ def write(folder: Path) -> None:
 
 
 def _names_of(module: str) -> list[str]:
+    """Return the public names of a module, without those that have their page elsewhere."""
     content = importlib.import_module(module)
     if hasattr(content, "__all__"):
-        return [name for name in content.__all__ if module == "jcmspl" or name not in jcmspl.__all__]
+        elsewhere = {"jcmspl": (), "jcmspl.exceptions": jcmspl.__all__}.get(
+            module, (*jcmspl.__all__, *jcmspl.exceptions.__all__)
+        )
+        return [name for name in content.__all__ if name not in elsewhere]
     return [name for name, value in vars(content).items() if not name.startswith("_") and inspect.isclass(value)]
 
 
@@ -196,7 +201,7 @@ def _page(name: str) -> str:
     lines = [last, "=" * len(last), "", f".. currentmodule:: {module}", ""]
     thing = member(name)
     if inspect.isclass(thing):
-        lines += [f".. autoclass:: {last}", "", *_methods_of(thing)]
+        lines += [*_first_parameters(thing), f".. autoclass:: {last}", "", *_methods_of(thing)]
     elif name in CONSTANTS:
         lines += [f".. py:data:: {last}", f"   :value: {thing!r}", "", f"   {CONSTANTS[name]}", ""]
     else:
@@ -204,6 +209,24 @@ def _page(name: str) -> str:
     return "\n".join(
         [*lines, f".. minigallery:: {name}", "   :add-heading: Examples of its use", "   :heading-level: -"]
     )
+
+
+def _first_parameters(thing: type[Any]) -> list[str]:
+    """Return the parameters of a method that matter most: those that a search tries, then those that suit the data."""
+    if thing not in registry.methods().values():
+        return []
+    first = ["space", "class_kernel", "cosine_share"] if thing is jcmspl.JCMSPL else list(thing.GRID)
+    known = inspect.signature(thing).parameters
+    names = [name for name in dict.fromkeys([*first, "class_kernel", "feature_normalisation"]) if name in known][:3]
+    lines = [".. rubric:: The parameters that matter most", ""]
+    for name in names:
+        described = re.search(
+            rf"^(?:\w+, )*{name}(?:, \w+)* : (.*)\n((?:    .*\n|\n)*)", inspect.getdoc(thing) or "", re.M
+        )
+        if described:
+            text = re.match(r".{0,20}.*?(?=[.:;](\s|$)|$)", " ".join(described[2].split()))
+            lines.append(f"- ``{name}`` ({described[1]}): {text[0] if text else ''}.")
+    return [*lines, ""]
 
 
 def _methods_of(thing: type[Any]) -> list[str]:

@@ -1,6 +1,6 @@
-import builtins
 import itertools
 import re
+import sys
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -312,14 +312,7 @@ class TestPagesAndFiles:
 
 
 def test_without_matplotlib(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     display = ConvergenceDisplay([3.0, 2.0])
     for draw in (display.plot, lambda: display.to_svg("t"), lambda: display.to_file("png"), require_matplotlib):
         with pytest.raises(ImportError, match=r"pip install 'jcmspl\[plots\]'"):

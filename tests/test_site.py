@@ -60,6 +60,11 @@ class TestReference:
         reference.write(tmp_path)
         assert {file.stem for file in tmp_path.iterdir()} >= {*reference.public_names(), "index"}
 
+    def test_no_object_has_two_pages(self, reference):
+        """Sphinx refuses a second description of the same object."""
+        described = [thing for name in reference.public_names() if callable(thing := reference.member(name))]
+        assert len({id(thing) for thing in described}) == len(described)
+
     def test_a_name_that_was_forgotten_is_told(self, reference, monkeypatch):
         monkeypatch.setattr(reference.jcmspl, "__all__", [*reference.jcmspl.__all__, "forgotten"])
         with pytest.raises(ValueError, match=r"no group of docs/reference\.py has: jcmspl\.forgotten"):

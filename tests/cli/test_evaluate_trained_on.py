@@ -123,8 +123,8 @@ def test_new_samples_are_all_tested(own, tmp_path, capsys):
 def test_a_fit_to_all_classes_cannot_be_tested(own, capsys):
     run(capsys, "fit", *OWN, "-o", "m.safetensors")
     _, err = run(capsys, "evaluate", "m.safetensors", *OWN, code=1)
-    assert "X.npy has no samples of unseen classes to test with" in err
-    assert "hold some classes out of the fit with --unseen SHARE or --split FILE" in err
+    assert "data set X has no samples of unseen classes to test with" in err
+    assert "hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)" in err
 
 
 def test_info_tells_how_many_samples_are_known(own, capsys):

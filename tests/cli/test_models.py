@@ -159,7 +159,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--set", "class_macth=1"], "JCMSPL has no parameter 'class_macth': did you mean class_match? There are"),
+            (["--set", "class_macth=1"], "; did you mean class_match?"),
+            (["--set", "class_macth=1"], "JCMSPL has no parameter 'class_macth': there are "),
             (["--model", "RidgeVS", "--max-iter", "3"], "RidgeVS has no parameter 'max_iter': there are alpha,"),
             (["--model", "RidgeVS", "--set", "alpha=1,2"], "2 values of alpha, but a model takes one"),
             (["--set", "tol=1", "--tol", "2"], "2 values of tol, but a model takes one"),
@@ -180,7 +181,7 @@ class TestMistakes:
         [
             (["--model", "SAE"], "holds a model of RidgeVS, not of SAE"),
             (["--set", "alpha=1"], "alpha cannot be changed after a fit; only space, metric, seen_mean_share, "),
-            (["--set", "metrik=dot"], "RidgeVS has no parameter 'metrik': did you mean metric?"),
+            (["--set", "metrik=dot"], "; did you mean metric?"),
             (["--set", "metric=dot,cosine"], "2 values of metric"),
             (["--set", "metric=miles"], "metric must be one of"),
             (["--set", "seen_penalty=much"], "seen_penalty must be a number, but is 'much'"),

@@ -77,7 +77,7 @@ class TestDigest:
             parts = SampleDigest.of(X[cut:]) + SampleDigest.of(X[:cut])
             assert_array_equal(parts.hashes, whole.hashes)
         assert_array_equal((whole + SampleDigest.of(X[:30])).hashes, whole.hashes)  # repeated rows count once
-        assert whole.overlap(np.vstack([X[:7], X + 1])) == Overlap(107, 107, 7)
+        assert Overlap.of(*whole.has(np.vstack([X[:7], X + 1]))) == Overlap(107, 107, 7)
 
     def test_what_weighs_nothing_is_not_in_it(self):
         X = RNG.standard_normal((10, 5))
@@ -111,7 +111,7 @@ class TestDigest:
         assert_array_equal(found[:1000], decided[:1000])
         assert not found[1000:].any()
         assert decided[1000:].any()
-        overlap = digest.overlap(np.vstack([X, others]))
+        overlap = Overlap.of(*digest.has(np.vstack([X, others])))
         assert not overlap.is_exact
         assert overlap.n_estimated == pytest.approx(1000, rel=0.3)
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +56,21 @@ class TestCompare:
         model.calibrate(X, y)
         seen, unseen = (model.score(*dataset.part(part), candidates="all") for part in ("test_seen", "test_unseen"))
         assert row.generalized.harmonic_mean == pytest.approx(2 * seen * unseen / (seen + unseen))
+
+    def test_the_best_model(self, result, dataset):
+        """It is chosen on training classes, and is the model of the row."""
+        best = max(result.rows, key=lambda row: row.cv_score)
+        assert result.best_method == best.method == type(result.best_model).__name__
+        accuracy = result.best_model.score(*dataset.part("test_unseen"), candidates=dataset.unseen)
+        assert accuracy == pytest.approx(best.unseen)
+        assert "best_model" not in json.loads(result.to_json())
+        assert all(row.learning_seconds > 0 for row in result.rows)
+
+    def test_the_best_model_without_tuning(self, dataset):
+        result = compare(dataset, ["RPL", "FPL"], repeats=2, tune=False, progress=False)
+        best = max(result.rows, key=lambda row: np.mean(row.repeats))
+        assert result.best_method == best.method
+        assert f"{type(result.best_model).__name__}".startswith(best.method[0]) or best.method == "FPL"
 
     def test_the_best_come_first(self, result):
         assert max(row.unseen for row in result.rows) == result.rows[0].unseen
@@ -127,12 +143,14 @@ class TestCompare:
 
     def test_cheap_methods_come_first(self, dataset, monkeypatch):
         turns = []
-        monkeypatch.setattr("jcmspl.evaluation.compare._row", lambda name, *_: turns.append(name) or row_of(name))
+        monkeypatch.setattr(
+            "jcmspl.evaluation.compare._row", lambda name, *_: turns.append(name) or (row_of(name), None)
+        )
         compare(dataset, ["JCMSPL", "ESZSL", "IPL", "FPL", "RPL"], repeats=0)
         assert turns == ["FPL", "IPL", "RPL", "ESZSL", "JCMSPL"]
 
     def test_groups(self, dataset, monkeypatch):
-        monkeypatch.setattr("jcmspl.evaluation.compare._row", lambda name, *_: row_of(name))
+        monkeypatch.setattr("jcmspl.evaluation.compare._row", lambda name, *_: (row_of(name), None))
         compared = {
             group: {row.method for row in compare(dataset, group, repeats=0).rows} for group in (None, *METHOD_GROUPS)
         }
@@ -262,12 +280,11 @@ class TestForms:
     def test_page(self, comparison):
         page = comparison.to_html()
         assert "<h1><bdi>Methods on a&lt;b&gt;</bdi></h1>" in page
-        assert "<b>1 of 2</b>" in page
+        assert "Even may be as good as =SUM: the difference may be chance. Behind is worse." in page
         assert (
             '<td>Refused</td><td class="name" colspan="8">could not be fitted: needs | binary attributes</td>' in page
         )
         assert page.count('class="lane"') == len(comparison.rows)
-        assert "other methods" not in replace(comparison, rows=comparison.rows[:1]).to_html()
         assert "http:" not in page.replace("http://www.w3.org", "")  # nothing is fetched
         assert "https:" not in page
 
@@ -283,6 +300,39 @@ class TestForms:
             assert "≈" not in form
         assert "It takes two random splits at least" in few.to_text()
         assert ("drawn once from all classes, everything tuned anew. " in few.to_text()) == (repeats == 1)
+
+    def test_answers(self, comparison):
+        seconds = (2, 0.5, 90, 4000)
+        rows = [replace(row, learning_seconds=one) for row, one in zip(comparison.rows, seconds, strict=True)]
+        tried, won, noise, cost, choice = replace(comparison, rows=rows).answers().values()
+        assert tried.startswith(
+            "4 methods, which learned from samples of 40 classes and then had to recognise 10 other"
+        )
+        assert won.startswith("=SUM, with 6")
+        assert "points ahead of Even, the next" in won
+        assert "may be chance" in noise
+        assert "took 2 s for =SUM, from 0.5 s (Even) to 1.1 h (Half) for all" in cost
+        assert choice.startswith("=SUM: it was the best on held-out training classes")
+        assert choice.endswith("right in 70.0 %.")
+        clear = replace(comparison, rows=[comparison.rows[0], comparison.rows[2]])
+        assert "larger than chance explains" in clear.answers()["Is the lead noise?"]
+        assert comparison.answers()["What does it cost?"] == "It was not measured."
+
+    def test_leaderboard(self, comparison):
+        table = comparison.leaderboard()
+        assert list(table["method"]) == ["=SUM", "Even", "Behind", "Half"]
+        assert list(table["differs_from_best"][:3]) == [False, False, True]
+        assert table["unseen_per_class"].dtype == float
+        assert not {"parameters", "split_1"} & set(table)
+        assert "mean_rank" not in replace(comparison, n_repeats=0).leaderboard()
+
+    def test_leaderboard_without_pandas(self, comparison, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ImportError, match="pip install pandas"):
+            comparison.leaderboard()
+
+    def test_plot(self, comparison):
+        assert comparison.plot().ax_.get_xlabel() == "accuracy on unseen classes, %"
 
     def test_files(self, comparison, tmp_path):
         for form in ("txt", "md", "json", "csv", "html"):

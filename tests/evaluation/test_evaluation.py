@@ -1,10 +1,10 @@
 """The report: its figures against predictions, and its forms."""
 
-import builtins
 import copy
 import dataclasses
 import json
 import re
+import sys
 import types
 from collections import Counter
 
@@ -232,14 +232,7 @@ def test_any_model_with_the_common_methods(dataset, model):
 
 
 def test_a_page_without_matplotlib(report, tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     for ask in (report.to_html, lambda: Report.check_name("r.html"), lambda: report.save(tmp_path / "r.html")):
         with pytest.raises(ImportError, match=r"pip install 'jcmspl\[plots\]'"):
             ask()

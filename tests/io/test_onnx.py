@@ -1,8 +1,8 @@
 """A fitted model as a plain linear layer."""
 
-import builtins
 import copy
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -52,14 +52,7 @@ def test_onnx(model, tmp_path):
 
 
 def test_onnx_without_its_package(model, tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without_onnx(name, *args, **kwargs):
-        if name == "onnx":
-            raise ImportError
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_onnx)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'jcmspl\[onnx\]'"):
         model.recogniser().to_onnx(tmp_path / "model.onnx")
 

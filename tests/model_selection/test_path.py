@@ -11,8 +11,8 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassKFold, ClassTable
 from jcmspl.methods import TextPrototypes
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection import path
-from jcmspl.model_selection.evidence import PREDICTION_WEIGHTS, SHARES
 from jcmspl.model_selection.grid import next_value
+from jcmspl.model_selection.path import PREDICTION_WEIGHTS, SHARES
 from jcmspl.model_selection.search import is_clearly_better
 from model_selection.test_cross_validation import plain_loop
 from support.animals import make_zoo

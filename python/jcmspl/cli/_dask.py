@@ -30,12 +30,11 @@ def workers_of(arguments: argparse.Namespace) -> Iterator[int]:
     if arguments.dask is None:
         yield 0
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("--dask needs the packages dask and distributed: pip install 'jcmspl[dask]'") from None
     import logging
 
+    from jcmspl.support.lazy import needed
+
+    Client = needed("distributed", "--dask needs the packages dask and distributed", "dask").Client
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the command reports errors itself
     with contextlib.ExitStack() as stack:
         if arguments.dask == _LOCAL:
@@ -82,8 +81,10 @@ def _local_cluster() -> Iterator[Any]:
             held_back.close()  # delivers an interrupt that came during the start
             yield cluster
         except BaseException:
-            for worker in list(cluster.workers.values()):
-                _kill(worker)  # instead of waiting for their results
+            for nanny in list(cluster.workers.values()):
+                with contextlib.suppress(Exception):  # killed: results are not waited for
+                    nanny.auto_restart = False
+                    nanny.process.process._process.kill()
             raise
         finally:
             cluster.close(timeout=10)
@@ -103,10 +104,3 @@ def _interrupted_later() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _kill(nanny: Any) -> None:
-    """Kill the process of a worker."""
-    with contextlib.suppress(Exception):
-        nanny.auto_restart = False
-        nanny.process.process._process.kill()

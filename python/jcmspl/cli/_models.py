@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-import difflib
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
+from jcmspl.cli._parser import suggestion
 from jcmspl.model import registry
 from jcmspl.support.calls import current_names
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
@@ -65,9 +65,15 @@ def add_fitted(parser: argparse.ArgumentParser, more_help: str = "") -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser, text: str, default: str | None, set_help: str) -> Any:
-    group = parser.add_argument_group("model")
+    group, names = parser.add_argument_group("model"), {name.lower(): name for name in registry.names()}
     group.add_argument(
-        "--model", metavar="NAME", dest="method", type=_method, choices=registry.names(), default=default, help=text
+        "--model",
+        metavar="NAME",
+        dest="method",
+        type=lambda given: names.get(given.lower(), given),
+        choices=registry.names(),
+        default=default,
+        help=text,
     )
     group.add_argument(
         "--set", metavar="PARAM=VALUE", dest="settings", type=_setting, action="append", default=[], help=set_help
@@ -87,7 +93,9 @@ def values_of(arguments: argparse.Namespace, method: type[Any]) -> dict[str, lis
     for given, values in arguments.settings:
         (name,) = current_names({given: values}, known)
         if name not in known:
-            raise ValueError(f"{method.__name__} has no parameter {name!r}: {_hint(name, known)}")
+            raise ValueError(
+                f"{method.__name__} has no parameter {name!r}: there are {', '.join(known)}{suggestion(name, known)}"
+            )
         found.setdefault(name, []).extend(values)
     return found
 
@@ -126,18 +134,6 @@ def loaded(arguments: argparse.Namespace) -> Any:
     if "seen_penalty" in found:
         as_number(found["seen_penalty"], "seen_penalty")
     return model.set_params(**found)
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return (f"did you mean {close[0]}? There are " if close else "there are ") + ", ".join(known)
-
-
-def _method(text: str) -> str:
-    by_lower = {name.lower(): name for name in registry.names()}
-    if text.lower() not in by_lower:
-        raise argparse.ArgumentTypeError(f"there is no method {text!r}: {_hint(text, registry.names())}")
-    return by_lower[text.lower()]
 
 
 def _setting(text: str) -> tuple[str, list[Any]]:

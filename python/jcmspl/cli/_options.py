@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,13 +93,8 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
 def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tested: bool = False) -> Dataset:
     """Read the data set that the options name.
 
-    Parameters
-    ----------
-    arguments : Namespace
-    imputed_values : ndarray, optional
-        Replacements of missing values, stored in a model; they take precedence over ``--impute``.
-    tested : bool
-        Whether the command needs held-out classes and samples; they are drawn at random if no option names them.
+    ``imputed_values`` of a model take precedence over ``--impute``. If the data set is to be ``tested``, classes and
+    samples are held out at random unless an option names them.
     """
     dataset, is_own = _read_dataset(arguments, missing=imputed_values is not None)
     if tested and is_own and not dataset.unseen:
@@ -138,20 +133,16 @@ def columns_of(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def remember_table(model: Any, dataset: Dataset) -> None:
-    """Store in the model how its training table was read."""
-    if dataset.imputation is not None:
-        model.describe_table(imputed_values=dataset.imputation.values)
-    if dataset.columns is not None:
-        model.describe_table(column_names=dataset.columns)
-
-
-def remember_held_out(arguments: argparse.Namespace, model: Any, dataset: Dataset) -> None:
-    """Store in the model which samples of seen classes were held out, so that `evaluate` can use them."""
+def remember_data(arguments: argparse.Namespace, model: Any, dataset: Dataset) -> None:
+    """Store in the model how its table was read, and which samples were held out, so that `evaluate` can use them."""
     import numpy as np
 
     from jcmspl.datasets.splits import HeldOut
 
+    if dataset.imputation is not None:
+        model.describe_table(imputed_values=dataset.imputation.values)
+    if dataset.columns is not None:
+        model.describe_table(column_names=dataset.columns)
     if arguments.hold_out is not None:
         rows = np.union1d(dataset.rows("trainval"), dataset.rows("test_seen"))
         model.describe_table(held_out=HeldOut.of(rows, dataset.y[rows], arguments.hold_out, arguments.seed))
@@ -259,8 +250,11 @@ def add_output(
     parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
 
 
-def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
-    """Add the option that chooses thresholds for rejecting samples of unknown classes."""
+def add_calibration(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the penalty on seen classes, and thresholds for samples of unknown classes."""
+    parser.add_argument(
+        "--calibrate", action="store_true", help="choose the penalty on seen classes by cross-validation over them"
+    )
     parser.add_argument(
         "--calibrate-rejection",
         metavar="SHARE",
@@ -270,6 +264,21 @@ def add_calibrate_rejection(parser: argparse.ArgumentParser) -> None:
         help="choose the threshold of `predict --reject auto`, by cross-validation over classes, such that at most "
         "this share of the samples of known classes is rejected (0.05 if SHARE is left out)",
     )
+
+
+def calibrate(arguments: argparse.Namespace, model: Any, X: Any, y: Any) -> None:
+    """Calibrate a fitted model or search as these options say."""
+    if arguments.calibrate:
+        model.calibrate(X, y, random_state=arguments.seed)
+    if arguments.calibrate_rejection is not None:
+        model.calibrate_rejection(X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed)
+
+
+def save(arguments: argparse.Namespace, result: Any) -> None:
+    """Save a result to the file of ``-o``, if there is one."""
+    if arguments.output is not None:
+        result.save(arguments.output, overwrite=arguments.force)
+        say(arguments, f"wrote {arguments.output}")
 
 
 def say(arguments: argparse.Namespace, text: str) -> None:
@@ -285,34 +294,22 @@ def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None
     print(dumps(data) if arguments.json else text)
 
 
-def refuse_existing(path: str | None, force: bool) -> None:
-    """Refuse an output file that exists or cannot be written, before any work is done."""
+def refuse_existing(path: str | None, force: bool, check_name: Callable[[str], object] | None = None) -> None:
+    """Refuse an output file that exists, cannot be written or has a wrong suffix, before any work is done."""
+    from jcmspl.io.files import require_free
+
     if path is None:
         return
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
-    if Path(path).exists() and not Path(path).is_file():
-        raise OSError(f"{path} is a device or a pipe, which a file cannot replace: choose another name")
-    if Path(path).exists() and not force:
-        raise FileExistsError(f"{path} exists already: choose another name, or add --force to overwrite it")
-    if not Path(path).absolute().parent.is_dir():
-        raise FileNotFoundError(f"the folder {Path(path).parent} does not exist")
+    require_free(Path(path), overwrite=force)
     require_writable(Path(path).resolve().parent, path)
+    if check_name is not None:
+        check_name(path)
 
 
 def require_writable(folder: Path, path: str) -> None:
     """Refuse a folder without write permission."""
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(f"{path} cannot be written: no permission to write into the folder {folder}")
-
-
-def refuse_model(path: str | None, force: bool) -> None:
-    """Refuse a model file that exists or has the suffix of another kind of file, before any work is done."""
-    from jcmspl.model.persistence import require_name_of_model
-
-    refuse_existing(path, force)
-    if path is not None:
-        require_name_of_model(path)
 
 
 def refuse_full(folder: Path, force: bool) -> None:
@@ -322,12 +319,3 @@ def refuse_full(folder: Path, force: bool) -> None:
     there = folder.resolve() if folder.is_dir() else folder.resolve().parent
     if there.is_dir():
         require_writable(there, str(folder))
-
-
-def refuse_report(path: str | None, force: bool) -> None:
-    """Refuse a report that exists or has an unknown suffix, before any work is done."""
-    from jcmspl.evaluation.zero_shot_report import Report
-
-    refuse_existing(path, force)
-    if path is not None:
-        Report.check_name(path)

@@ -60,18 +60,7 @@ class Form(NamedTuple):
 def write_predictions(
     suffix: str, file: IO[bytes], form: Form, chunks: Iterable[Predictions], nothing: Predictions
 ) -> None:
-    """Write predictions into a binary file, which stays open.
-
-    Parameters
-    ----------
-    suffix : str
-        The format, as the suffix of a file.
-    file : binary file
-    form : Form
-    chunks : iterable of Predictions
-    nothing : Predictions
-        Predictions of no samples, with the types of the columns, to write if there are no chunks.
-    """
+    """Write predictions into a binary file, which stays open; ``nothing`` has the types of columns without chunks."""
     chunks = _at_least_one(chunks, nothing)
     if suffix not in _TEXTS:
         (_write_npz if suffix == ".npz" else _write_parquet)(file, form, chunks)

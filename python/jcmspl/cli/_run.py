@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None) -> int:
         with _ending_at_once(own_process):
             for name in arguments.loads:
                 importlib.import_module(name)
-        with _ending_in_order(own_process):
+        # SIGTERM ends a command like an error, so that partial output is removed
+        with _handled(signal.SIGTERM, signal.SIG_DFL, lambda *_: sys.exit(TERMINATED), own_process):
             arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -78,11 +79,6 @@ def _ending_at_once(own_process: bool) -> contextlib.AbstractContextManager[None
     return _handled(signal.SIGINT, signal.default_int_handler, _end, own_process)
 
 
-def _ending_in_order(own_process: bool) -> contextlib.AbstractContextManager[None]:
-    """Let SIGTERM end a command like an error, so that partial output is removed."""
-    return _handled(signal.SIGTERM, signal.SIG_DFL, _leave, own_process)
-
-
 @contextlib.contextmanager
 def _handled(number: signal.Signals, default: Any, handler: Any, own_process: bool) -> Iterator[None]:
     is_main = own_process and threading.current_thread() is threading.main_thread()
@@ -94,10 +90,6 @@ def _handled(number: signal.Signals, default: Any, handler: Any, own_process: bo
         yield
     finally:
         signal.signal(number, default)
-
-
-def _leave(*_: Any) -> None:
-    raise SystemExit(TERMINATED)
 
 
 def _give_up_output() -> None:

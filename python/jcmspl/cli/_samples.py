@@ -111,7 +111,7 @@ def chunks_of(samples: Samples, rows: Any, arguments: argparse.Namespace) -> Ite
     from jcmspl.data.reading import in_chunks
 
     for chunk, X in in_chunks(samples.X, rows, CHUNK, _reader(arguments)):
-        yield Chunk(chunk, X, ids_at(samples, chunk))
+        yield Chunk(chunk, X, None if samples.ids is None else [samples.ids[row] for row in chunk])
 
 
 def unlabelled_chunks(samples: Samples, arguments: argparse.Namespace) -> Any:
@@ -126,11 +126,6 @@ def _reader(arguments: argparse.Namespace) -> Callable[[Any, Any], Any]:
     import numpy as np
 
     return lambda X, rows: _finite(np.asarray(X[rows]), rows, arguments.samples)
-
-
-def ids_at(samples: Samples, rows: Any) -> list[str] | None:
-    """Return the ids of the given rows, or None."""
-    return None if samples.ids is None else [samples.ids[row] for row in rows]
 
 
 def _finite(X: Any, rows: Any, name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, samples_used, say, say_what_is_used
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, samples_used, save, say_what_is_used
 from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
@@ -62,9 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.evaluation.comparison_report import Comparison
     from jcmspl.io.json_text import dumps
 
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Comparison.check_name(arguments.output)
+    refuse_existing(arguments.output, arguments.force, Comparison.check_name)
     if arguments.repeats < 0:
         raise ValueError(f"--repeats must be at least 0, but is {arguments.repeats}")
     methods = arguments.methods and [name for names in arguments.methods for name in names.split(",")]
@@ -79,9 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
         progress=not arguments.quiet,
     )
     say_what_is_used(arguments, dataset)
-    if arguments.output is not None:
-        result.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
+    save(arguments, result)
     if arguments.json:
         text = dumps({"samples": samples_used(dataset), **json.loads(result.to_json())}, indent=1) + "\n"
     else:

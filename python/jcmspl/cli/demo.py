@@ -27,6 +27,15 @@ EXAMPLES = """\
 LOADS = ("jcmspl.evaluation.evaluate",)
 
 _Accuracies = dict[str, dict[str, float]]  # per_class and harmonic_mean by the way of learning
+_NOTES = [
+    "All methods have the same normalisation, and their default parameters otherwise: nothing was tuned. In the mean "
+    "over all 120 choices of three digits they reach 60 to 63 %, JCMSPL 60 %: zero-shot, these digits do not tell "
+    "methods apart. `jcmspl compare` does so on your data.",
+    "Labelled: model.add_classes(X=..., y=...) with so many images of each unseen digit, tested on the others (mean of "
+    f"{_DRAWS} draws).",
+    "Adapted: model.adapt(X) moves the prototype of each digit towards the unlabelled test images. Both need a method "
+    "that compares by cosine in the visual space.",
+]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,9 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.evaluation.explorer import Explorer
     from jcmspl.model import registry
 
-    refuse_existing(arguments.output, arguments.force)
-    if arguments.output is not None:
-        Explorer.check_name(arguments.output)
+    refuse_existing(arguments.output, arguments.force, Explorer.check_name)
     digits = load_digits()
     X, y = digits.part("trainval")
     models = {
@@ -109,46 +116,23 @@ def _few_shot(model: Any, digits: Any, shots: int) -> dict[str, float]:
     return {"per_class": per_class, "harmonic_mean": mean}
 
 
-def _table(accuracies: dict[str, _Accuracies], figure: str, title: str) -> Any:
-    """Return the table of a figure: a row for each method, a column for each way of learning."""
+def _tables(digits: Any, accuracies: dict[str, _Accuracies]) -> list[Any]:
+    """Return the table of each figure: a row for each method, a column for each way of learning."""
     from jcmspl.support.shown import Table, percent
 
-    ways = list(accuracies["JCMSPL"])
-    rows = [
-        [name, *(percent(found[way][figure]) if way in found else "" for way in ways)]
-        for name, found in accuracies.items()
-    ]
-    return Table(title, ["method", *ways], rows)
-
-
-def _tables(digits: Any, accuracies: dict[str, _Accuracies]) -> list[Any]:
-    from jcmspl.support.shown import percent
-
-    unseen = _listed(digits.unseen)
-    return [
-        _table(
-            accuracies,
-            "per_class",
-            f"Accuracy among {unseen}, mean over digits (chance: {percent(1 / len(digits.unseen))})",
-        ),
-        _table(accuracies, "harmonic_mean", "The same among all ten digits, harmonic mean of seen and unseen ones"),
-    ]
-
-
-def _notes() -> list[str]:
-    return [
-        "All methods have the same normalisation, and their default parameters otherwise: nothing was tuned. In the "
-        "mean over all 120 choices of three digits they reach 60 to 63 %, JCMSPL 60 %: zero-shot, these digits do not "
-        "tell methods apart. `jcmspl compare` does so on your data.",
-        "Labelled: model.add_classes(X=..., y=...) with so many images of each unseen digit, tested on the others "
-        f"(mean of {_DRAWS} draws).",
-        "Adapted: model.adapt(X) moves the prototype of each digit towards the unlabelled test images. Both need a "
-        "method that compares by cosine in the visual space.",
-    ]
-
-
-def _listed(labels: Any) -> str:
-    return ", ".join(str(label) for label in labels)
+    chance, ways = percent(1 / len(digits.unseen)), list(accuracies["JCMSPL"])
+    titles = {
+        "per_class": f"Accuracy among {', '.join(digits.unseen)}, mean over digits (chance: {chance})",
+        "harmonic_mean": "The same among all ten digits, harmonic mean of seen and unseen ones",
+    }
+    rows = {
+        figure: [
+            [name, *(percent(found[way][figure]) if way in found else "" for way in ways)]
+            for name, found in accuracies.items()
+        ]
+        for figure in titles
+    }
+    return [Table(title, ["method", *ways], rows[figure]) for figure, title in titles.items()]
 
 
 def _text(digits: Any, accuracies: dict[str, _Accuracies]) -> str:
@@ -157,11 +141,11 @@ def _text(digits: Any, accuracies: dict[str, _Accuracies]) -> str:
     tables = [f"{title}:\n{aligned(header, rows)}\n" for title, header, rows in _tables(digits, accuracies)]
     return "\n".join(
         [
-            f"Trained on {len(digits.rows('trainval')):,} images of {_listed(digits.seen)}; without training images: "
-            f"{_listed(digits.unseen)}.\nA digit is described by {digits.classes.n_attributes} strokes, loops and "
+            f"Trained on {len(digits.rows('trainval')):,} images of {', '.join(digits.seen)}; without training images: "
+            f"{', '.join(digits.unseen)}.\nA digit is described by {digits.classes.n_attributes} strokes, loops and "
             f"openings, such as “{digits.classes.attribute_names[0]}”.\n",
             *tables,
-            *_notes(),
+            *_NOTES,
             "",
         ]
     )
@@ -175,26 +159,23 @@ def _page(model: Any, digits: Any, accuracies: dict[str, _Accuracies]) -> Any:
 
     taught, others = _taught(model, digits, 1, 0)
     digits = replace(digits, parts={**digits.parts, "test_unseen": others})
-    names = {_ZERO_SHOT: "from descriptions alone", _WITH[1]: f"with {_WITH[1]}", _ADAPTED: "adapted, without labels"}
-    texts = (
-        f"The model has {digits.classes.n_attributes} numbers for each digit: strokes, loops and openings.",
-        "It also has one labelled image of each unseen digit.",
-        "It has seen the unlabelled images, and moved its idea of each digit towards them.",
-    )
-    steps = [
-        Step(name, accuracies["JCMSPL"][way]["per_class"], text)
-        for (way, name), text in zip(names.items(), texts, strict=True)
-    ]
+    share = {way: found["per_class"] for way, found in accuracies["JCMSPL"].items()}
+    strokes = f"The model has {digits.classes.n_attributes} numbers for each digit: strokes, loops and openings."
+    moved = "It has seen the unlabelled images, and moved its idea of each digit towards them."
     story = Story(
         title="Draw a 2, a 4 or a 6: no labelled image of them was in the training data",
-        lead=f"The model learned from {len(digits.rows('trainval')):,} images of {_listed(digits.seen)}. It knows "
-        f"{_listed(digits.unseen)} by descriptions such as “{digits.classes.attribute_names[0]}: 0.5”.",
-        steps=steps,
+        lead=f"The model learned from {len(digits.rows('trainval')):,} images of {', '.join(digits.seen)}. It knows "
+        f"{', '.join(digits.unseen)} by descriptions such as “{digits.classes.attribute_names[0]}: 0.5”.",
+        steps=[
+            Step("from descriptions alone", share[_ZERO_SHOT], strokes),
+            Step(f"with {_WITH[1]}", share[_WITH[1]], "It also has one labelled image of each unseen digit."),
+            Step("adapted, without labels", share[_ADAPTED], moved),
+        ],
         chance=1 / len(digits.unseen),
         tables=_tables(digits, accuracies),
-        notes=_notes(),
+        notes=_NOTES,
     )
-    page = explore(model, digits, beside={names[_WITH[1]]: taught}, adapt=True)
+    page = explore(model, digits, beside={f"with {_WITH[1]}": taught}, adapt=True)
     return replace(page, story=story)
 
 

@@ -17,7 +17,8 @@ from jcmspl.cli._options import (
     add_output,
     dataset_for,
     dataset_of,
-    refuse_report,
+    refuse_existing,
+    save,
     say,
     say_what_is_replaced,
     say_what_is_used,
@@ -91,8 +92,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.evaluate import evaluate
     from jcmspl.evaluation.trained_on import with_test_parts
+    from jcmspl.evaluation.zero_shot_report import Report
 
-    refuse_report(arguments.output, arguments.force)
+    refuse_existing(arguments.output, arguments.force, Report.check_name)
     _refuse_other_options(arguments)
     if arguments.base_to_new:
         _base_to_new(arguments)
@@ -100,11 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
     model = loaded(arguments)
     given = dataset_for(arguments, model)
     dataset = with_test_parts(model, given)
-    if not dataset.unseen:
-        raise ValueError(
-            f"{arguments.data} has no samples of unseen classes to test with, because MODEL was trained on all of its "
-            "classes: hold some classes out of the fit with --unseen SHARE or --split FILE"
-        )
     with workers_of(arguments) as n_workers:
         report = evaluate(
             model,
@@ -125,9 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _show(arguments: argparse.Namespace, report: Any) -> None:
-    if arguments.output is not None:
-        report.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
+    save(arguments, report)
     print(report.to_json() if arguments.json else report.to_text(), end="")
 
 

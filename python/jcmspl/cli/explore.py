@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from jcmspl.cli._models import add_fitted, loaded
-from jcmspl.cli._options import add_data, add_output, dataset_for, refuse_existing, say, show
+from jcmspl.cli._options import add_data, add_output, dataset_for, refuse_existing, save, show
 from jcmspl.support.names import GROUPS
 
 EXAMPLES = """\
@@ -43,8 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.evaluation.explorer import Explorer, explore
 
-    refuse_existing(arguments.output, arguments.force)
-    Explorer.check_name(arguments.output)
+    refuse_existing(arguments.output, arguments.force, Explorer.check_name)
     model = loaded(arguments)
     dataset = dataset_for(arguments, model)
     page = explore(
@@ -55,8 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         adapt=arguments.adapt,
         random_state=arguments.seed,
     )
-    page.save(arguments.output, overwrite=arguments.force)
-    say(arguments, f"wrote {arguments.output}")
+    save(arguments, page)
     data = {
         "title": page.title,
         "samples": len(page.rows),

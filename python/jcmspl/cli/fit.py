@@ -10,13 +10,13 @@ import argparse
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import SHORTCUTS, add_method, made, parameters_of
 from jcmspl.cli._options import (
-    add_calibrate_rejection,
+    add_calibration,
     add_data,
     add_output,
+    calibrate,
     dataset_of,
-    refuse_model,
-    remember_held_out,
-    remember_table,
+    refuse_existing,
+    remember_data,
     samples_used,
     say_what_is_used,
     show,
@@ -56,10 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_method(parser, "set any parameter of the method (may be repeated)", SHORTCUTS)
     parser.add_argument("--part", choices=("trainval", "train"), default="trainval", help="part of DATA to train on")
-    parser.add_argument(
-        "--calibrate", action="store_true", help="choose the penalty on seen classes by cross-validation over them"
-    )
-    add_calibrate_rejection(parser)
+    add_calibration(parser)
     parser.add_argument("--statistics", action="store_true", help="store the statistics that partial_fit needs")
     add_dask(parser)
     add_output(parser, "the model, a safetensors file", required=True)
@@ -67,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_model(arguments.output, arguments.force)
+    from jcmspl.model.persistence import require_name_of_model
+
+    refuse_existing(arguments.output, arguments.force, require_name_of_model)
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
     dataset = as_read = dataset_of(arguments)
@@ -76,14 +75,9 @@ def run(arguments: argparse.Namespace) -> None:
         dataset = on_workers(dataset, n_workers)
         samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)
         model.fit(*samples, class_vectors=dataset.classes)
-        if arguments.calibrate:
-            model.calibrate(*dataset.part(part), random_state=arguments.seed)
-        if arguments.calibrate_rejection is not None:
-            model.calibrate_rejection(
-                *dataset.part(part), max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
-            )
-    remember_table(model, as_read)
-    remember_held_out(arguments, model, as_read)
+        if arguments.calibrate or arguments.calibrate_rejection is not None:
+            calibrate(arguments, model, *dataset.part(part))
+    remember_data(arguments, model, as_read)
     say_what_is_used(arguments, dataset, part)
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {

@@ -66,6 +66,8 @@ def _shown(value: Any) -> str:
 
 
 def _about_model(model: Any) -> dict[str, Any]:
+    own, known = (model.own_space, model.own_metric), model.training_digest_
+    thresholds = {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
     about = {
         "model": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if not hasattr(value, "shape")},
@@ -74,12 +76,14 @@ def _about_model(model: Any) -> dict[str, Any]:
         "seen_classes": model.classes_.tolist(),
         "unseen_classes": model.unseen_classes_.tolist(),
         "seen_bias": model.seen_penalty_,
-        "rejection": _thresholds(model) or "not calibrated",
+        "rejection": thresholds or "not calibrated",
         "encoders": str(getattr(model, "alignment_", None) or "not compared with class vectors"),
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model.state.collected is not None,
-        "training_samples_known": _known_samples(model),
+        "training_samples_known": "no"
+        if known is None
+        else f"{len(known):,} different ones" + ", a part of them" * (not known.is_complete),
         "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
     }
@@ -88,20 +92,6 @@ def _about_model(model: Any) -> dict[str, Any]:
     if hasattr(model, "n_iter_"):  # not all methods iterate
         about |= {"iterations": model.n_iter_, "converged": getattr(model, "converged_", True)}
     return about
-
-
-def _known_samples(model: Any) -> str:
-    """Describe how many of its training samples a model can recognise in a test."""
-    digest = model.training_digest_
-    if digest is None:
-        return "no"
-    return f"{len(digest):,} different ones" + ("" if digest.is_complete else ", a part of them")
-
-
-def _thresholds(model: Any) -> dict[str, Any]:
-    """Return the rejection thresholds in the model's space and metric, for each group of candidates."""
-    own = model.own_space, model.own_metric
-    return {group: one for (*where, group), one in model.rejection_.items() if tuple(where) == own}
 
 
 def _about_data(dataset: Any) -> dict[str, Any]:

@@ -6,29 +6,27 @@ The test parts are not used.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._dask import add_dask, on_workers, workers_of
 from jcmspl.cli._models import add_method, made, values_of
 from jcmspl.cli._options import (
-    add_calibrate_rejection,
+    add_calibration,
     add_data,
     add_output,
+    calibrate,
     dataset_of,
     refuse_existing,
-    refuse_model,
-    remember_held_out,
-    remember_table,
+    remember_data,
     samples_used,
+    save,
     say,
     say_what_is_used,
     show,
 )
 from jcmspl.model import registry
-from jcmspl.support.shown import percent_with_error
+from jcmspl.support.shown import csv_text, percent_with_error
 
 EXAMPLES = """\
   # print the best settings
@@ -68,8 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default): prudent for the closed form and for fewer than 20 classes",
     )
     parser.add_argument("--halving", action="store_true", help="drop weak settings early; the choice may differ")
-    parser.add_argument("--calibrate", action="store_true", help="also choose the penalty on seen classes")
-    add_calibrate_rejection(parser)
+    add_calibration(parser)
     parser.add_argument("--results", metavar="FILE", help="write all settings and their scores as CSV")
     add_dask(parser)
     add_output(parser, "the model with the best settings, a safetensors file")
@@ -77,7 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    refuse_model(arguments.output, arguments.force)
+    from jcmspl.model.persistence import require_name_of_model
+
+    refuse_existing(arguments.output, arguments.force, require_name_of_model)
     refuse_existing(arguments.results, arguments.force)
     if arguments.results is not None and arguments.results == arguments.output:
         raise ValueError(f"--output and --results are both {arguments.output}: give them different names")
@@ -86,23 +85,17 @@ def run(arguments: argparse.Namespace) -> None:
     with workers_of(arguments) as n_workers:
         X, y = on_workers(dataset, n_workers).part("trainval")
         search.fit(X, y, class_vectors=dataset.classes)
-        if arguments.calibrate:
-            search.calibrate(X, y, random_state=arguments.seed)
-        if arguments.calibrate_rejection is not None:
-            search.calibrate_rejection(
-                X, y, max_false_rejection=arguments.calibrate_rejection, random_state=arguments.seed
-            )
+        calibrate(arguments, search, X, y)
     say_what_is_used(arguments, dataset)
-    remember_table(search.best_estimator_, dataset)
-    remember_held_out(arguments, search.best_estimator_, dataset)
+    remember_data(arguments, search.best_estimator_, dataset)
     if arguments.results is not None:
         from jcmspl.io.files import write_atomically
 
-        write_atomically(Path(arguments.results), _results(search.cv_results_), overwrite=arguments.force)
+        columns = {name: values for name, values in search.cv_results_.items() if name != "params"}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] or [{}]
+        write_atomically(Path(arguments.results), csv_text(rows).encode(), overwrite=arguments.force)
         say(arguments, f"wrote {arguments.results}")
-    if arguments.output is not None:
-        search.save(arguments.output, overwrite=arguments.force)
-        say(arguments, f"wrote {arguments.output}")
+    save(arguments, search)
     data = {
         "model": arguments.method,
         "samples": samples_used(dataset),
@@ -141,14 +134,12 @@ def _search(arguments: argparse.Namespace) -> Any:
     if method.__name__ == "JCMSPL":
         if given.keys() <= JCMSPLCV().get_params().keys():
             made(arguments, method, fixed)  # checks the values
-            return JCMSPLCV(**tried_or_kept(given), **options)
+            tried_or_kept: dict[str, Any] = {
+                name: values if len(values) > 1 else values[0] for name, values in given.items()
+            }
+            return JCMSPLCV(**tried_or_kept, **options)
         fixed = {"max_iter": JCMSPLCV.max_iter, **fixed}
     return ClassSearchCV(made(arguments, method, fixed), tried, **options)
-
-
-def tried_or_kept(given: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return lists of several values unchanged, and single values without their list."""
-    return {name: values if len(values) > 1 else values[0] for name, values in given.items()}
 
 
 def _text(data: dict[str, Any]) -> str:
@@ -160,12 +151,3 @@ def _text(data: dict[str, Any]) -> str:
             f"(the highest: {100 * data['highest_score']:.1f} %):"
         )
     return "\n".join([head, *(f"  {name:24} {value}" for name, value in data["best_params"].items())])
-
-
-def _results(results: dict[str, Any]) -> bytes:
-    columns = [name for name in results if name != "params"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(results[name] for name in columns), strict=True))
-    return text.getvalue().encode()

@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl import _core
-from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_real_array, as_weight, require_finite
+from jcmspl.support.arguments import (
+    Float64Array,
+    as_count,
+    as_matrix,
+    as_real_array,
+    as_weight,
+    require_finite,
+    row_blocks,
+)
 from jcmspl.support.machine import blas_threads
 
 BLOCK = 32  # rows of the ball's descent whose products with all others are one product of matrices
@@ -20,19 +28,9 @@ def project_onto_simplex(rows: npt.ArrayLike) -> Float64Array:
 
 
 def minimise_on_simplex(quadratic: npt.ArrayLike, linear: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
-    """Minimise ``z'Qz / 2 - b'z`` over the probability simplex for each row b of ``linear``.
+    """Minimise ``z'Qz / 2 - b'z`` over the probability simplex for each row b of ``linear``, Q positive definite.
 
-    Parameters
-    ----------
-    quadratic : array_like of shape (p, p)
-        Q, symmetric and positive definite.
-    linear : array_like of shape (n, p)
-
-    Returns
-    -------
-    solutions : ndarray of shape (n, p)
-    gaps : ndarray of shape (n,)
-        Duality gaps: upper bounds on the distance of each value from the minimum. They are within rounding.
+    The second result holds duality gaps: upper bounds on the distance of each value from the minimum, within rounding.
     """
     Q, b = as_matrix(quadratic, "quadratic"), as_matrix(linear, "linear")
     if Q.shape != (b.shape[1], b.shape[1]) or len(Q) == 0:
@@ -43,11 +41,7 @@ def minimise_on_simplex(quadratic: npt.ArrayLike, linear: npt.ArrayLike) -> tupl
 class Mixtures:
     """Mixtures of atoms nearest to given points: shares z on the simplex minimise ``|x - z @ atoms|^2 + ridge |z|^2``.
 
-    Parameters
-    ----------
-    atoms : ndarray of shape (p, k)
-    ridge : float
-        At least 1e-10 of the mean square length of the atoms is taken, so that rounding does not decide.
+    The ridge is at least 1e-10 of the mean square length of the atoms, so that rounding does not decide.
     """
 
     def __init__(self, atoms: Float64Array, ridge: float) -> None:
@@ -67,21 +61,15 @@ def mixtures(points: Float64Array, atoms: Float64Array, ridge: float) -> Float64
     return Mixtures(atoms, ridge)(points)
 
 
+def within_ball(rows: Float64Array) -> Float64Array:
+    """Return the nearest point of the unit ball to each row, or to a single one."""
+    return np.asarray(rows / np.maximum(1, np.linalg.norm(rows, axis=-1, keepdims=True)))
+
+
 def descend_within_ball(rows: npt.ArrayLike, products: npt.ArrayLike, gram: npt.ArrayLike) -> Float64Array:
-    """Lower ``|A - F'L|^2`` over one row of F after the other, each kept within the unit ball.
+    """Lower ``|A - F'L|^2`` over one row of F, (k, m), after the other, each kept within the unit ball.
 
-    Parameters
-    ----------
-    rows : array_like of shape (k, m)
-        F, the start.
-    products : array_like of shape (k, m)
-        LA'.
-    gram : array_like of shape (k, k)
-        LL'. Rows whose diagonal entry is rounding noise stay unchanged.
-
-    Returns
-    -------
-    ndarray of shape (k, m)
+    ``products`` is LA' and ``gram`` LL'; rows whose entry on its diagonal is rounding noise stay unchanged.
     """
     F, P, G = as_matrix(rows, "rows").copy(), as_matrix(products, "products"), as_matrix(gram, "gram")
     if P.shape != F.shape or G.shape != (len(F), len(F)):
@@ -90,8 +78,7 @@ def descend_within_ball(rows: npt.ArrayLike, products: npt.ArrayLike, gram: npt.
             f"{F.shape}, {P.shape} and {G.shape}"
         )
     noise = float(np.finfo(np.float64).eps * len(G) * G.diagonal().max(initial=0))
-    for start in range(0, len(F), BLOCK):
-        block = slice(start, start + BLOCK)
+    for block in row_blocks(len(F), BLOCK):
         owed = P[block] - G[block] @ F
         F[block] = _core.descend_within_ball(F[block], owed, np.ascontiguousarray(G[block, block]), noise)
     return F
@@ -116,20 +103,8 @@ def sparse_codes(
 ) -> SparseCodes:
     """Minimise ``|x - D a|^2 / 2 + penalty |a|_1`` for many samples x by coordinate descent (the lasso).
 
-    Parameters
-    ----------
-    gram : array_like of shape (r, r)
-        D'D.
-    products : array_like of shape (n, r)
-        D'x, one row per sample.
-    squares : array_like of shape (n,)
-        |x|^2.
-    penalty : float
-        With 0 the codes are the shortest solutions of least squares.
-    tol : float
-        A code is done when its duality gap is below this part of |x|^2 / 2.
-    max_sweeps : int
-        Most sweeps over the values of a code.
+    ``gram`` is D'D, ``products`` D'x and ``squares`` |x|^2, one row per sample. With a penalty of 0 the codes are the
+    shortest solutions of least squares. A code is done when its duality gap is below ``tol |x|^2 / 2``.
     """
     G, P = as_matrix(gram, "gram"), as_matrix(products, "products")
     lengths = np.ascontiguousarray(as_real_array(squares, "squares", ndim=1), dtype=np.float64)

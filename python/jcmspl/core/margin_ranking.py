@@ -28,19 +28,9 @@ class BilinearRanking:
     adds ``learning_rate (s_own - s_j) x'`` to the map; with several maps, each part goes to the map that gave the
     score. The products of many samples are computed at once, which changes only the speed.
 
-    Parameters
-    ----------
-    maps : ndarray of shape (n_maps, n_attributes, n_features)
-        The start.
-    class_vectors : array_like of shape (n_classes, n_attributes)
-    violators : {"any", "worst", "all"}
-        "any": j is drawn from the classes that violate the margin, all equally likely. "worst": j has the highest
-        score. "all": all r of them, each with the weight ``(1 + 1/2 + ... + 1/r) / r``.
-    margin, learning_rate : float
-    seed : int
-        Seed of the random draws.
-    average : bool
-        Whether to compute mean_maps.
+    Of the classes that violate the margin ("violators") a step takes one at random ("any"), the one with the highest
+    score ("worst"), or all r of them ("all"), each with the weight ``(1 + 1/2 + ... + 1/r) / r``. ``average``: whether
+    to compute mean_maps.
     """
 
     def __init__(
@@ -75,15 +65,10 @@ class BilinearRanking:
     def learn(
         self, X: npt.ArrayLike, labels: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> tuple[float, int]:
-        """Take one step per sample, in order. A sample's weight multiplies its step and its loss.
+        """Take one step per sample, in order; return the loss and the number of samples whose margin was violated.
 
-        Returns
-        -------
-        loss : float
-            The sum over samples of the loss before each step: the sum of all violations of the margin for "any", the
-            largest for "worst", the weighted sum for "all".
-        n_updates : int
-            The number of samples whose margin was violated.
+        A sample's weight multiplies its step and its loss. The loss is the sum over samples before each step: of all
+        violations of the margin for "any", the largest for "worst", the weighted sum for "all".
         """
         samples = as_matrix(X, "X")
         if samples.shape[1] != self.n_features:

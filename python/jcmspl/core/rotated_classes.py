@@ -8,23 +8,13 @@ multiple of H. Nothing is approximated (docs/algorithm.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jcmspl.core.statistics import Statistics
-from jcmspl.support.arguments import Float64Array
+from jcmspl.support.arguments import Float64Array, IntArray
 
 _SAME_COUNT = 1e-12  # relative difference of equal counts: sums of weights carry rounding errors
 _LEAST_CLASSES = 256  # with fewer classes the rotation saves little
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Classes of the same count, with their directions as orthonormal columns; None if the classes are not rotated."""
-
-    classes: np.ndarray
-    directions: Float64Array | None
 
 
 class RotatedClasses:
@@ -33,32 +23,30 @@ class RotatedClasses:
     def __init__(self, statistics: Statistics, class_vectors: Float64Array, groups: list[np.ndarray]) -> None:
         m, counts = statistics.n_features, statistics.counts
         both = np.hstack([statistics.class_sums, class_vectors])
-        self._n_classes, self._groups, parts, sizes = len(both), [], [], []
+        # classes of the same count, with their directions as orthonormal columns; None if they are not rotated
+        self._groups: list[tuple[IntArray, Float64Array | None]] = []
+        self._n_classes, parts, sizes = len(both), [], []
         self.idle = 0.0  #: |H|^2 across the directions
         for classes in groups:
             directions, rows = None, both[classes]
             if len(classes) > both.shape[1]:
                 directions, rows = np.linalg.qr(rows)
                 self.idle += float(counts[classes].mean()) * (len(classes) - len(rows))
-            self._groups.append(_Group(classes, directions))
+            self._groups.append((classes, directions))
             parts.append(rows)
             sizes.append(np.full(len(rows), counts[classes].mean()))
         rotated = np.vstack(parts)
         self.statistics = Statistics.from_arrays(statistics.gram, rotated[:, :m], np.concatenate(sizes))
         self.class_vectors = np.ascontiguousarray(rotated[:, m:])
-
-    @property
-    def n_directions(self) -> int:
-        """The number of directions."""
-        return len(self.class_vectors)
+        self.n_directions = len(rotated)
 
     def by_class(self, rows: Float64Array) -> Float64Array:
         """Map a matrix with a row per direction to one with a row per class; it is zero across the directions."""
         out, first = np.empty((self._n_classes, rows.shape[1])), 0
-        for group in self._groups:
-            count = len(group.classes) if group.directions is None else group.directions.shape[1]
+        for classes, directions in self._groups:
+            count = len(classes) if directions is None else directions.shape[1]
             part = rows[first : first + count]
-            out[group.classes] = part if group.directions is None else group.directions @ part
+            out[classes] = part if directions is None else directions @ part
             first += count
         return out
 

@@ -168,11 +168,11 @@ class AffineScorer:
             with one_blas_thread():
                 parts = self._by_blocks(samples, _core.top_k, k, *self.scaling, n_threads, n_threads)
         indices, scores = zip(*parts, strict=True)
-        return _joined(indices), _joined(scores)
+        return joined(indices), joined(scores)
 
     def scores(self, X: npt.ArrayLike) -> FloatArray:
         """Return the scores of all candidates, (n, n_candidates)."""
-        return _joined(self._by_blocks(X, _core.affine_scores, *self.scaling))
+        return joined(self._by_blocks(X, _core.affine_scores, *self.scaling))
 
     def _by_blocks(self, X: npt.ArrayLike, search: Callable[..., Any], *options: Any) -> list[Any]:
         """Run the search on each block of samples."""
@@ -239,7 +239,8 @@ def _is_rounding(
     return np.asarray((lengths <= bound) & np.isfinite(bound))
 
 
-def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return all rows of arrays; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -21,11 +21,7 @@ def packed_signs(values: npt.ArrayLike) -> Words:
 class HammingScorer:
     """Scores of binary codes: a candidate's bias minus the number of bits in which its code differs from a sample's.
 
-    Parameters
-    ----------
-    candidates : ndarray of uint64 of shape (n_candidates, n_words)
-        Codes made by :func:`packed_signs`.
-    bias : array_like of shape (n_candidates,), optional
+    Codes are made by :func:`packed_signs`.
     """
 
     def __init__(self, candidates: Words, bias: npt.ArrayLike | None = None) -> None:
@@ -63,13 +59,7 @@ def _packed(words: Words, name: str) -> Words:
 
 
 class Intersections:
-    """Weighted intersections of samples with the rows of a matrix of thresholds, ``sum_k w_k min(x_k, v_k)``.
-
-    Parameters
-    ----------
-    thresholds : array_like of shape (c, m)
-    weights : array_like of shape (m,)
-    """
+    """Weighted intersections of samples with the rows of a matrix of thresholds, ``sum_k w_k min(x_k, v_k)``."""
 
     def __init__(self, thresholds: npt.ArrayLike, weights: npt.ArrayLike) -> None:
         self.thresholds = as_matrix(thresholds, "thresholds")

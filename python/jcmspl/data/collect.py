@@ -118,6 +118,8 @@ class Collector:
         The classes that may occur, where the user has named them.
     spares_aligned : bool
         Whether no roots are taken, where samples are to decide, if encoders are aligned: a cosine knows no roots.
+    so_far : LabelledStatistics or None
+        To which the result is to be added: their classes are numbered alike, and samples are scaled alike.
     """
 
     def __init__(
@@ -129,13 +131,14 @@ class Collector:
         progress: bool,
         declared: set[Label] | None = None,
         spares_aligned: bool = False,
+        so_far: LabelledStatistics | None = None,
     ) -> None:
         self._table, self._declared, self._spares_aligned = table, declared, spares_aligned
         self._unit_rows, self._looks_for_negatives, self._warns = unit_rows, power is None, True
         #: None: the first samples decide.
-        self.power = power
+        self.power = power if so_far is None else so_far.statistics.power
         self.progress = progress
-        self._numbers: dict[Label, int] = {}
+        self._numbers = {} if so_far is None else {label: number for number, label in enumerate(so_far.labels)}
         self._statistics: Statistics | None = None
         self._digest = SampleDigest(np.empty(0, dtype=np.uint64))
         #: Whether values were negative although roots are taken because the first ones were not.
@@ -151,12 +154,6 @@ class Collector:
         twin = copy(self)
         twin._numbers, twin._warns = dict(self._numbers), False
         return twin
-
-    def going_on_from(self, so_far: LabelledStatistics) -> Collector:
-        """Collect what is to be added to these statistics: number their classes alike, scale samples alike."""
-        self._numbers = {label: number for number, label in enumerate(so_far.labels)}
-        self.power = so_far.statistics.power
-        return self
 
     def add(
         self,

@@ -91,10 +91,6 @@ class SampleDigest:
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self) - 1)
         return np.asarray(self.hashes[places] == hashes), self.decides(hashes)
 
-    def overlap(self, X: npt.NDArray[np.generic]) -> Overlap:
-        """Return how many rows of an array are in the digest."""
-        return Overlap.of(*self.has(X))
-
     @classmethod
     def _smallest(cls, hashes: Hashes, is_complete: bool = True) -> SampleDigest:
         ordered = np.sort(hashes, kind="stable")  # which merges runs that are in order

@@ -136,9 +136,10 @@ def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress
             future.release()
         finished.clear()
         if isinstance(error, CancelledError):
+            address = getattr(client.scheduler, "address", None) or "of an unknown address"
             raise ConnectionError(
-                f"the cluster has given up the work, or its scheduler is gone ({_address(client)}): check that it "
-                "still runs, and run this again"
+                f"the cluster has given up the work, or its scheduler is gone ({address}): check that it still runs, "
+                "and run this again"
             ) from None
         if not isinstance(error, KilledWorker):
             raise
@@ -146,10 +147,6 @@ def _on_cluster(client: Any, wanted: list[Any], steps: list[Any], line: Progress
             f"workers of the cluster were lost again and again at the same partition ({error.task}): it may be too "
             "large for their memory"
         ) from None
-
-
-def _address(client: Any) -> str:
-    return str(getattr(client.scheduler, "address", None) or "of an unknown address")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,23 @@ class LabelledRows:
     rows: IntArray  #: ascending
     numbers: IntArray
     weights: Float64Array | None = None
+
+
+class OfSamples(NamedTuple):
+    """How samples are normalised."""
+
+    name: str
+    shrinkage: float
+    symmetric_whitening: bool = False
+
+
+class OfClasses(NamedTuple):
+    """How class vectors are normalised; ``columns`` are multiplied first."""
+
+    name: str
+    kernel: str
+    kernel_width: float
+    columns: Float64Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,46 +64,24 @@ class TrainingData:
         cls,
         raw: Statistics,
         vectors: Float64Array,
-        feature_normalisation: str,
-        class_normalisation: str,
-        whitening_shrinkage: float,
-        class_kernel: str,
-        kernel_width: float,
-        class_columns: Float64Array | None = None,
+        of_samples: OfSamples,
+        of_classes: OfClasses,
         rows: LabelledRows | None = None,
-        *,
-        symmetric_whitening: bool = False,
+        sources: Sources | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
+        name, shrinkage, symmetric = of_samples
         timings: dict[str, float] = {}
-        features, statistics = Normalisation.of_training(
-            feature_normalisation, raw, whitening_shrinkage, symmetric=symmetric_whitening, timings=timings
-        )
-        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
-        means = raw.class_sums / raw.counts[:, None]
-        rounding = features.rounding_in(raw)
-        return cls(
-            statistics,
-            classes.of_rows(vectors),
-            features,
-            classes,
-            means,
-            vectors,
-            rows,
-            rounding_of_columns=rounding,
-            timings=timings,
-        )
+        features, statistics = Normalisation.of_training(name, raw, shrinkage, symmetric=symmetric, timings=timings)
+        classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
+        means, rounding = raw.class_sums / raw.counts[:, None], features.rounding_in(raw)
+        given = means, vectors, rows, sources, rounding, timings
+        return cls(statistics, classes.of_rows(vectors), features, classes, *given)
 
-    def with_classes(
-        self,
-        class_normalisation: str,
-        class_kernel: str,
-        kernel_width: float,
-        class_columns: Float64Array | None = None,
-    ) -> TrainingData:
+    def with_classes(self, of_classes: OfClasses) -> TrainingData:
         """Return the same samples with class vectors that are normalised otherwise."""
         vectors = self.given_vectors
-        classes = Normalisation.from_rows(class_normalisation, vectors, class_kernel, kernel_width, class_columns)
+        classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
         return replace(self, class_vectors=classes.of_rows(vectors), classes=classes)
 
     @property

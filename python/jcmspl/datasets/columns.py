@@ -34,25 +34,7 @@ Column = str | int
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table of samples is written, and which columns are not features.
-
-    Attributes
-    ----------
-    header : {"auto", "yes", "no"}
-        Whether a CSV file starts with a header.
-    delimiter : str, optional
-        The delimiter of a CSV file; None: it is detected.
-    id_column : name or number, optional
-        The column of ids; by default one with a usual name.
-    ignore : sequence of names or numbers
-        Columns that are left out.
-    ignore_text : bool
-        Whether all other columns of text are left out; otherwise they are refused.
-    missing : bool
-        Whether values may be missing; they become NaN.
-    vector : str, optional
-        The column that holds a vector in each row; by default the only one.
-    """
+    """How a table of samples is written, and which columns are not features, as for ``load_arrays``."""
 
     header: str = "auto"
     delimiter: str | None = None
@@ -112,21 +94,10 @@ def roles_of(
     form: TableForm,
     texts: Iterable[int] = (),
 ) -> Roles:
-    """Return the role of each column.
+    """Return the role of each column; ``texts`` are the positions of columns that do not hold numbers.
 
-    Parameters
-    ----------
-    path : Path or Address
-        For messages.
-    names : sequence of str, optional
-        None: there is no header.
-    width : int
-        The number of columns.
-    labels : column, several names in order of preference, or None
-        None: labels come from elsewhere.
-    form : TableForm
-    texts : iterable of int
-        The positions of columns that do not hold numbers.
+    Without a header, ``names`` is None. ``labels`` is a column, several names in order of preference, or None if labels
+    come from elsewhere.
     """
     label = None if labels is None else _label(path, names, width, labels)
     ignored = {position_of(path, names, width, column) for column in form.ignore}

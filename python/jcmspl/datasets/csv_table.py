@@ -321,7 +321,8 @@ def read_text_rows(path: Path, *, whole_lines: bool = False, delimiter: str | No
     with decoding(path, "a text file"), path.open("rb") as file:
         lines = text_lines(file, path)
         if whole_lines:
-            rows = [[_unquoted(line.strip())] for line in lines]
+            cells_of_lines = ((line.strip(), next(csv.reader([line.strip()]), [""])) for line in lines)
+            rows = [[cells[0].strip() if len(cells) == 1 else line] for line, cells in cells_of_lines]
         else:
             cells_of = _rows_of(lines, path, delimiter, blank=True)[1]
             rows = [[cell.strip() for cell in cells] or [""] for _, cells in cells_of]
@@ -347,21 +348,9 @@ def csv_blocks(
     named: Iterable[str] = (),
     size: int | None = None,
 ) -> Iterator[Table]:
-    """Yield a CSV file in blocks; its header and the cells of the first lines decide about the roles of its columns.
+    """Yield a CSV file in blocks of ``size`` rows; ``roles_in`` sees the names of its columns and its first rows.
 
-    Parameters
-    ----------
-    lines : iterator of str
-    path : Path or Address
-        For messages.
-    form : TableForm
-    roles_in : function of the names of columns and of the first rows
-    texts : collection of int
-        The positions of columns that need not hold numbers.
-    named : iterable of str
-        Names of columns: if the first line has one of them, it is a header.
-    size : int, optional
-        The number of rows of a block.
+    Columns at the positions ``texts`` need not hold numbers. A first line with one of the names ``named`` is a header.
     """
     one_of(form.header, "header", HEADERS)
     with decoding(path, "a CSV file"):
@@ -414,11 +403,6 @@ def _texts(rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _may_be_number(cell: str) -> bool:
     return is_number(cell.replace(",", ".", 1))
-
-
-def _unquoted(text: str) -> str:
-    cells = next(csv.reader([text]), [""])
-    return cells[0].strip() if len(cells) == 1 else text
 
 
 def _has_header(path: Place, cells: Sequence[str], texts: Collection[int], header: str, named: Iterable[str]) -> bool:

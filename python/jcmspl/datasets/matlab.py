@@ -19,6 +19,7 @@ from jcmspl.datasets.errors import DatasetError, decoding, require_at_most, requ
 from jcmspl.datasets.matlab5 import DEEPEST_CELL, KIND, TEXT_BYTES, Matlab5File
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import IntArray, LazyRows, runs_of
+from jcmspl.support.lazy import needed
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -210,12 +211,7 @@ def _opened(path: Path) -> Iterator[_OwnContent]:
 
 
 def _import_h5py(path: Path) -> Any:
-    """Import h5py, or say how to install it."""
-    try:
-        import h5py
-    except ImportError:
-        raise ImportError(f"{path} is a MATLAB 7.3 file (HDF5), which needs h5py: pip install 'jcmspl[data]'") from None
-    return h5py
+    return needed("h5py", f"{path} is a MATLAB 7.3 file (HDF5), which needs h5py", "data")
 
 
 def _n_bytes(dataset: Any) -> int:

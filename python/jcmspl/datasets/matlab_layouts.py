@@ -305,7 +305,7 @@ def load_sae(path: str | Path) -> Dataset:
         X_train, S = _matrix(file, "X_tr", n_train, "S_tr"), _matrix(file, "S_tr", n_train, "X_tr")
         if X_train.shape[1] != X_test.shape[1] or S.shape[1] != vectors.shape[1]:
             named = {"X_tr": X_train, "X_te": X_test, "S_tr": S, vectors_name: vectors}
-            shapes = ", ".join(f"{name} is {_text(matrix.shape)}" for name, matrix in named.items())
+            shapes = ", ".join(f"{name} is {_size(matrix.shape)}" for name, matrix in named.items())
             raise DatasetError(f"training and test data do not fit together: {shapes}")
         y_train = _train_labels(file, S, unseen)
         seen, first = np.unique(y_train, return_index=True)
@@ -319,12 +319,8 @@ def load_sae(path: str | Path) -> Dataset:
 def _matrix(file: MatFile, name: str, n_rows: int, like: str) -> npt.NDArray[np.generic]:
     shape = file.shape(name)
     if len(shape) != 2 or shape[0] != n_rows:
-        raise DatasetError(f"{name} is {_text(shape)}, but {like} says that there are {n_rows} rows")
+        raise DatasetError(f"{name} is {_size(shape)}, but {like} says that there are {n_rows} rows")
     return file.array(name)
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))
 
 
 def _train_labels(file: MatFile, S: npt.NDArray[np.generic], unseen: IntArray) -> IntArray:

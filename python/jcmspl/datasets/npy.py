@@ -41,12 +41,7 @@ class Header(NamedTuple):
     def read(self, file: IO[bytes]) -> npt.NDArray[Any]:
         """Read the whole array."""
         content = np.empty(self.n_bytes, dtype=np.uint8)
-        done = 0
-        while block := file.read(min(CHUNK_BYTES, self.n_bytes - done)):
-            content[done : done + len(block)] = np.frombuffer(block, dtype=np.uint8)
-            done += len(block)
-        if done < self.n_bytes:
-            raise ValueError(f"{done} of {self.n_bytes} bytes are there")
+        _fill(content, file)
         return np.ndarray(self.shape, self.dtype, content, order=self.order)
 
     def mapped(self, path: Path, start: int) -> npt.NDArray[Any]:
@@ -55,6 +50,16 @@ class Header(NamedTuple):
             return np.empty(self.shape, self.dtype)
         array: npt.NDArray[Any] = np.memmap(path, self.dtype, "r", start, self.shape, self.order)
         return array
+
+
+def _fill(content: npt.NDArray[np.uint8], file: IO[bytes]) -> None:
+    """Read the next bytes of a file, a chunk at a time: archives and remote files copy what they read."""
+    done = 0
+    while done < len(content):
+        count = file.readinto(content.data[done : done + CHUNK_BYTES])  # type: ignore[attr-defined]
+        if not count:
+            raise ValueError(f"{done} of {len(content)} bytes are there")
+        done += count
 
 
 def parse_header(file: IO[bytes]) -> Header:
@@ -132,11 +137,17 @@ class NpyShard:
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], None]:
         """Return rows, given in ascending order, and None: nothing is kept for the next read."""
         blocks = [np.empty((0, self.shape[1]), self.dtype)]
-        read = self._by_columns if self.header.by_columns else self._by_rows
+        (n, m), by_columns = self.shape, self.header.by_columns
         with self._opened() as file:
             for run in runs_of(rows):
-                block = read(file, run.start, run.stop)
-                blocks.append(block if len(block) == len(run.wanted) else block[run.wanted])
+                length = run.stop - run.start
+                block = np.empty((m, length) if by_columns else (length, m), self.dtype)
+                for number, part in enumerate(block if by_columns else [block]):  # a part is consecutive in the file
+                    first = number * n + run.start if by_columns else run.start * m
+                    file.seek(self.start + first * self.dtype.itemsize)
+                    _fill(part.reshape(-1).view(np.uint8), file)
+                block = block.T if by_columns else block
+                blocks.append(block if length == len(run.wanted) else block[run.wanted])
         return blocks[-1] if len(blocks) < 3 else np.concatenate(blocks, dtype=self.dtype), None
 
     @contextmanager
@@ -145,24 +156,3 @@ class NpyShard:
         with decoding(self.path, _KIND), self.path.open("rb") as file:
             require_unchanged(self.path, self.n_bytes, size_of(file), "bytes")
             yield file
-
-    def _by_rows(self, file: IO[bytes], start: int, stop: int) -> npt.NDArray[Any]:
-        block = np.empty((stop - start, self.shape[1]), self.dtype)
-        self._fill(block, file, start * self.shape[1])
-        return block
-
-    def _by_columns(self, file: IO[bytes], start: int, stop: int) -> npt.NDArray[Any]:
-        columns = np.empty((self.shape[1], stop - start), self.dtype)
-        for number, column in enumerate(columns):
-            self._fill(column, file, number * self.shape[0] + start)
-        return columns.T
-
-    def _fill(self, array: npt.NDArray[Any], file: IO[bytes], first: int) -> None:
-        """Fill an array with the numbers of the file from number `first` on."""
-        file.seek(self.start + first * self.dtype.itemsize)
-        content, done = array.reshape(-1).view(np.uint8).data, 0
-        while done < len(content):
-            count = file.readinto(content[done:])  # type: ignore[attr-defined]
-            if not count:
-                raise ValueError(f"{done} of {len(content)} bytes are there")
-            done += count

@@ -40,13 +40,7 @@ class RowSource(Protocol):
 
 
 class LazyIds(Sequence[str]):
-    """Ids of samples, read when the first is needed: training does without.
-
-    Parameters
-    ----------
-    count : int
-    read : function that returns all ids
-    """
+    """Ids of samples, read when the first is needed: training does without."""
 
     def __init__(self, count: int, read: Callable[[], list[str]]) -> None:
         self._count, self._read = count, read
@@ -84,18 +78,9 @@ _ROWS = 8192  # read at a time
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """Replacements of missing values.
+    """Replacements of missing values; numbers of missing ones, and of features and samples read that have any."""
 
-    Attributes
-    ----------
-    how : {"mean", "zero", "given"}
-        "given": the values come from elsewhere, such as a model.
-    values : ndarray of shape (n_features,)
-    n_values, n_features, n_samples : int
-        The number of missing values in the samples that were read, and of features and samples that have any.
-    """
-
-    how: str
+    how: str  #: "mean", "zero", or "given": the values come from elsewhere, such as a model
     values: Float64Array
     n_values: int = 0
     n_features: int = 0
@@ -136,12 +121,7 @@ class Imputation:
 class ImputedRows(LazyRows):
     """Rows whose missing values are replaced as they are read.
 
-    Attributes
-    ----------
-    source : RowSource
-    values : ndarray of shape (n_features,)
-    n_imputed : int
-        The number of values replaced so far; a row that is read again does not count again.
+    ``n_imputed`` counts the values replaced so far; a row that is read again does not count again.
     """
 
     def __init__(self, source: RowSource, values: Float64Array) -> None:

@@ -39,20 +39,7 @@ def read_stream(
 ) -> Iterator[StreamedRows]:
     """Yield the samples of a stream in chunks; its first bytes tell its kind.
 
-    Parameters
-    ----------
-    file : binary file
-        CSV, a table as in a file. Or the bytes of a .npy file, by rows. Or JSON lines.
-    name : Path
-        The name of the stream for messages.
-    n_features : int
-        The number of features of the model.
-    size : int
-        The number of samples of a chunk.
-    form : TableForm, optional
-        How a table is written.
-    columns : sequence of str, optional
-        The names of the features: a header with another order or with some other names is refused.
+    ``columns`` are the names of the features: a header with another order or with some other names is refused.
     """
     buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(file)
     done = 0

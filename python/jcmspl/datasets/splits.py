@@ -18,20 +18,11 @@ from jcmspl.support.arguments import IntArray, as_count, as_weight
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A record of how test samples of seen classes were drawn, to draw the same ones again.
-
-    Attributes
-    ----------
-    share : float
-    random_state : int
-        The arguments of :meth:`Dataset.held_out`.
-    drawn_from : str
-        A digest of the row numbers and labels of the samples that were drawn from.
-    """
+    """The arguments of :meth:`Dataset.held_out`, to draw the same test samples of seen classes again."""
 
     share: float
     random_state: int
-    drawn_from: str
+    drawn_from: str  #: a digest of the row numbers and labels of the samples that were drawn from
 
     @classmethod
     def of(cls, rows: IntArray, labels: Any, share: float, random_state: int) -> HeldOut:

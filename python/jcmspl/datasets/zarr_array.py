@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory
 from jcmspl.io.files import Address, Place
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.lazy import needed
 from jcmspl.support.shown import listed, quoted
 
 _KIND = "a zarr array"
@@ -40,6 +41,7 @@ class ZarrShard:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     band: int  #: rows that are decoded together
+    n_bytes: ClassVar[None] = None  # the array is many files
 
     @classmethod
     def of(cls, path: Place) -> ZarrShard:
@@ -56,11 +58,6 @@ class ZarrShard:
             )
         height = max(int(array.chunks[0]), 1)
         return cls(path, shape, np.dtype(array.dtype), height * -(-_BAND // height))
-
-    @property
-    def n_bytes(self) -> None:
-        """None: the array is many files."""
-        return
 
     def read(self, rows: IntArray, kept: Any = None) -> tuple[npt.NDArray[Any], Any]:
         """Return rows, given in ascending order, and the last decoded block to continue from."""
@@ -85,10 +82,7 @@ class ZarrShard:
 
 
 def _opened(path: Place) -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError(f"{path} is a zarr array, which needs zarr: pip install 'jcmspl[zarr]'") from None
+    zarr = needed("zarr", f"{path} is a zarr array, which needs zarr", "zarr")
     is_old = int(zarr.__version__.partition(".")[0]) < 3
     if (path / "zarr.json").is_file() and is_old:
         raise ImportError(f"{path} is a zarr array of format 3, which needs zarr 3, but there is {zarr.__version__}")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -20,10 +21,11 @@ from jcmspl.datasets.errors import DatasetError
 from jcmspl.datasets.npz import write_arrays
 from jcmspl.embed.embed_texts import vectors_of
 from jcmspl.embed.image_encoder import ImageEncoder
-from jcmspl.embed.image_folder import Pictures, find_pictures, import_pillow, no_pillow_warnings, read_picture, reason
+from jcmspl.embed.image_folder import Pictures, find_pictures, read_picture, reason
 from jcmspl.embed.resumable import KEY_BYTES, Kept, KeptInFile, KeptInMemory, Rows
 from jcmspl.io.files import open_atomically
 from jcmspl.support.arguments import as_count
+from jcmspl.support.lazy import needed
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import shown
@@ -122,7 +124,7 @@ def images(
     >>> found = embed.images("birds/", "vision.onnx")  # doctest: +SKIP
     >>> found.save("features.npz")  # doctest: +SKIP
     """
-    import_pillow()
+    needed("PIL", "pictures are read by the package pillow", "embed")
     batch_size = as_count(batch_size, "batch_size")
     threads = usable_cores() if threads is None else as_count(threads, "threads")
     pictures = find_pictures(folder, labels)
@@ -167,10 +169,11 @@ def _embed_missing(
 
     try:
         with (
-            no_pillow_warnings(),
+            warnings.catch_warnings(),  # in all threads: this is the main one
             Progress("embedding", len(missing), "pictures", enabled=progress) as bar,
             contextlib.closing(_embedded(parts, decode, pictures.paths, model, threads)) as embedded,
         ):
+            warnings.filterwarnings("ignore", module=r"PIL\.")  # about readable pictures
             for part, failed, rows in embedded:
                 damaged |= {pictures.paths[i]: shown(reason(error), 200) for i, error in failed.items()}
                 if rows is not None:

@@ -95,11 +95,12 @@ class Preparation:
         if self.channels == 1:
             picture = picture.convert("L")
         picture = self._resized(picture)
+        if self.crop is not None:  # the centre; a smaller picture gets black edges
+            left, top = (picture.width - self.crop[1]) // 2, (picture.height - self.crop[0]) // 2
+            picture = picture.crop((left, top, left + self.crop[1], top + self.crop[0]))
         values = np.asarray(picture)
         if values.ndim == 2:
             values = values[:, :, np.newaxis]
-        if self.crop is not None:
-            values = _middle(values, self.crop)
         if self.backwards:
             values = values[:, :, ::-1]
         if (self.scale, *self.mean, *self.std) != (1.0, *(0.0,) * len(self.mean), *(1.0,) * len(self.std)):
@@ -291,20 +292,6 @@ def _numbers(value: Any, name: str, channels: int) -> tuple[float, ...]:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) not in (1, channels):
         raise ValueError(f"{name} must be a number, or one for each of the {channels} channels, but is {quoted(value)}")
     return tuple(as_number(number, name) for number in given)
-
-
-def _middle(values: npt.NDArray[Any], size: tuple[int, int]) -> npt.NDArray[Any]:
-    """Crop the centre of a picture, or pad it with black if it is smaller."""
-    for axis, wanted in enumerate(size):
-        there = values.shape[axis]
-        if there < wanted:
-            before = -((there - wanted) // 2)
-            edges = [(0, 0)] * values.ndim
-            edges[axis] = (before, wanted - there - before)
-            values = np.pad(values, edges)
-        first = (values.shape[axis] - wanted) // 2
-        values = values[(slice(None),) * axis + (slice(first, first + wanted),)]
-    return values
 
 
 class ImageEncoder:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections import deque
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -38,12 +36,8 @@ class Pictures(NamedTuple):
 def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictures:
     """Return the pictures below a folder, sorted by path; the class of a picture is the name of its folder.
 
-    Parameters
-    ----------
-    folder : str or Path
-        If all pictures lie in the folder itself, they have no class.
-    labels : str or Path, optional
-        A CSV file of paths, relative to the folder, and classes: only these pictures are returned.
+    If all pictures lie in the folder itself, they have no class. With a CSV file of paths and classes, only these
+    pictures are returned.
     """
     root = Path(folder)
     if not root.exists():
@@ -54,7 +48,7 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
     found = [path for path in files if PurePosixPath(path).suffix.lower() in PICTURES]
     others = [path for path in files if PurePosixPath(path).suffix.lower() not in PICTURES]
     for path in found:
-        if not _is_text(path):
+        if path.encode(errors="replace").decode() != path:  # it has surrogates
             raise DatasetError(f"{root}: the name {path!r} is not text in the encoding of this system: rename the file")
     if not found:
         raise DatasetError(
@@ -84,17 +78,9 @@ def read_picture(path: Path) -> Any:
     kind = other_kind(path)
     if kind is not None:  # opening it might wait forever, in a thread that no signal reaches
         raise OSError(f"is {kind}, but a regular file is expected")
-    with Image.open(path, formats=_formats()) as opened:
+    with Image.open(path, formats=formats()) as opened:
         opened.load()
-        return _as_rgb(_upright(opened))
-
-
-@contextlib.contextmanager
-def no_pillow_warnings() -> Iterator[None]:
-    """Suppress warnings of Pillow about readable pictures, in all threads: call it from the main thread."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"PIL\.")
-        yield
+        return as_rgb(_upright(opened))
 
 
 def reason(error: Exception) -> str:
@@ -104,15 +90,6 @@ def reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error) or type(error).__name__).splitlines()[0]
-
-
-def import_pillow() -> Any:
-    """Import PIL.Image, or say how to install it."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError("pictures are read by the package pillow: pip install 'jcmspl[embed]'") from None
-    return Image
 
 
 def _files_below(root: Path) -> tuple[list[str], list[str]]:
@@ -134,26 +111,14 @@ def _files_below(root: Path) -> tuple[list[str], list[str]]:
         with os.scandir(place) as entries:  # raises for unreadable folders: their pictures must not be missing silently
             shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
         for entry in shown:
-            if not _is_folder(entry):
+            is_folder = False
+            with contextlib.suppress(OSError):  # a link to itself
+                is_folder = entry.is_dir()
+            if not is_folder:
                 found.append((place / entry.name).relative_to(root).as_posix())
             else:
                 (links if entry.is_symlink() else folders).append(place / entry.name)
     return sorted(found), sorted(again)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _read_labels(path: Path, root: Path) -> dict[str, str]:
@@ -195,7 +160,7 @@ def _below(name: str, root: Path) -> str:
 
 
 @cache
-def _formats() -> list[str]:
+def formats() -> list[str]:
     """Return the allowed formats that this build of Pillow supports."""
     from PIL import Image
 
@@ -213,7 +178,8 @@ def _upright(image: Any) -> Any:
         return image
 
 
-def _as_rgb(image: Any) -> Any:
+def as_rgb(image: Any) -> Any:
+    """Convert a picture of any mode to RGB; transparent pixels become white."""
     from PIL import Image
 
     if image.mode.startswith("I") or image.mode == "F":

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import one_of
+from jcmspl.support.lazy import needed
 from jcmspl.support.names import POOLINGS
 from jcmspl.support.shown import listed, printable, quoted, shown
 
@@ -52,7 +53,7 @@ class OnnxModel:
     def __init__(self, path: str | Path, threads: int) -> None:
         self.path = Path(path)
         require_file(self.path)
-        runtime = _import_runtime()
+        runtime = needed("onnxruntime", "models are run by the package onnxruntime", "embed")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = _FATAL
@@ -101,12 +102,9 @@ class OnnxModel:
         with self.path.open("rb") as file:
             while block := file.read(_CHUNK):
                 digest.update(block)
+        stem = self.path.stem
         for beside in sorted(self.path.parent.glob("*")):
-            if (
-                beside != self.path
-                and beside.name.startswith(self.path.stem)
-                and "data" in beside.name[len(self.path.stem) :]
-            ):
+            if beside != self.path and beside.name.startswith(stem) and "data" in beside.name[len(stem) :]:
                 about = beside.stat()
                 digest.update(repr((beside.name, about.st_size, about.st_mtime_ns)).encode())
         return digest.hexdigest()
@@ -189,14 +187,6 @@ def _dummy(slot: Slot, lengths: Mapping[Any, int]) -> npt.NDArray[Any]:
         raise ValueError(
             f"the model has an input {quoted(slot.name)} of the type {slot.dtype}, which is not supported"
         ) from None
-
-
-def _import_runtime() -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ImportError("models are run by the package onnxruntime: pip install 'jcmspl[embed]'") from None
-    return onnxruntime
 
 
 def _detail(error: Exception) -> str:

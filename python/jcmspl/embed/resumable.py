@@ -29,36 +29,23 @@ _MOST_HEADER = 2**16  # bytes
 Rows = npt.NDArray[np.float32]
 
 
-class KeptInMemory:
+class KeptInMemory(dict[bytes, Rows]):
     """Rows of features in memory, under keys that identify their pictures."""
-
-    def __init__(self) -> None:
-        self._rows: dict[bytes, Rows] = {}
-
-    def __contains__(self, key: bytes) -> bool:
-        return key in self._rows
 
     def add(self, keys: Sequence[bytes], rows: Rows) -> None:
         """Keep some rows."""
-        self._rows |= zip(keys, rows, strict=True)
+        self.update(zip(keys, rows, strict=True))
 
     def rows(self, keys: Sequence[bytes]) -> Rows:
         """Return kept rows."""
-        return np.stack([self._rows[key] for key in keys])
+        return np.stack([self[key] for key in keys])
 
 
 class KeptInFile:
     """Rows in a file that only grows: a header line about their origin, then records of equal size.
 
-    A record is a key, a row and a checksum of both. Incomplete records after a crash are cut off.
-
-    Parameters
-    ----------
-    path : Path
-    made_of : mapping of str to JSON values
-        The model and its settings: rows of other ones are refused.
-    restart : bool
-        Whether to discard rows of other models or settings.
+    A record is a key, a row and a checksum of both. Incomplete records after a crash are cut off. Rows ``made_of``
+    another model or other settings are refused, or discarded with ``restart``.
     """
 
     def __init__(self, path: Path, made_of: Mapping[str, Any], *, restart: bool = False) -> None:

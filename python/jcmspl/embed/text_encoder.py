@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from jcmspl.embed.image_encoder import CONFIG, beside_model, channels_are_last, 
 from jcmspl.embed.onnx_model import OnnxModel, Slot, inputs_named, pooling_of
 from jcmspl.io.files import require_file
 from jcmspl.support.arguments import as_count
+from jcmspl.support.lazy import needed
 from jcmspl.support.machine import usable_cores
 from jcmspl.support.shown import shown
 from jcmspl.support.warn import warn_user
@@ -122,11 +123,7 @@ class TextEncoder:
         assert self._ids is not None
         count, length = len(encodings), self._length or max(len(encoding.ids) for encoding in encodings)
         shape = (self._ids.fixed(0) or count, length)
-        ids, mask, kinds = (
-            np.full(shape, self._padding),
-            np.zeros(shape, dtype=np.int64),
-            np.zeros(shape, dtype=np.int64),
-        )
+        ids, (mask, kinds) = np.full(shape, self._padding), np.zeros((2, *shape), dtype=np.int64)
         for i, encoding in enumerate(encodings):
             n = len(encoding.ids)
             ids[i, :n], mask[i, :n], kinds[i, :n] = encoding.ids, encoding.attention_mask, encoding.type_ids
@@ -136,7 +133,12 @@ class TextEncoder:
         lengths = dict(zip(self._ids.shape, shape, strict=True))
         for slot in self.model.inputs:
             if len(slot.shape) == 4:  # the dummy picture for a model of pictures and texts
-                given[slot.name] = np.zeros(_picture_shape(slot, self._side, lengths), slot.dtype)
+                pictures = lengths.get(slot.shape[0], 1)  # the number of texts if both axes have the same name
+                sizes = (pictures, self._side, self._side, 3)
+                if not channels_are_last(slot.shape, None):
+                    sizes = (pictures, 3, self._side, self._side)
+                wanted = [slot.fixed(axis) or size for axis, size in enumerate(sizes)]
+                given[slot.name] = np.zeros(wanted, slot.dtype)
         result = self.model.run(self.pooling.output, given, lengths)
         return self.pooling(result, len(ids), mask)[:count]
 
@@ -162,12 +164,9 @@ def _kind(slot: Slot) -> str:
 
 def _read_tokenizer(path: Path) -> Any:
     require_file(path)
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise ImportError("texts are cut into tokens by the package tokenizers: pip install 'jcmspl[embed]'") from None
+    tokenizers = needed("tokenizers", "texts are cut into tokens by the package tokenizers", "embed")
     with _naming(path):
-        return Tokenizer.from_file(str(path))
+        return tokenizers.Tokenizer.from_file(str(path))
 
 
 @contextlib.contextmanager
@@ -218,9 +217,3 @@ def _side(path: Path) -> int:
         return _SIDE
     _, exact, crop = sizes_of_config(read_config(config))
     return max(crop or exact or (_SIDE, _SIDE))
-
-
-def _picture_shape(slot: Slot, side: int, lengths: Mapping[Any, int]) -> list[int]:
-    count = lengths.get(slot.shape[0], 1)  # the number of texts if both axes have the same name
-    sizes = [count, side, side, 3] if channels_are_last(slot.shape, None) else [count, 3, side, side]
-    return [slot.fixed(axis) or size for axis, size in enumerate(sizes)]

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.data.labels import Label, as_label_list, some
-from jcmspl.data.reading import read_rows
+from jcmspl.data.reading import in_chunks, read_rows
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import shuffled_rows
 from jcmspl.evaluation.few_shot import FewShotDisplay
@@ -67,21 +67,11 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """A method with a number of shots.
-
-    Attributes
-    ----------
-    method : str
-    shots : int or None
-        Labelled samples of each base class: 0 without training, None for all samples.
-    n_samples : int
-        The number of training samples.
-    draws : list of Figures
-    """
+    """A method with a number of shots."""
 
     method: str
-    shots: int | None
-    n_samples: int
+    shots: int | None  #: labelled samples of each base class: 0 without training, None for all samples
+    n_samples: int  #: the number of training samples
     draws: list[Figures]
 
     def values(self, name: str) -> list[float]:
@@ -388,9 +378,8 @@ class _Halves:
 
     def _chunks(self) -> Iterator[tuple[Any, Any]]:
         for rows in (self.test_base, self.test_new):
-            for first in range(0, len(rows), _CHUNK):
-                block = rows[first : first + _CHUNK]
-                yield read_rows(self._data.X, block), self._data.y[block]
+            for block, X in in_chunks(self._data.X, rows, _CHUNK):
+                yield X, self._data.y[block]
 
 
 def _halved(labels: list[Label], base: Any, seed: int) -> tuple[list[Label], list[Label]]:

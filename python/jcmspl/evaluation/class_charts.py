@@ -160,11 +160,7 @@ class ClassAccuracyDisplay(_OfPredictions):
         """Return a copy with its classes in another order."""
         if one_of(order, "order", ("given", "accuracy", "name")) == "given" or not len(self.labels):
             return self
-        if order == "name":
-            rows = _rows_by_name(self.labels)
-        else:
-            first = numbers(next(iter(self.accuracies.values())))
-            rows = np.argsort(-np.nan_to_num(first, nan=-1), kind="stable")
+        rows = _rows_in(order, self.labels, numbers(next(iter(self.accuracies.values()), ())))
         return replace(
             self,
             labels=[self.labels[i] for i in rows],
@@ -310,14 +306,10 @@ class ConfusionDisplay(_OfPredictions):
         """Return the order of the classes from top to bottom."""
         counts = np.asarray(self.counts, dtype=np.float64)
         one_of(order, "order", ("given", "name", "accuracy", "similarity"))
-        if order == "name":
-            return _rows_by_name(self.labels)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        if order == "accuracy":
-            return np.argsort(-np.diagonal(shares), kind="stable")
         if order == "similarity" and len(counts) > 2:
             return _side_by_side(shares)
-        return np.arange(len(counts))
+        return _rows_in(order, self.labels, np.diagonal(shares))
 
     def _cell(self) -> float:
         """Return the side of a cell, in inches, in a new figure."""
@@ -344,7 +336,12 @@ def wilson(shares: Float64Array, samples: Float64Array) -> tuple[Float64Array, F
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
-def _rows_by_name(labels: Sequence[Any]) -> IntArray:
+def _rows_in(order: str, labels: Sequence[Any], accuracies: Float64Array) -> IntArray:
+    """Return the rows of classes ordered by "name" or "accuracy"; otherwise as they are."""
+    if order == "accuracy":
+        return np.argsort(-np.nan_to_num(accuracies, nan=-1), kind="stable")
+    if order != "name":
+        return np.arange(len(labels))
     rows: dict[Any, list[int]] = {}
     for i, label in enumerate(labels):
         rows.setdefault(label, []).append(i)

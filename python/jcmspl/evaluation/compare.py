@@ -83,6 +83,8 @@ def compare(
     Returns
     -------
     Comparison
+        ``leaderboard()`` is a pandas DataFrame, ``plot()`` draws the methods, ``best_model`` is a fitted model and
+        ``save("comparison.html")`` writes a page.
 
     Examples
     --------
@@ -92,6 +94,8 @@ def compare(
     >>> comparison = compare(data, ["RPL", "ESZSL"], repeats=0, tune=False, progress=False)
     >>> sorted(row.method for row in comparison.rows)
     ['ESZSL', 'RPL']
+    >>> type(comparison.best_model).__name__ == comparison.best_method
+    True
     """
     if search and not tune:
         raise ValueError(f"tune=False makes no search: leave {', '.join(search)} out")
@@ -101,6 +105,7 @@ def compare(
     splits = [dataset, *(_random_split(dataset, random_state + number) for number in range(repeats))]
     options = {"random_state": random_state, "progress": False, **search}
     found: dict[str, list[Row]] = {name: [] for name in chosen}
+    best: tuple[float, Any] = (-1.0, None)
     failures: dict[str, str] = {}
     not_run: list[str] = []
     total = len(splits) * sum(cost for _, cost in chosen.values())
@@ -108,25 +113,37 @@ def compare(
         done = 0
         try:
             for name, (make, cost) in chosen.items():
+                models = []
                 try:
                     for number, data in enumerate(splits):
                         line.update(done + number * cost, name)
-                        found[name].append(_row(name, make(**options), data, timed and not number))
+                        row, model = _row(name, make(**options), data, timed and not number)
+                        found[name].append(row)
+                        models.append(model)
                 except _REFUSALS as error:
                     failures[name] = str(error) or type(error).__name__
+                finally:
+                    if models:
+                        best = max(best, (_joined(found[name]).quality, models[0]), key=lambda one: one[0])
                 done += len(splits) * cost
         except KeyboardInterrupt:
             not_run = [name for name in chosen if name not in failures and len(found[name]) < len(splits)]
             if not any(found.values()):
                 raise
             warn_user(f"interrupted: without {', '.join(not_run)}", RuntimeWarning)
-    rows = [replace(first, repeats=[row.unseen for row in rest]) for first, *rest in filter(None, found.values())]
+    rows = [_joined(rows) for rows in found.values() if rows]
     if not rows:
         raise ValueError("; ".join(f"{name} failed: {reason}" for name, reason in failures.items()))
     rows.sort(key=lambda row: -row.unseen)
     return Comparison(
-        dataset.name, len(dataset.unseen), len(dataset.seen), repeats, tune, rows, failures, not_run=not_run
+        dataset.name, len(dataset.unseen), len(dataset.seen), repeats, tune, rows, failures, not_run, best[1]
     )
+
+
+def _joined(rows: list[Row]) -> Row:
+    """Return the row of the data set's own split with the accuracies on random splits."""
+    first, *rest = rows
+    return replace(first, repeats=[row.unseen for row in rest])
 
 
 def _chosen(
@@ -158,10 +175,12 @@ def _with_defaults(method: type[Any], fixed: dict[str, Any], *, random_state: in
     return method(**seeded(method, fixed, random_state), progress=progress)
 
 
-def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
-    """Fit or tune a method, and test it."""
+def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> tuple[Row, Any]:
+    """Fit or tune a method, and test it; return its row and the fitted model."""
     X, y = dataset.part("trainval")
+    started = time.perf_counter()
     fit_or_stop(model, X, y, dataset)
+    learned = time.perf_counter()
     if len(dataset.rows("test_seen")):
         with warnings.catch_warnings(), contextlib.suppress(ValueError):  # too few classes or samples: no calibration
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -172,7 +191,7 @@ def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
     if found := result.generalized:
         figures = GeneralizedFigures(found.acc_seen, found.acc_unseen, found.harmonic_mean, found.ausuc)
     tuned = best is not model
-    return Row(
+    row = Row(
         method=name,
         parameters={name: plain(value) for name, value in model.best_params_.items()} if tuned else {},
         cv_score=model.best_score_ if tuned else float("nan"),
@@ -183,7 +202,9 @@ def _row(name: str, model: Any, dataset: Dataset, timed: bool) -> Row:
         repeats=[],
         seconds=_seconds(best, X, y, dataset) if timed else None,
         interval=result.intervals.get("per_class"),
+        learning_seconds=learned - started,
     )
+    return row, best
 
 
 def _seconds(model: Any, X: Any, y: Any, dataset: Dataset) -> Seconds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,7 +14,17 @@ from jcmspl.evaluation.uncertainty import LEVEL, SETTINGS, TEST, Standing, stand
 from jcmspl.io.json_text import as_data, dumps
 from jcmspl.report.method_charts import ComparisonDisplay
 from jcmspl.report.pages import Document, DotPlot, Mark, rendered
-from jcmspl.support.shown import Card, Table, csv_text, markdown_table, percent, percent_with_error, printable, shown
+from jcmspl.support.shown import (
+    Card,
+    Table,
+    csv_text,
+    listed,
+    markdown_table,
+    percent,
+    percent_with_error,
+    printable,
+    shown,
+)
 
 # With fewer random splits the test finds only large differences.
 _FEW_SPLITS = 10
@@ -37,38 +47,25 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Row:
-    """The results of one method.
-
-    Attributes
-    ----------
-    method : str
-    parameters : dict
-        Chosen on the training classes; empty for a method that was not tuned.
-    cv_score, cv_error : float
-        Their accuracy on held-out training classes, and its standard error over folds; NaN without tuning.
-    unseen : float
-        Per-class accuracy on unseen classes.
-    unseen_per_sample : float
-    generalized : GeneralizedFigures or None
-        Calibrated on training classes.
-    repeats : list of float
-        Per-class accuracy on the unseen classes of random splits of all classes, tuned anew for each.
-    seconds : Seconds or None
-        If measured.
-    interval : Interval or None
-        Of ``unseen``, by the bootstrap over classes; None for a single class.
-    """
+    """The results of one method."""
 
     method: str
-    parameters: dict[str, Any]
-    cv_score: float
-    cv_error: float
-    unseen: float
+    parameters: dict[str, Any]  #: chosen on the training classes; empty for a method that was not tuned
+    cv_score: float  #: their accuracy on held-out training classes; NaN without tuning
+    cv_error: float  #: its standard error over folds
+    unseen: float  #: per-class accuracy on unseen classes
     unseen_per_sample: float
-    generalized: GeneralizedFigures | None
-    repeats: list[float]
-    seconds: Seconds | None = None
-    interval: Interval | None = None
+    generalized: GeneralizedFigures | None  #: calibrated on training classes
+    repeats: list[float]  #: ``unseen`` of random splits of all classes, tuned anew for each
+    seconds: Seconds | None = None  #: if measured
+    interval: Interval | None = None  #: of ``unseen``, by the bootstrap over classes; None for few classes
+    #: For choosing parameters and training on the data set's own split, as the comparison took them.
+    learning_seconds: float | None = field(default=None, compare=False)
+
+    @property
+    def quality(self) -> float:
+        """The accuracy by which a method is chosen: on held-out training classes or, untuned, on unseen classes."""
+        return float(np.mean(self.repeats or [self.unseen])) if np.isnan(self.cv_score) else self.cv_score
 
 
 @dataclass(frozen=True)
@@ -90,6 +87,8 @@ class Comparison(Document):
         The error of each method that could not be fitted to all splits.
     not_run : list of str
         Methods that did not run on all splits before Ctrl-C.
+    best_model : estimator or None
+        The fitted model of ``best_method``, trained on the data set's own split; None in a comparison read from a file.
     """
 
     dataset: str
@@ -100,6 +99,7 @@ class Comparison(Document):
     rows: list[Row]
     failures: dict[str, str] = field(default_factory=dict)
     not_run: list[str] = field(default_factory=list)
+    best_model: Any = field(default=None, repr=False, compare=False)
 
     KIND = "a comparison"
     FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv"}
@@ -116,9 +116,111 @@ class Comparison(Document):
         return [name for name, one in self.standings.items() if not one.differs] if self.n_repeats > 1 else []
 
     @property
+    def best_method(self) -> str:
+        """The method to use: the most accurate on held-out training classes, or on unseen ones if nothing was tuned.
+
+        A choice by held-out training classes leaves the accuracy on unseen classes an honest estimate.
+        """
+        return max(self.rows, key=lambda row: row.quality).method
+
+    def leaderboard(self) -> Any:
+        """Return a pandas DataFrame: a row for each method, the best on random splits or else on unseen classes first.
+
+        Columns are those of the CSV file, without single splits and parameters; shares are from 0 to 1.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("leaderboard() needs pandas: pip install pandas, or read rows or to_csv()") from None
+        order = [*self.standings, *(row.method for row in self.rows if row.method not in self.standings)]
+        rows = {row.method: self._flat(row) for row in self.rows}
+        table = pd.DataFrame([rows[method] for method in order]).replace("", np.nan).infer_objects()
+        left_out = [name for name in table if name.startswith("split_") or name in ("parameters", "remark")]
+        return table.drop(columns=left_out).dropna(axis="columns", how="all")
+
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw the chart of all methods, as ``chart().plot(ax)``."""
+        return self.chart().plot(ax)
+
+    @property
     def title(self) -> str:
         """The data set, and the accuracy of guessing."""
         return f"{shown(self.dataset)}: {self.n_unseen} unseen classes, chance {percent(1 / self.n_unseen)}"
+
+    def about(self) -> list[str]:
+        """Return the answers to the questions of a reader in a hurry."""
+        return [f"{question} {answer}" for question, answer in self.answers().items()]
+
+    def answers(self) -> dict[str, str]:
+        """Return the questions that a reader of a comparison has, with their answers in plain words."""
+        return {
+            "What was tried?": self._tried(),
+            "What won?": self._won(),
+            "Is the lead noise?": self._noise(),
+            "What does it cost?": self._cost(),
+            "Which one to use?": self._choice(),
+        }
+
+    def _tried(self) -> str:
+        how = "Each chose its parameters on the training classes" if self.tuned else "All have their default parameters"
+        return (
+            f"{_counted(len(self.rows), 'method')}, which learned from samples of {self.n_seen} classes and then had "
+            f"to recognise {self.n_unseen} other classes from a description (a class vector) alone. {how}. "
+            f"Guessing is right in {percent(1 / self.n_unseen)} of cases."
+        )
+
+    def _won(self) -> str:
+        first, *others = self._scores()
+        where = "on average over random choices of the unseen classes" if self.standings else "on the unseen classes"
+        text = f"{shown(first[0])}, with {percent(first[1])} right {where}"
+        if others:
+            text += f", {100 * (first[1] - others[0][1]):.1f} points ahead of {shown(others[0][0])}, the next"
+        if len(others) > 1:
+            text += f", and {100 * (first[1] - others[-1][1]):.1f} ahead of {shown(others[-1][0])}, the last"
+        return text + "."
+
+    def _scores(self) -> list[tuple[str, float]]:
+        """Return methods with the accuracy by which they are compared, the best first."""
+        if self.standings:
+            return [(name, one.mean) for name, one in self.standings.items()]
+        return [(row.method, row.unseen) for row in self.rows]
+
+    def _noise(self) -> str:
+        if self.n_repeats < 2:
+            return (
+                "This comparison cannot tell: it takes at least two random splits of the classes, and better ten "
+                f"(repeats={_FEW_SPLITS}, --repeats {_FEW_SPLITS})."
+            )
+        first, *equals = self.as_good_as_the_best
+        behind = [name for name, one in self.standings.items() if one.differs]
+        if len(self.standings) < 2:
+            return "There is no other method to compare with."
+        text = f"Over {self.n_repeats} random splits, "
+        if not equals:
+            return text + f"the lead of {shown(first)} over every other method is larger than chance explains."
+        text += f"{listed(equals)} may be as good as {shown(first)}: the difference may be chance."
+        return text + (f" {listed(behind)} {'is' if len(behind) == 1 else 'are'} worse." if behind else "")
+
+    def _cost(self) -> str:
+        known = [(row.learning_seconds, row.method) for row in self.rows if row.learning_seconds is not None]
+        if not known:
+            return "It was not measured."
+        (least, quickest), (most, slowest) = min(known), max(known)
+        own = {method: seconds for seconds, method in known}.get(self._scores()[0][0])
+        task = "Choosing parameters and training" if self.tuned else "Training"
+        parts = [] if own is None else [f"{_duration(own)} for {shown(self._scores()[0][0])}"]
+        if len(known) > 1:
+            parts += [f"from {_duration(least)} ({shown(quickest)}) to {_duration(most)} ({shown(slowest)}) for all"]
+        return f"{task} took {', '.join(parts)}. No method here needs a GPU."
+
+    def _choice(self) -> str:
+        best = next(row for row in self.rows if row.method == self.best_method)
+        reason = (
+            "it was the best on held-out training classes, without a look at the test"
+            if best.cv_score == best.cv_score
+            else "it was the best in this test, which makes its figure a little too good"
+        )
+        return f"{shown(best.method)}: {reason}. On the unseen classes it was right in {percent(best.unseen)}."
 
     def tables(self) -> dict[str, Table]:
         """Return the tables "unseen" and, if tested, "all" (generalized)."""
@@ -232,7 +334,8 @@ class Comparison(Document):
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""
-        data = as_data(self)
+        data = as_data(replace(self, best_model=None))
+        del data["best_model"]
         data["random_splits"] = [
             {"method": name, **as_data(one), "differs_from_best": one.differs} for name, one in self.standings.items()
         ]
@@ -265,6 +368,7 @@ class Comparison(Document):
             "p_value": one and one.p_value,
             "differs_from_best": one and one.differs,
             **{f"split_{number}": score for number, score in enumerate(scores, start=1)},
+            "learning_seconds": row.learning_seconds,
             "fit_seconds": row.seconds and row.seconds.fit,
             "prediction_seconds": row.seconds and row.seconds.prediction,
             "parameters": dumps(row.parameters),
@@ -316,6 +420,16 @@ class Comparison(Document):
             marked=self.as_good_as_the_best,
             chance=1 / self.n_unseen,
         )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
 def _across(columns: dict[str, list[str]]) -> list[list[str]]:

@@ -25,16 +25,7 @@ _MOST_REASONS, _MOST_NEAREST = 4, 3
 def examples(
     model: Any, dataset: Any, candidates: list[Label], space: str, named: Sequence[Label], most: int
 ) -> list[Example]:
-    """Draw test samples of unseen classes at random, with a fixed seed, the classes in turn; wrong ones come first.
-
-    Parameters
-    ----------
-    model, dataset, candidates, space
-        The tested model, its data, candidate classes and space.
-    named : sequence of labels
-        The predictions for the part "test_unseen".
-    most : int
-    """
+    """Draw test samples of unseen classes, predicted as ``named``, the classes in turn; wrong ones come first."""
     rows, ids = dataset.rows("test_unseen"), dataset.ids
     true = dataset.y[rows].tolist()
     right = np.array([a == b for a, b in zip(true, named, strict=True)])
@@ -65,11 +56,11 @@ def examples(
 def _in_turn(positions: IntArray, labels: Sequence[Label], most: int) -> list[int]:
     """Order positions: the first of each class, then the second of each, and so on."""
     turns: Counter[Label] = Counter()
-    order = []
+    turn = {}
     for at in positions.tolist():
-        order.append((turns[labels[at]], at))
+        turn[at] = turns[labels[at]]
         turns[labels[at]] += 1
-    return [at for _, at in sorted(order, key=lambda one: one[0])[:most]]
+    return sorted(turn, key=turn.__getitem__)[:most]
 
 
 def _folders(source: str) -> list[Path]:

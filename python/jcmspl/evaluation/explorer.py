@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import zlib
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import read_rows
 from jcmspl.datasets.digits import INK, SHAPE, are_digits
+from jcmspl.datasets.splits import shuffled_rows
 from jcmspl.evaluation.trained_on import with_test_parts
 from jcmspl.evaluation.zero_shot import adapted_twin
 from jcmspl.model import registry
@@ -61,30 +61,15 @@ class Story:
 
 @dataclass(frozen=True, eq=False)
 class Explorer(Saved):
-    """The result of :func:`jcmspl.explore`.
-
-    Attributes
-    ----------
-    title : str
-    about : list of str
-        Sentences on the content of the page.
-    rows : ndarray of int
-        The rows of the data set in the page.
-    labels : list
-        The candidate classes, in the order of the scores.
-    no_new_classes : str or None
-        The reason if the page cannot make up classes.
-    story : Story or None
-        If given, the page begins with it, and the field to draw in is large.
-    """
+    """The result of :func:`jcmspl.explore`."""
 
     title: str
-    about: list[str]
-    rows: IntArray
-    labels: list[Label]
-    no_new_classes: str | None
+    about: list[str]  #: sentences on the content of the page
+    rows: IntArray  #: the rows of the data set in the page
+    labels: list[Label]  #: the candidate classes, in the order of the scores
+    no_new_classes: str | None  #: the reason if the page cannot make up classes
     _content: dict[str, Any] = field(repr=False)
-    story: Story | None = None
+    story: Story | None = None  #: the page begins with it, and the field to draw in is large
 
     KIND = "an explorer"
     HAS_CHARTS = False
@@ -303,24 +288,17 @@ def _drawn(
     members: dict[Label, IntArray] = {}
     for kind in (("test_unseen", "test_seen"), ("trainval",)):
         of_kind = np.concatenate([dataset.rows(part) for part in kind])
-        numbers = dataset.class_numbers[of_kind]
-        by_class = np.argsort(numbers, kind="stable")
-        for own in np.split(by_class, np.flatnonzero(np.diff(numbers[by_class])) + 1):
-            if len(own) and every[numbers[own[0]]] in place:
-                members.setdefault(every[numbers[own[0]]], of_kind[own])
-    total = sum(map(len, members.values()))
-    if not total:
+        for own in shuffled_rows(of_kind, dataset.class_numbers, every, seed):
+            label = every[dataset.class_numbers[own[0]]]
+            if label in place:
+                members.setdefault(label, own)
+    if not members:
         raise ValueError(f"{shown(dataset.name)} has no samples of the candidate classes: choose other candidates")
-    turns, order, rows = [], [], []
-    for label, own in members.items():
-        rng = np.random.default_rng([seed, zlib.crc32(repr(label).encode())])
-        rows.append(rng.permutation(own))
-        turns.append(np.arange(len(own)))
-        order.append(np.full(len(own), place[label]))
-    turn, of_class, row = (np.concatenate(part) for part in (turns, order, rows))
-    n = min(_how_many(dataset.n_features, n_samples, model_size), total)
-    chosen = np.lexsort((-of_class, turn))[:n]
-    return row[chosen].astype(np.int64), total
+    rows = np.concatenate(list(members.values()))
+    turn = np.concatenate([np.arange(len(own)) for own in members.values()])
+    of_class = np.repeat([place[label] for label in members], [len(own) for own in members.values()])
+    n = min(_how_many(dataset.n_features, n_samples, model_size), len(rows))
+    return rows[np.lexsort((-of_class, turn))[:n]].astype(np.int64), len(rows)
 
 
 def _how_many(n_features: int, wanted: int | None, model_size: float) -> int:

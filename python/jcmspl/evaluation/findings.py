@@ -120,26 +120,16 @@ class OpenSet:
 class SpaceResult:
     """The results in one space.
 
-    Attributes
-    ----------
-    space : str
-    standard : Standard
-    generalized : Generalized or None
-        None without test samples of seen classes.
-    transductive : bool
-        Whether the model was adapted to the test samples, without their labels.
-    open_set : OpenSet or None
-        None if not requested.
-    intervals : dict of str to Interval
-        Of per_class and per_sample (standard), of acc_seen, acc_unseen and harmonic_mean (generalized, with the bias of
-        the model) and, except in the first space, of per_class_difference, the gain in per_class over the first space.
+    There are ``intervals`` of per_class and per_sample (standard), of acc_seen, acc_unseen and harmonic_mean
+    (generalized, with the bias of the model) and, except in the first space, of per_class_difference, the gain in
+    per_class over the first space.
     """
 
     space: str
     standard: Standard
-    generalized: Generalized | None = None
-    transductive: bool = False
-    open_set: OpenSet | None = None
+    generalized: Generalized | None = None  #: None without test samples of seen classes
+    transductive: bool = False  #: whether the model was adapted to the test samples, without their labels
+    open_set: OpenSet | None = None  #: None if not requested
     intervals: dict[str, Interval] = field(default_factory=dict)
 
     @property

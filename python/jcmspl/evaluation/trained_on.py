@@ -26,12 +26,6 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
     "test_unseen" is all samples of classes that the model was not trained on. "test_seen" is the samples that were held
     out of the same data by the fit; if the model has no record of them and the data set has no test parts at all, it is
     all samples whose hashes are not among those of the training samples.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    dataset : Dataset
     """
     dataset = dataset.with_labels_of(model.class_table_)
     if dataset.n_features != model.n_features_in_:

@@ -58,11 +58,7 @@ def interval(values: Float64Array, settings: Bootstrap = SETTINGS) -> Interval:
 def intervals(tallies: Sequence[tuple[Tally, Tally | None]], unseen: Sequence[Label]) -> list[dict[str, Interval]]:
     """Return the intervals of the figures of each space, by name; figures of fewer than LEAST_CLASSES have none.
 
-    Parameters
-    ----------
-    tallies : sequence of (Tally, Tally or None)
-        For each space: samples of unseen classes recognised among these, and all samples among all classes.
-    unseen : sequence of labels
+    Each space has two tallies: samples of unseen classes among these, and all samples among all classes.
     """
     tested = [label for label in unseen if label in tallies[0][0].counts]
     known = set(tested)
@@ -109,24 +105,12 @@ def _sums(columns: Sequence[Float64Array], kind: int) -> Float64Array:
 
 @dataclass(frozen=True)
 class Standing:
-    """Accuracy of a method over random splits.
-
-    Attributes
-    ----------
-    mean : float
-    standard_error : float
-        Of the mean, corrected for the overlap of splits; NaN for a single split.
-    mean_rank : float
-        Over splits; 1 is the best, and equal methods share the mean of their ranks.
-    p_value : float
-        Of the difference to the best method, corrected for the number of methods; 1 for the best, NaN for a single
-        split.
-    """
+    """Accuracy of a method over random splits; with a single split, the standard error and the p-value are NaN."""
 
     mean: float
-    standard_error: float
-    mean_rank: float
-    p_value: float
+    standard_error: float  #: of the mean, corrected for the overlap of splits
+    mean_rank: float  #: over splits; 1 is the best, and equal methods share the mean of their ranks
+    p_value: float  #: of the difference to the best, corrected for the number of methods; 1 for the best
 
     @property
     def differs(self) -> bool:
@@ -135,15 +119,7 @@ class Standing:
 
 
 def standings(scores: Mapping[str, Sequence[float]], n_unseen: int, n_seen: int) -> dict[str, Standing]:
-    """Rank methods by their scores on the same splits; the highest mean first.
-
-    Parameters
-    ----------
-    scores : mapping of str to sequence of float
-        The scores of each method on all splits.
-    n_unseen, n_seen : int
-        The numbers of test and training classes of a split.
-    """
+    """Rank methods by their scores on the same splits of so many classes; the highest mean first."""
     if not scores:
         return {}
     table = np.array(list(scores.values()), dtype=np.float64)

@@ -20,6 +20,7 @@ from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_p
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
+from jcmspl.model.known_classes import Call
 from jcmspl.model.prediction import default_bias
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
@@ -103,7 +104,7 @@ def zero_shot(
                     every = [*trained, *unseen]
                     twin = adapted_twin(model, dataset, every, "test_seen", "test_unseen")
                     recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
-                    bias = default_bias(twin, dataset.classes, every)
+                    bias = default_bias(twin, Call(dataset.classes, every))
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
@@ -138,8 +139,8 @@ def _check(model: Any, dataset: Any) -> None:
     """Raise ValueError for data that cannot test the model."""
     if not dataset.unseen:
         raise ValueError(
-            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: the model was trained "
-            "on all of its classes"
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with, because the model was "
+            "trained on all of its classes: hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)"
         )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:

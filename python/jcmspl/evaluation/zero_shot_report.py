@@ -200,16 +200,15 @@ class Report(Document):
     def _standard_table(self) -> Table:
         found = [(result.space_name, result.standard) for result in self.results]
         ks = [k for k in found[0][1].hits if k != 1]
-        cells = [percent_range(result.intervals.get("per_class")) for result in self.results]
         columns = {
             "space": [*(space for space, _ in found), "chance"],
             "per class": [percent(share) for share in (*(one.per_class for _, one in found), self.dataset.chance)],
-            **({self._interval_title: [*cells, ""]} if any(cells) else {}),
+            self._interval_title: [*(percent_range(one.intervals.get("per_class")) for one in self.results), ""],
             "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
             **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
         }
-        header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
-        return Table(f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)", header, rows)
+        title = f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)"
+        return Table(title, list(columns), list(zip(*columns.values(), strict=True))).filled()
 
     def _generalized_table(self) -> Table:
         header = ["space", "bias on seen", "seen", "unseen", "harmonic mean", self._interval_title, "AUSUC"]
@@ -224,10 +223,8 @@ class Report(Document):
                 shares = map(percent, (at.acc_seen, at.acc_unseen, at.harmonic_mean))
                 rows.append([first, bias, *shares, interval, last])
                 first = last = ""
-        if not any(row[5] for row in rows):
-            header, rows = [*header[:5], *header[6:]], [[*row[:5], *row[6:]] for row in rows]
         n = self.dataset.n_unseen_classes + self.dataset.n_seen_classes
-        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows)
+        return Table(f"All classes (generalized: {n} candidates, per class)", header, rows).filled()
 
     def _open_set_table(self) -> Table:
         header = ["space", "AUROC", "least score", "known samples rejected", "strangers rejected"]
@@ -250,9 +247,7 @@ class Report(Document):
             [shown(row.label, _LONGEST), row.kind, str(row.samples), percent(row.standard), percent(row.generalized)]
             for row in self.classes
         ]
-        if not self._generalized:
-            header, rows = header[:-1], [row[:-1] for row in rows]
-        return Table(f"Classes ({self.results[0].space_name})", header, rows)
+        return Table(f"Classes ({self.results[0].space_name})", header, rows).filled()
 
     def _bars(self) -> ClassAccuracyDisplay:
         """Return the chart of unseen classes; of many classes the best and the worst ones."""

@@ -33,16 +33,7 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """The content of a file.
-
-    Attributes
-    ----------
-    version : int
-        The version of the format.
-    content : dict
-        Everything that is not an array.
-    arrays : dict of str to ndarray
-    """
+    """The arrays in a file, all its other content, and the version of its format."""
 
     version: int
     content: dict[str, Any]
@@ -63,15 +54,9 @@ def write_archive(path: Path, archive: Archive, *, overwrite: bool) -> None:
 
 
 def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]], Iterable[str]]) -> Archive:
-    """Read a file, or raise ModelFileError (OSError if it cannot be read at all).
+    """Read a file of a version up to ``newest``, or raise ModelFileError (OSError if it cannot be read at all).
 
-    Parameters
-    ----------
-    path : Path
-    newest : int
-        The newest version of the format that can be read.
-    wanted : function
-        Returns the names of the arrays to read, given version and content; absent ones are skipped.
+    ``wanted`` returns the names of the arrays to read, given version and content; absent ones are skipped.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a model file")

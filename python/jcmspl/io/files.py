@@ -166,6 +166,20 @@ def require_file(path: Place) -> None:
         raise OSError(f"{path} is {kind}, but a regular file is expected: copy its content to one")
 
 
+def require_free(wanted: Path, *, overwrite: bool) -> None:
+    """Refuse a path where no file can be written."""
+    if wanted.is_dir():
+        raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
+    if wanted.exists() and not wanted.is_file():
+        raise OSError(f"{wanted} is a device or a pipe, which a file cannot replace: choose another name")
+    if os.path.lexists(wanted) and not overwrite:
+        raise FileExistsError(
+            f"{wanted} exists already: choose another name, or replace it with --force, in Python overwrite=True"
+        )
+    if not (folder := wanted.resolve().parent).is_dir():
+        raise FileNotFoundError(f"the folder {folder} does not exist")
+
+
 def other_kind(path: Path) -> str | None:
     """Return the kind of a path, such as "a named pipe"; None for a regular file."""
     mode = path.stat().st_mode
@@ -210,18 +224,13 @@ def is_part(name: str) -> bool:
 
 @contextlib.contextmanager
 def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
-    if wanted.is_dir():
-        raise IsADirectoryError(f"{wanted} is a folder: give the name of a file")
-    if os.path.lexists(wanted) and not overwrite:
-        raise FileExistsError(f"{wanted} exists already: choose another name, or replace it with overwrite=True")
+    require_free(wanted, overwrite=overwrite)
     path = wanted.resolve()  # replace the target of a link, not the link
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist")
-    if path.exists() and not path.is_file():
-        raise OSError(f"{wanted} is a device or a pipe, which a file cannot replace: choose another name")
     mode = path.stat().st_mode & 0o777 if path.exists() else None
-    # choose the name before creating the file: it can then always be removed
-    part = _usual_part(path)
+    # choose the name before creating the file: it can then always be removed; it is always the same for a file, so
+    # that one left by a kill -9 is removed
+    part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.part")
+    _remove_if_abandoned(part)
     if os.path.lexists(part):
         part = _other_part(path)
     try:
@@ -246,13 +255,6 @@ def _written_beside(wanted: Path, overwrite: bool) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
-
-
-def _usual_part(path: Path) -> Path:
-    """Return the name of the unfinished file, always the same for a file: one that a kill -9 left is removed."""
-    part = path.with_name(f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}.part")
-    _remove_if_abandoned(part)
-    return part
 
 
 def _other_part(path: Path) -> Path:

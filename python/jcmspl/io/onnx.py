@@ -10,6 +10,7 @@ import numpy as np
 
 from jcmspl.io.files import write_atomically
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.lazy import needed
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.version import __version__
 
@@ -32,10 +33,8 @@ class LinearLayer(NamedTuple):
 
 def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
     """Write a linear layer as an ONNX model with one matrix product."""
-    try:
-        from onnx import TensorProto, checker, helper, numpy_helper
-    except ImportError:
-        raise ImportError("ONNX export needs the package onnx: pip install 'jcmspl[onnx]'") from None
+    needed("onnx", "ONNX export needs the package onnx", "onnx")
+    from onnx import TensorProto, checker, helper, numpy_helper
 
     n_candidates, n_features = layer.weights.shape
     with np.errstate(over="ignore"):

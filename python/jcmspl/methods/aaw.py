@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from jcmspl.core.constrained import soft, sparse_codes
+from jcmspl.core.constrained import soft, sparse_codes, within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.model.iterations import Iterative, course, sums_by_class, weighted_samples
 from jcmspl.model.kinds import Embedding
@@ -118,7 +118,7 @@ class AAW(Iterative, Embedding):
         c = len(training.class_vectors)
         r = 2 * c if self.n_atoms is None else self.n_atoms
         mixing = np.vstack([np.eye(c), as_random_state(self.random_state).standard_normal((max(r - c, 0), c))])[:r]
-        return _within_ball(mixing @ training.class_means), _within_ball(mixing @ training.class_vectors)
+        return within_ball(mixing @ training.class_means), within_ball(mixing @ training.class_vectors)
 
     def _coded(
         self, training: TrainingData, Dx: Float64Array, Dz: Float64Array | None
@@ -172,12 +172,8 @@ def best_atoms(D: Float64Array, of_codes: Float64Array, products: Float64Array) 
     D = D.copy()
     for _ in range(_SWEEPS):
         for j in np.flatnonzero(of_codes.diagonal() > 0):
-            D[j] = _within_ball(D[j] + (products[j] - of_codes[j] @ D) / of_codes[j, j])
+            D[j] = within_ball(D[j] + (products[j] - of_codes[j] @ D) / of_codes[j, j])
     return D
-
-
-def _within_ball(rows: Float64Array) -> Float64Array:
-    return np.asarray(rows / np.maximum(1, np.linalg.norm(rows, axis=-1, keepdims=True)))
 
 
 class Entropy:

@@ -67,7 +67,8 @@ def absorption(training: Float64Array, new: Float64Array, n_neighbours: int, wid
     """Return the probability, (n_training, n_new), to end at each new class from each training class."""
     distances = cdist(training, np.concatenate([training, new]), "sqeuclidean")
     edges = _edges(distances, n_neighbours)
-    scale = float(np.clip(width * _median_distance(training), *_WIDTHS)) ** 2
+    median = float(np.median(pdist(training))) or 1.0  # 1 if most classes are the same
+    scale = float(np.clip(width * median, *_WIDTHS)) ** 2
     lowest = np.where(edges, distances, np.inf).min(axis=1, keepdims=True)
     relative = np.exp(np.minimum(lowest - distances, 0.0) / scale)
     weights = np.where(edges, np.maximum(relative, _WEAKEST), 0.0)
@@ -93,11 +94,6 @@ def _edges(distances: Float64Array, n_neighbours: int) -> np.ndarray[tuple[int, 
     lost = ~np.isin(part, part[edges[:, c:].any(axis=1)])
     edges[lost, c + distances[lost, c:].argmin(axis=1)] = True
     return edges
-
-
-def _median_distance(vectors: Float64Array) -> float:
-    """Return the median distance between classes; 1 if most are the same."""
-    return float(np.median(pdist(vectors))) or 1.0
 
 
 def _scores(log_posterior: Affine, n_likely: int, ends: Float64Array, numbers: IntArray, Z: FloatArray) -> Float64Array:

@@ -137,7 +137,7 @@ class COSMO(LdaOrLogistic):
 
     def _expert_of(self, training: TrainingData, monitor: Monitor) -> Expert:
         model = registry.get(self.expert)()
-        arrays = model._fit(model._prepare(training), Monitor(monitor.on_iteration))
+        arrays = model._fit(model._prepare(training), Monitor(monitor.tell_of_iteration))
         A, B = arrays["visual_projection"], arrays["semantic_projection"]
         return Expert(A, B, model.space, model.metric, training.class_vectors)
 

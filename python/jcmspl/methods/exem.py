@@ -10,7 +10,7 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import NamedArrays, estimator, field, one_of_names
 from jcmspl.model.recogniser import NearestScorer
-from jcmspl.support.arguments import Float64Array, FloatArray
+from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import NOISE
 
 DISTANCES = ("euclidean", "standardised")
@@ -54,7 +54,7 @@ class EXEM(PredictedMeans):
         scale = self.arrays_["scale"]
         prototypes = self._means(class_vectors) * scale
         halves = (prototypes**2).sum(axis=1) / 2
-        return NearestScorer(prototypes * scale, -halves, partial(_scaled, scale), float(scale.max()), prototypes)
+        return NearestScorer(prototypes * scale, -halves, partial(np.multiply, scale), float(scale.max()), prototypes)
 
 
 def _scale(moments: Moments) -> Float64Array:
@@ -72,7 +72,3 @@ def _scale(moments: Moments) -> Float64Array:
     deviations = np.sqrt(np.where(differs, squares, 1))
     mean = deviations[differs].mean()
     return np.asarray(np.where(differs, mean / deviations, 1.0))
-
-
-def _scaled(scale: Float64Array, Z: FloatArray) -> FloatArray:
-    return np.asarray(Z * scale)

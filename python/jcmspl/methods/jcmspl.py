@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,11 @@ from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.concept_codes import Prepared, require_affordable
+from jcmspl.model.iterations import Iterative
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     AUTO,
-    COUNT,
     INFINITE_WEIGHT,
-    NOT_NEGATIVE,
     OPTIONAL_COUNT,
     SEED,
     SHARE_OR_AUTO,
@@ -65,7 +65,7 @@ def _check_start(value: Any, name: str) -> None:
 
 
 @estimator
-class JCMSPL(Bilinear):
+class JCMSPL(Iterative, Bilinear):
     r"""Joint Concept Matching-Space Projection Learning: recognise classes from descriptions of them.
 
     Samples x and class vectors y are projected into a common concept space, Ax and By, so that both match codes C,
@@ -143,8 +143,7 @@ class JCMSPL(Bilinear):
     cosine_share: Any = field(default=AUTO, metadata=SHARE_OR_AUTO)
     n_concepts: int | None = field(default=None, metadata=OPTIONAL_COUNT)
     init: Any = field(default="codes", metadata=checked_by(_check_start, may_be_array=True))
-    max_iter: int = field(default=100, metadata=COUNT)
-    tol: float = field(default=1e-6, metadata=NOT_NEGATIVE)
+    tol: float = 1e-6
     random_state: Any = field(default=None, metadata=SEED)
 
     PAPER = "Tang, Panahi, Krim: Joint Concept Matching based Learning for Zero-Shot Recognition"
@@ -211,16 +210,6 @@ class JCMSPL(Bilinear):
         return np.asarray(self.objective_terms_.sum(axis=1))
 
     @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.objective_terms_)
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last iteration lowered the objective by less than tol of it."""
-        return bool(self._array("converged"))
-
-    @property
     def stationarity_(self) -> dict[str, float]:
         """The relative gradient of each of the three blocks at the end."""
         return dict(zip(STATIONARITY, self._array("stationarity").tolist(), strict=True))
@@ -243,7 +232,9 @@ class JCMSPL(Bilinear):
         return _averaged(fits, prepared.class_vectors)
 
     def _fit_one(self, prepared: Prepared, monitor: Monitor) -> NamedArrays:
-        self._require_finite_weights()
+        for name in ("visual_reconstruction", "semantic_reconstruction"):
+            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
+                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
         if np.isinf(self.class_match):
             weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
             A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
@@ -271,6 +262,9 @@ class JCMSPL(Bilinear):
             )
         if isinstance(start, str) and start == "codes":
             start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):  # the solver takes NumPy's new generators: it is asked for a seed
+            seed = int(seed.randint(2**31 - 1))
         return solve(
             spectrum,
             l1=self.semantic_match,
@@ -281,19 +275,14 @@ class JCMSPL(Bilinear):
             start=start,
             max_iter=self.max_iter,
             tol=self.tol,
-            random_state=_generator(self.random_state),
+            random_state=seed,
             return_codes=return_codes,
-            on_iteration=monitor.on_iteration,
+            on_iteration=monitor.tell_of_iteration,
         )
 
     def _for_other_classes(self) -> JCMSPL:
         twin: JCMSPL = super()._for_other_classes()
         return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
-
-    def _require_finite_weights(self) -> None:
-        for name in ("visual_reconstruction", "semantic_reconstruction"):
-            if np.isinf(getattr(self, name)) and np.isfinite(self.class_match):
-                raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
 
     def _require_affordable(self, training: TrainingData) -> None:
         (c, d), m = training.class_vectors.shape, training.statistics.n_features
@@ -324,64 +313,36 @@ class JCMSPL(Bilinear):
         )
 
 
-def IPL(**parameters: Any) -> JCMSPL:
-    """Return the paper's IPL, a common concept space and nothing else: λ2 = λ3 = λ4 = 0.
+def _preset(name: str, form: str, call: str, result: str) -> Callable[..., JCMSPL]:
+    """Return the function that makes a reduced form of the paper, with an example of its call."""
+    fixed = JCMSPL.VARIANTS[name]
+
+    def preset(**parameters: Any) -> JCMSPL:
+        given = [one for one in fixed if one in parameters]
+        if given:
+            raise TypeError(f"{given[0]} is 0 in this preset")
+        return JCMSPL(**fixed, **parameters)
+
+    preset.__name__ = preset.__qualname__ = name
+    preset.__doc__ = f"""Return the paper's {name}, {form} = 0.
 
     Parameters
     ----------
     **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the three that are zero.
+        Those of :class:`jcmspl.JCMSPL` but for those that are zero.
 
     Examples
     --------
-    >>> from jcmspl.methods import IPL
-    >>> IPL(space="concept").class_match
-    0.0
+    >>> from jcmspl.methods import {name}
+    >>> {call}
+    {result}
     """
-    return _variant("IPL", parameters)
+    return preset
 
 
-def JCMSPL0(**parameters: Any) -> JCMSPL:
-    """Return the paper's JCMSPL0, without reconstruction: λ3 = λ4 = 0.
-
-    Parameters
-    ----------
-    **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the two that are zero.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import JCMSPL0
-    >>> JCMSPL0().visual_reconstruction, JCMSPL0().semantic_reconstruction
-    (0.0, 0.0)
-    """
-    return _variant("JCMSPL0", parameters)
-
-
-def JCMSPL1(**parameters: Any) -> JCMSPL:
-    """Return the paper's JCMSPL1, without class codes: λ2 = 0.
-
-    Parameters
-    ----------
-    **parameters
-        Those of :class:`jcmspl.JCMSPL` but for the one that is zero.
-
-    Examples
-    --------
-    >>> from jcmspl.methods import JCMSPL1
-    >>> JCMSPL1(class_match=1)
-    Traceback (most recent call last):
-    TypeError: class_match is 0 in this preset
-    """
-    return _variant("JCMSPL1", parameters)
-
-
-def _variant(variant: str, given: dict[str, Any]) -> JCMSPL:
-    fixed = JCMSPL.VARIANTS[variant]
-    for name in fixed:
-        if name in given:
-            raise TypeError(f"{name} is 0 in this preset")
-    return JCMSPL(**fixed, **given)
+IPL = _preset("IPL", "a common concept space and nothing else: λ2 = λ3 = λ4", 'IPL(space="concept").class_match', "0.0")
+JCMSPL0 = _preset("JCMSPL0", "without reconstruction: λ3 = λ4", "JCMSPL0().visual_reconstruction", "0.0")
+JCMSPL1 = _preset("JCMSPL1", "without class codes: λ2", "JCMSPL1().class_match", "0.0")
 
 
 def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArrays:
@@ -403,10 +364,3 @@ def _averaged(fits: list[NamedArrays], class_vectors: Float64Array) -> NamedArra
         "stationarity": np.max([one["stationarity"] for one in fits], axis=0),
         "converged": np.min([one["converged"] for one in fits], axis=0),
     }
-
-
-def _generator(random_state: Any) -> Any:
-    """Return a seed for the solver; scikit-learn's own generators are asked for one."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    return random_state

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve
 
-from jcmspl.core.constrained import descend_within_ball
+from jcmspl.core.constrained import descend_within_ball, within_ball
 from jcmspl.data.training import TrainingData
 from jcmspl.model.iterations import Iterative, course
 from jcmspl.model.kinds import Embedding
@@ -81,9 +81,9 @@ class LAD(Iterative, Embedding):
             monitor.tell_of_iteration(done, value)
             if stalled:
                 break
-        D, W, U = problem.in_features(factors)
+        W, U = factors.W.T, factors.U.T
         arrays = {
-            "encoder": _with_ridge(D, self.ridge),
+            "encoder": _with_ridge(prepared.visual.vectors @ factors.D.T, self.ridge),
             "semantic_map": W,
             "similarity_map": U,
             "readout": _with_ridge(W, self.ridge),
@@ -138,12 +138,7 @@ class _Problem:
         codes = D @ self._sums.T  # LH'
         W = moments.semantic.solve(codes @ moments.vectors, 1.0).T
         U = codes / (D @ self._gram + 1)[:, None]
-        return Factors(*(_within_ball(factor) for factor in (D, W, U if self._beta else 0 * U)))
-
-    def in_features(self, factors: Factors) -> Factors:
-        """Return D, (m, k), of features, W and U."""
-        D, W, U = factors
-        return Factors(self._moments.visual.vectors @ D.T, W.T, U.T)
+        return Factors(*(within_ball(factor) for factor in (D, W, U if self._beta else 0 * U)))
 
     def improved(self, factors: Factors) -> tuple[Factors, float]:
         """Return factors after one round of updates, of L first, and the objective."""
@@ -175,10 +170,6 @@ class _Problem:
 def _squares(rows: Float64Array, products: Float64Array, gram: Float64Array) -> float:
     """Return |A - F'L|^2 - |A|^2, given LA' and LL'."""
     return float(np.vdot(rows @ rows.T, gram) - 2 * np.vdot(rows, products))
-
-
-def _within_ball(rows: Float64Array) -> Float64Array:
-    return np.asarray(rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True)))
 
 
 def _with_ridge(factor: Float64Array, ridge: float) -> Float64Array:

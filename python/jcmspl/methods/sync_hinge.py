@@ -104,7 +104,7 @@ class SynCHinge(Iterative, Synthesised):
 
         coordinates: Float64Array = np.asarray(np.linalg.lstsq(basis, start.T, rcond=None)[0].T, dtype=np.float64)
         options = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": 0.0, "maxcor": 20}
-        found = minimised(objective, coordinates.ravel(), monitor.on_iteration, **options)
+        found = minimised(objective, coordinates.ravel(), monitor.tell_of_iteration, **options)
         return found.point.reshape(shape) @ basis.T, found
 
 

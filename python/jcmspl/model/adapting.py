@@ -19,6 +19,7 @@ from jcmspl.data.samples import Samples
 from jcmspl.model.adaptation import Adaptation, neighbour_agreement
 from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Directions, Settings, moved_to_samples, stored_directions
 from jcmspl.model.fitted import FittedModel
+from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import named_samples
 from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
@@ -32,21 +33,12 @@ if TYPE_CHECKING:
     from jcmspl.model.bilinear import Bilinear
 
 
-def adapted(
-    model: Bilinear,
-    X: Any,
-    *,
-    class_vectors: Any,
-    candidates: Any,
-    seen_penalty: float | None,
-    class_shares: Any,
-    check: bool,
-) -> FittedModel:
+def adapted(model: Bilinear, X: Any, call: Call, *, class_shares: Any, check: bool) -> FittedModel:
     """Return the state with an adaptation; parameters are those of :meth:`Bilinear.adapt`."""
     require_adaptable(model)
     start = replace(model._fitted, adaptation=None)  # an adaptation starts from the model, not from the last one
     model = model._settled(start)
-    table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, model.own_space)
+    table, bias = biased_candidates(model, call, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
     with (
         told(f"{type(model).__name__}.adapt", X) as line,

@@ -23,6 +23,7 @@ from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
 from jcmspl.model.fitted import FittedAttribute
+from jcmspl.model.known_classes import Call
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import (
@@ -233,8 +234,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """
         model = self._fitted_twin()
         model._require_explainable()
-        samples, call = model._checked(X), (class_vectors, candidates, seen_penalty)
-        explainer = model._cached("explainer", partial(model._explainer, *call), *call)
+        samples, call = model._checked(X), Call(class_vectors, candidates, seen_penalty)
+        explainer = model._cached("explainer", partial(model._explainer, call), call)
         return explainer(samples, label=label, against=against)
 
     @changes
@@ -283,15 +284,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         -------
         self
         """
-        self._fitted = adapting.adapted(
-            self._fitted_twin(),
-            X,
-            class_vectors=class_vectors,
-            candidates=candidates,
-            seen_penalty=seen_penalty,
-            class_shares=class_shares,
-            check=check,
-        )
+        call = Call(class_vectors, candidates, seen_penalty)
+        self._fitted = adapting.adapted(self._fitted_twin(), X, call, class_shares=class_shares, check=check)
         return self
 
     @changes
@@ -310,8 +304,8 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         adapting.require_adaptable(self)
         return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
-    def _explainer(self, class_vectors: Any, candidates: Any, seen_penalty: float | None) -> Explainer:
-        table, bias = biased_candidates(self, class_vectors, candidates, seen_penalty, self.space)
+    def _explainer(self, call: Call) -> Explainer:
+        table, bias = biased_candidates(self, call, self.space)
         vectors = self.class_normalisation_.of_rows(table.vectors)
         A, B = self.visual_projection_, self.semantic_projection_
         factors, halves = attribute_parts(A, B, vectors, space=self.space, metric=self.metric)

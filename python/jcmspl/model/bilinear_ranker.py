@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -126,7 +126,12 @@ class Ranker(_Method):
         generator = as_random_state(self.random_state)
         classes = settled_classes(training)
         chosen = _held_out(len(classes), self.validation_fraction, generator)
-        tell = _Count(monitor, 1 if chosen is None else 2)
+        # epochs are as many as a monitor expects, or twice as many
+        numbers, times = count(1), 1 if chosen is None else 2
+
+        def tell(loss: float) -> None:
+            monitor.tell_of_iteration(-(-next(numbers) // times), loss)
+
         n_epochs = self.max_iter
         if chosen is not None:
             trial = self._epochs(training, np.delete(classes, chosen), n_maps, generator)
@@ -182,7 +187,9 @@ class Ranker(_Method):
         length = training.sample_length * (np.sqrt(np.mean(np.sum(training.class_vectors**2, axis=1))) or 1.0)
         return np.asarray(_FIRST_DIFFERENCE * self.margin / length * generator.standard_normal(shape))
 
-    def _best_number(self, training: TrainingData, held_out: IntArray, epochs: Iterator[Epoch], tell: _Count) -> int:
+    def _best_number(
+        self, training: TrainingData, held_out: IntArray, epochs: Iterator[Epoch], tell: Callable[[float], None]
+    ) -> int:
         """Return after how many epochs classes that were held out are recognised best."""
         best, number = -np.inf, 1
         for done, (maps, loss) in enumerate(epochs, start=1):
@@ -249,15 +256,3 @@ def _own_numbers(classes: IntArray, n_classes: int) -> IntArray:
     numbers = np.full(n_classes, -1)
     numbers[classes] = np.arange(len(classes))
     return numbers
-
-
-class _Count:
-    """Tells a monitor of epochs, of which there may be several times as many as it expects."""
-
-    def __init__(self, monitor: Monitor, times: int) -> None:
-        self._monitor, self._times, self._done = monitor, times, 0
-
-    def __call__(self, loss: float) -> None:
-        self._done += 1
-        if self._monitor.on_iteration is not None:
-            self._monitor.on_iteration(-(-self._done // self._times), loss)

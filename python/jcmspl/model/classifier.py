@@ -35,6 +35,7 @@ from jcmspl.model.fitted import (
     described,
     facts_of,
 )
+from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, shares_of
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_UNFITTED = FittedModel()
+_UNFITTED, _NO_CALL = FittedModel(), Call()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -397,7 +398,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             A plain linear layer, with ``to_onnx``, where the scores are linear in the sample; otherwise, as for a
             metric that is a function, a recogniser that calls the method with blocks of samples.
         """
-        return recogniser_for(self._fitted_twin(), class_vectors, candidates, seen_penalty, space)
+        return recogniser_for(self._fitted_twin(), Call(class_vectors, candidates, seen_penalty), space)
 
     @by_name
     def predict(
@@ -437,10 +438,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        call = Call(class_vectors, candidates, seen_penalty)
+        model, samples, recogniser = self._ready(X, call)
         if reject is None:
             return cast(LabelArray, by_rows(recogniser.predict, samples, recogniser.labels.dtype))
-        threshold = prediction.threshold_for(model, reject, class_vectors, candidates)
+        threshold = prediction.threshold_for(model, reject, call)
         labels = with_none(recogniser.labels, reject_label)
         namer = Namer(recogniser, 1, None, threshold)
         return cast(LabelArray, by_rows(partial(named_or_none, namer, labels), samples, labels.dtype))
@@ -472,7 +474,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k), if asked for
         """
-        _, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        _, samples, recogniser = self._ready(X, Call(class_vectors, candidates, seen_penalty))
         n_candidates = len(recogniser.labels)
         if k is not None and as_count(k, "k") > n_candidates:
             raise ValueError(f"k is {k}, but there are only {n_candidates} candidates")
@@ -508,11 +510,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             classes gives one column (n_samples,) unless candidates or class_vectors are named: the score of the second
             class minus that of the first.
         """
-        if seen_penalty is None:
-            seen_penalty = prediction.default_bias(
-                self._fitted_twin(), class_vectors, candidates
-            )  # scores choose no class
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        call = Call(class_vectors, candidates, seen_penalty)
+        if seen_penalty is None:  # scores choose no class, so there is nothing to warn of
+            call = call._replace(seen_penalty=prediction.default_bias(self._fitted_twin(), call))
+        model, samples, recogniser = self._ready(X, call)
         scores = by_rows(recogniser.scores, samples, scores_dtype(recogniser, samples), len(recogniser.labels))
         if class_vectors is None and candidates is None and model.class_table_.n_classes == 2:
             return cast(FloatArray, scores[:, 1] - scores[:, 0])
@@ -546,7 +547,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             Columns as for decision_function, but always one for each candidate: by default all classes that the model
             knows, which are more than classes_ if it knows unseen ones.
         """
-        model, samples, recogniser = self._ready(X, class_vectors, candidates, seen_penalty)
+        model, samples, recogniser = self._ready(X, Call(class_vectors, candidates, seen_penalty))
         shares = partial(shares_of, recogniser, prediction.temperature_of(model, temperature))
         return cast(FloatArray, by_rows(shares, samples, scores_dtype(recogniser, samples), len(recogniser.labels)))
 
@@ -582,8 +583,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         -------
         accuracy : float
         """
-        model = self._fitted_twin()
-        return prediction.accuracy_of(model, X, y, sample_weight, class_vectors, candidates, seen_penalty, average)
+        call = Call(class_vectors, candidates, seen_penalty)
+        return prediction.accuracy_of(self._fitted_twin(), X, y, sample_weight, call, average)
 
     @changes
     def calibrate(
@@ -790,6 +791,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """The fitted state, which is frozen: a change of the model replaces it."""
         return self._fitted
 
+    @state.setter
+    def state(self, fitted: FittedModel) -> None:
+        self._fitted = fitted
+
     def bias_in(self, space: str) -> float:
         """Return the bias on seen classes in a space: the calibrated one, or else ``seen_penalty``."""
         if self._fitted.calibration is None:
@@ -813,31 +818,20 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         n_features, names = columns = self._fitted.columns
         return X if names is None and is_plain(X, n_features) else self.reader.checked(X, columns)
 
-    def _ready(
-        self, X: Any, class_vectors: Any, candidates: Any, seen_penalty: float | None
-    ) -> tuple[Self, npt.NDArray[Any], Recogniser]:
+    def _ready(self, X: Any, call: Call) -> tuple[Self, npt.NDArray[Any], Recogniser]:
         """Return a settled copy, validated samples and the recogniser of a call."""
         model = self._fitted_twin()
-        call = class_vectors, candidates, seen_penalty
-        return model, model._checked(X), model._cached("recogniser", partial(recogniser_for, model, *call), *call)
+        return model, model._checked(X), model._cached("recogniser", partial(recogniser_for, model, call), call)
 
-    def _cached(
-        self,
-        kind: str,
-        make: Callable[[], T],
-        class_vectors: Any = None,
-        candidates: Any = None,
-        seen_penalty: float | None = None,
-    ) -> T:
+    def _cached(self, kind: str, make: Callable[[], T], call: Call = _NO_CALL) -> T:
         """Return a cached result for the arguments of a call and the present parameters, or make it.
 
         There is no cache for class vectors, or for candidates given as labels: comparing them takes as long.
         """
-        if class_vectors is not None or not (candidates is None or isinstance(candidates, str)):
+        if call.class_vectors is not None or not (call.candidates is None or isinstance(call.candidates, str)):
             return make()
         parameters = {name: value for name, value in vars(self).items() if name[0] != "_"}
-        call = candidates, seen_penalty, self.bias_in(self.own_space)
-        return cached(self._fitted.cache, kind, call, parameters, make)
+        return cached(self._fitted.cache, kind, (*call, self.bias_in(self.own_space)), parameters, make)
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         """Return an array of the solution, for properties: a model that is not fitted does not have them."""
@@ -865,11 +859,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def _facts(self) -> dict[str, object]:
         return facts_of(self._settled())
 
+    # Without super(), for searches borrow both.
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
+        return str(BaseEstimator._repr_html_inner(self)) + Card.of_facts(self._facts())
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        bundle: dict[str, Any] = BaseEstimator._repr_mimebundle_(self, **options)
         if "text/html" in bundle:
             bundle["text/html"] += Card.of_facts(self._facts())
         return bundle

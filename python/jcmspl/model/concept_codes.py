@@ -186,13 +186,9 @@ class Prepared:
 
     def __init__(self, training: TrainingData) -> None:
         self._training, self._lock = training, threading.Lock()
+        self.class_vectors = training.class_vectors
         self._spectrum: Spectrum | None = None
         self._pinned: dict[int | None, Pinned] = {}
-
-    @property
-    def class_vectors(self) -> Float64Array:
-        """Those of the training classes, normalised."""
-        return self._training.class_vectors
 
     def spectrum(self) -> Spectrum:
         """Return the spectrum, on which the descent works."""

@@ -121,7 +121,7 @@ class Minimum(NamedTuple):
 
 
 def minimised(
-    objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None] | None, **options: Any
+    objective: Objective, start: Float64Array, on_iteration: Callable[[int, float], None], **options: Any
 ) -> Minimum:
     """Run L-BFGS with options of SciPy; an exception that on_iteration raises stops it."""
     last = [0.0]  # the value where the objective was asked for last: at the end of an iteration that is its result
@@ -133,8 +133,7 @@ def minimised(
 
     def tell(_: Float64Array) -> None:
         values.append(last[0])
-        if on_iteration is not None:
-            on_iteration(len(values), last[0])
+        on_iteration(len(values), last[0])
 
     found = minimize(watched, start, jac=True, method="L-BFGS-B", callback=tell, options=options)
     point, value = np.asarray(found.x, dtype=np.float64), float(found.fun)
@@ -152,7 +151,7 @@ def descend(
 ) -> Minimum:
     """Run L-BFGS until an iteration lowers the objective by less than ``tol`` of it, or than tol if it is below 1."""
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": 0.0, "maxls": 30}
-    return minimised(objective, start, monitor.on_iteration, **options)
+    return minimised(objective, start, monitor.tell_of_iteration, **options)
 
 
 class SampleBlocks(WeightedBlocks):
@@ -172,7 +171,7 @@ def fitted_by_descent(
     _, gradient = objective(start)
     first = float(np.abs(gradient).max(initial=0))
     options = {"maxiter": model.max_iter, "maxfun": 20 * model.max_iter, "ftol": 0.0, "gtol": model.tol * first}
-    found = minimised(objective, start, monitor.on_iteration, **options)
+    found = minimised(objective, start, monitor.tell_of_iteration, **options)
     if not np.isfinite(found.value):
         raise DivergenceError("the objective overflows: scale the data down, or raise the penalty")
     converged = float(np.abs(found.gradient).max(initial=0)) <= model.tol * first
@@ -192,12 +191,12 @@ def fit_logistic(
     samples: Iterable[Block],
     statistics: Statistics,
     targets: Float64Array,
+    on_iteration: Callable[[int, float], None],
     *,
     link: str,
     penalty: float,
     max_iter: int,
     tol: float,
-    on_iteration: Callable[[int, float], None] | None = None,
 ) -> LogisticFit:
     """Minimise ``sum of losses + penalty / 2 |weights|^2`` by L-BFGS.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,20 +112,31 @@ def without(fitted: FittedModel, labels: Any) -> FittedModel:
     )
 
 
-def candidate_table(
-    known: ClassTable, seen: Iterable[Label], class_vectors: Any, candidates: Any
-) -> tuple[ClassTable, npt.NDArray[np.bool_]]:
+class Call(NamedTuple):
+    """The arguments of a call that tell among which classes to choose: ``class_vectors`` and ``candidates``.
+
+    ``seen_penalty`` is subtracted from the scores of training classes; None: that of the model.
+    """
+
+    class_vectors: Any = None
+    candidates: Any = None
+    seen_penalty: float | None = None
+
+
+def candidates_of(fitted: FittedModel, call: Call) -> tuple[ClassTable, npt.NDArray[np.bool_]]:
     """Return the candidate classes of a call, and which of them were seen in training.
 
     Vectors given at the call count where the model knows the class already; of a class it was trained on they may
     differ only where the given classes alone are candidates.
     """
-    trained = list(seen)
-    given = None if class_vectors is None else ClassTable.of(class_vectors).aligned_with(known)
-    if given is not None and candidates is not None:
+    if call.class_vectors is not None and fitted.given_table is None:
+        raise ValueError(NO_VECTORS)
+    known, trained = fitted.class_table, fitted.classes.tolist()
+    given = None if call.class_vectors is None else ClassTable.of(call.class_vectors).aligned_with(known)
+    if given is not None and call.candidates is not None:
         _require_trained_vectors(given, known, trained)
     pool = known if given is None else known.updated(given)
-    wanted = _wanted(pool, trained, given, candidates)
+    wanted = _wanted(pool, trained, given, call.candidates)
     if not wanted:
         raise ValueError(
             "there are no candidate classes: give class_vectors of classes that were not in the training data, "

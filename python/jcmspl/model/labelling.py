@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.core.scoring import joined
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, LabelArray
 from jcmspl.data.parts import Collected, Part, collected_of, each_added
@@ -56,21 +57,8 @@ class Namer:
 
     def best(self, X: Any, *, progress: bool = False) -> Named:
         """Name samples in memory, or those of dask on its workers."""
-        return _joined(mapped(self, X, what="naming", progress=progress), self)
-
-
-def _joined(found: list[Named], namer: Namer) -> Named:
-    if len(found) == 1:
-        return found[0]
-    nothing = np.empty((0, namer.k))
-    empty = Named(
-        nothing.astype(np.int64),
-        nothing.astype(np.float32),
-        None if namer.temperature is None else nothing.astype(np.float32),
-        None if namer.threshold is None else np.empty(0, dtype=bool),
-    )
-    parts = zip(*(found or [empty]), strict=True)
-    return Named(*(None if each[0] is None else np.concatenate(each) for each in parts))  # type: ignore[arg-type]
+        found = zip(*mapped(self, X, what="naming", progress=progress), strict=True)
+        return Named(*(None if parts[0] is None else joined(parts) for parts in found))  # type: ignore[arg-type]
 
 
 #: The temperature "auto": this share of the spread of the scores of mean training samples. On three spaces

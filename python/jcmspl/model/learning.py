@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +21,11 @@ from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import Columns
 from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.data.sources import Sources, column_scale
-from jcmspl.data.training import LabelledRows, TrainingData
+from jcmspl.data.training import LabelledRows, OfClasses, OfSamples, TrainingData
 from jcmspl.data.weights import require_known_classes
 from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.model.fitted import HOW_LOST, FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
-from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError
 from jcmspl.support.progress import Progress, logger, told
 from jcmspl.support.shown import quoted
@@ -35,31 +34,20 @@ if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
 
 
+def _say_nothing(*_: float) -> None:
+    pass
+
+
+@dataclass
 class Monitor:
-    """The reports of a fit while it runs; a function that raises an exception stops the fit.
+    """The reports of a fit while it runs; a function that raises an exception stops the fit."""
 
-    ``on_iteration`` gets the number and the objective of an iteration, ``on_samples`` the number of samples of a long
-    pass that are done, and of all.
-    """
-
-    def __init__(
-        self,
-        on_iteration: Callable[[int, float], None] | None = None,
-        on_samples: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.on_iteration, self._on_samples = on_iteration, on_samples
-        #: Seconds per stage, as far as the method tells.
-        self.timings: dict[str, float] = {}
-
-    def tell_of_iteration(self, number: int, value: float) -> None:
-        """Tell the number and the objective of an iteration that is done."""
-        if self.on_iteration is not None:
-            self.on_iteration(number, value)
-
-    def tell_of_samples(self, done: int, total: int) -> None:
-        """Tell how far a pass over samples is."""
-        if self._on_samples is not None:
-            self._on_samples(done, total)
+    #: Called with the number and the objective of an iteration that is done.
+    tell_of_iteration: Callable[[int, float], None] = _say_nothing
+    #: Called with the number of samples of a long pass that are done, and of all.
+    tell_of_samples: Callable[[int, int], None] = _say_nothing
+    #: Seconds per stage, as far as the method tells.
+    timings: dict[str, float] = field(default_factory=dict)
 
 
 # From this number of features on a decomposition, which cannot report its progress, takes a second or more.
@@ -198,7 +186,8 @@ def learnt(
         known = ClassTable(labels, model._vectors_of_none(raw))
     else:
         known = table.select([*labels, *table.others(labels)], "y")
-    training = normalised_training(model, raw, known.vectors[: len(labels)], known.sources, rows)
+    vectors = known.vectors[: len(labels)]
+    training = TrainingData.of(raw, vectors, *normalisations_of(model, known.sources), rows, known.sources)
     warn_of_lost_digits(raw, training)
     warn_of_zero_vectors(known)
     if table is not None:
@@ -232,51 +221,16 @@ def learnt(
     return fitted
 
 
-def normalisations_of(
-    model: ZeroShotClassifier, sources: Sources | None
-) -> tuple[str, str, float, str, float, Float64Array | None]:
+def normalisations_of(model: ZeroShotClassifier, sources: Sources | None) -> tuple[OfSamples, OfClasses]:
     """Return the normalisations of samples, and of class vectors of these sources."""
-    of_classes = model.class_kernel, model.kernel_width, column_scale(sources, model.source_shares)
-    return model.feature_normalisation, model.class_normalisation, model.whitening_shrinkage, *of_classes
-
-
-def normalised_training(
-    model: ZeroShotClassifier,
-    raw: Statistics,
-    vectors: Float64Array,
-    sources: Sources | None,
-    rows: LabelledRows | None = None,
-) -> TrainingData:
-    """Return training data, normalised as the parameters of a model say."""
-    normalisations = normalisations_of(model, sources)
-    training = TrainingData.of(raw, vectors, *normalisations, rows, symmetric_whitening=model.treats_axes_separately)
-    return replace(training, sources=sources)
+    columns = column_scale(sources, model.source_shares)
+    of_samples = OfSamples(model.feature_normalisation, model.whitening_shrinkage, model.treats_axes_separately)
+    return of_samples, OfClasses(model.class_normalisation, model.class_kernel, model.kernel_width, columns)
 
 
 def prepared(model: ZeroShotClassifier, training: TrainingData) -> Any:
     """Return the data that all fits of a method to the same training data share."""
     return model._prepare(training)
-
-
-def fit_prepared(
-    model: ZeroShotClassifier, shared: Any, training: TrainingData, monitor: Monitor
-) -> ZeroShotClassifier:
-    """Fit a model of a fold to prepared training data and return it; it scores candidates, and knows no labels."""
-    model._fitted = state_of(model, solution(model, shared, monitor), monitor.timings, training)
-    return model
-
-
-def fit_chosen(
-    model: ZeroShotClassifier,
-    collected: LabelledStatistics,
-    table: ClassTable | None,
-    columns: Columns,
-    timings: dict[str, float],
-    rows: LabelledRows | None = None,
-) -> ZeroShotClassifier:
-    """Fit a model that a search has chosen and return it; parameters are those of :func:`learnt`."""
-    model._fitted = learnt(model, collected, table, columns, timings, rows)
-    return model
 
 
 def require_parameters(model: ZeroShotClassifier) -> None:
@@ -321,7 +275,10 @@ def _reason_of_overflow(model: ZeroShotClassifier) -> str:
 def state_of(
     model: ZeroShotClassifier, arrays: NamedArrays, timings: dict[str, float], training: TrainingData
 ) -> FittedModel:
-    """Return the part of the state that follows from normalised training data and a solution."""
+    """Return the part of the state that follows from normalised training data and a solution.
+
+    A model of a fold has no more: it scores candidates, and knows no labels.
+    """
     c, d = training.class_vectors.shape
     check_arrays(arrays, model.ARRAYS, {"m": training.statistics.n_features, "d": d, "c": c})
     return FittedModel(
@@ -343,15 +300,15 @@ def collector_for(
 ) -> Collector:
     """Return the collector of the statistics that a model with its parameters needs."""
     power, unit_rows, *_ = parse_feature_normalisation(model.feature_normalisation)
-    collector = Collector(
+    return Collector(
         table,
         unit_rows,
         power,
         progress=bool(model.progress),
         declared=declared,
         spares_aligned=isinstance(getattr(model, "cosine_share", 0), str),
+        so_far=so_far,
     )
-    return collector if so_far is None else collector.going_on_from(so_far)
 
 
 def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:

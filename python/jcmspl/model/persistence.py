@@ -32,21 +32,10 @@ if TYPE_CHECKING:
 #: The version of the format. Files of every version so far can be read.
 FORMAT_VERSION = 2
 # Endings of files that a model cannot be.
-_OTHER_KINDS = [
-    ".pkl",
-    ".pickle",
-    ".joblib",
-    ".npy",
-    ".npz",
-    ".mat",
-    ".h5",
-    ".hdf5",
-    ".onnx",
-    ".pt",
-    ".pth",
-    ".csv",
-    ".json",
-]
+_OTHER_KINDS = (
+    *(".pkl", ".pickle", ".joblib", ".npy", ".npz", ".mat", ".h5"),
+    *(".hdf5", ".onnx", ".pt", ".pth", ".csv", ".json"),
+)
 
 
 def save_model(model: ZeroShotClassifier, path: Path, *, statistics: bool, overwrite: bool) -> None:

@@ -94,8 +94,12 @@ class ClassGaussians:
     """Normal distributions of the training classes, with a covariance that they share."""
 
     def __init__(self, training: TrainingData) -> None:
-        self.means, self.counts = training.class_means, training.statistics.counts
-        self.within = Covariance(training.statistics, self.means, self.counts, training.rounding)
+        self.training, self.means, self.counts = training, training.class_means, training.statistics.counts
+
+    @cached_property
+    def within(self) -> Covariance:
+        """The covariance."""
+        return Covariance(self.training.statistics, self.means, self.counts, self.training.rounding)
 
     def log_posterior(self, shrinkage: float) -> Affine:
         """Return the log posterior of each class, but for a term that all share."""
@@ -103,18 +107,6 @@ class ClassGaussians:
         mean = self.counts @ self.means / self.counts.sum()
         weights = self.within.solve(self.means - mean, shrinkage)
         return Affine(weights, np.log(self.counts) - np.einsum("ij,ij->i", weights, self.means + mean) / 2)
-
-
-class Prepared:
-    """The data that fits to the same samples share, made on first use."""
-
-    def __init__(self, training: TrainingData) -> None:
-        self.training = training
-
-    @cached_property
-    def gaussians(self) -> ClassGaussians:
-        """Of the training classes."""
-        return ClassGaussians(self.training)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -168,7 +160,9 @@ class LdaOrLogistic(ZeroShotClassifier):
         self, samples: Iterable[Block], statistics: Statistics, targets: Float64Array, monitor: Monitor
     ) -> LogisticFit:
         options: dict[str, Any] = {"penalty": self.penalty, "max_iter": self.max_iter, "tol": self.tol}
-        return fit_logistic(samples, statistics, targets, link=self.LINK, on_iteration=monitor.on_iteration, **options)
+        return fit_logistic(
+            samples, statistics, targets, link=self.LINK, on_iteration=monitor.tell_of_iteration, **options
+        )
 
     def _warn_of_result(self) -> None:
         if not self.converged_ and self.tol > 0:
@@ -206,7 +200,7 @@ class PosteriorMethod(LdaOrLogistic):
         return "samples" if self.posterior == "logistic" else "statistics"
 
     def _prepare(self, training: TrainingData) -> Any:
-        return Prepared(training)
+        return ClassGaussians(training)
 
     def _targets(self, training: TrainingData) -> Float64Array:
         """Return the target of the samples of each training class, a row for each."""
@@ -214,7 +208,7 @@ class PosteriorMethod(LdaOrLogistic):
 
     def _closed_form(self, prepared: Any) -> Affine:
         """Return log posteriors that follow from statistics."""
-        found: Affine = prepared.gaussians.log_posterior(self.shrinkage)
+        found: Affine = prepared.log_posterior(self.shrinkage)
         return found
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,10 @@ import numpy as np
 
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array, some
-from jcmspl.data.parts import Part
+from jcmspl.data.parts import Part, counted
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
-from jcmspl.model.fitted import FittedModel
-from jcmspl.model.known_classes import NO_VECTORS, candidate_table, unseen_in
+from jcmspl.model.known_classes import Call, candidates_of, unseen_in
 from jcmspl.model.labelling import AUTO_TEMPERATURE, Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
@@ -41,43 +40,30 @@ _COMPETITION = (
 )
 
 
-def candidates_of(fitted: FittedModel, class_vectors: Any, candidates: Any) -> tuple[ClassTable, Any]:
-    """Return the candidate classes of a call, and which of them were seen in training."""
-    if class_vectors is not None and fitted.given_table is None:
-        raise ValueError(NO_VECTORS)
-    return candidate_table(fitted.class_table, fitted.classes.tolist(), class_vectors, candidates)
-
-
-def biased_candidates(
-    model: ZeroShotClassifier, class_vectors: Any, candidates: Any, seen_penalty: float | None, space: str
-) -> tuple[ClassTable, Float64Array]:
+def biased_candidates(model: ZeroShotClassifier, call: Call, space: str) -> tuple[ClassTable, Float64Array]:
     """Return the candidate classes of a call, and the number that is added to the scores of each."""
-    table, is_seen = candidates_of(model._fitted, class_vectors, candidates)
-    if class_vectors is not None:
+    table, is_seen = candidates_of(model._fitted, call)
+    seen_penalty = call.seen_penalty
+    if call.class_vectors is not None:
         warn_of_zero_vectors(table)
     if not is_seen.any() or is_seen.all():
         as_number(0.0 if seen_penalty is None else seen_penalty, "seen_penalty")
         return table, np.zeros(table.n_classes)
     if seen_penalty is None:
-        is_adapted = model._makes_up_for_seen(table, space)
+        is_adapted, warned = model._makes_up_for_seen(table, space), model._fitted.warned
         seen_penalty = 0.0 if is_adapted else model.bias_in(space)
-        if not (is_adapted or model._is_biased_in(space)):
-            _warn_once(model._fitted.warned, _COMPETITION)
+        if not (is_adapted or model._is_biased_in(space) or _COMPETITION in warned):
+            warned.add(_COMPETITION)
+            warn_user(_COMPETITION, UncalibratedWarning)
     return table, np.where(is_seen, -as_number(seen_penalty, "seen_penalty"), 0.0)
 
 
-def _warn_once(warned: set[str], message: str) -> None:
-    if message not in warned:
-        warned.add(message)
-        warn_user(message, UncalibratedWarning)
-
-
-def default_bias(model: ZeroShotClassifier, class_vectors: Any, candidates: Any) -> float:
+def default_bias(model: ZeroShotClassifier, call: Call) -> float:
     """Return the bias on seen classes of a call that gives none; it never warns, unlike :func:`biased_candidates`."""
     own = model.bias_in(model.own_space)
     if model._fitted.adaptation is None:
         return own
-    table, _ = candidates_of(model._fitted, class_vectors, candidates)
+    table, _ = candidates_of(model._fitted, call)
     return 0.0 if model._makes_up_for_seen(table, model.own_space) else own
 
 
@@ -92,27 +78,18 @@ def recogniser_of(
     return model._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
 
 
-def recogniser_for(
-    model: ZeroShotClassifier,
-    class_vectors: Any = None,
-    candidates: Any = None,
-    seen_penalty: float | None = None,
-    space: str | None = None,
-) -> Recogniser:
-    """Return the recogniser of a call of ``predict`` with these arguments."""
+def recogniser_for(model: ZeroShotClassifier, call: Call, space: str | None = None) -> Recogniser:
+    """Return the recogniser of a call of ``predict``."""
     space = one_of(model.own_space if space is None else space, "space", model.SPACES)
-    table, bias = biased_candidates(model, class_vectors, candidates, seen_penalty, space)
-    return recogniser_of(model, table, bias, space)
+    return recogniser_of(model, *biased_candidates(model, call, space), space)
 
 
-def recogniser_for_labels(
-    model: ZeroShotClassifier, labels: Iterable[Label], class_vectors: Any, candidates: Any, seen_penalty: float | None
-) -> Recogniser:
+def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], call: Call) -> Recogniser:
     """Return the recogniser that ``score`` evaluates for these true labels."""
     fitted, present = model._fitted, dict.fromkeys(labels)
-    if class_vectors is None and candidates is None and not present.keys() & set(fitted.classes.tolist()):
-        candidates = unseen_in(present, fitted.class_table, fitted.classes.tolist())
-    recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
+    if call[:2] == (None, None) and not present.keys() & set(fitted.classes.tolist()):
+        call = call._replace(candidates=unseen_in(present, fitted.class_table, fitted.classes.tolist()))
+    recogniser = recogniser_for(model, call)
     possible = set(recogniser.labels.tolist())
     strangers = [label for label in present if label not in possible]
     if strangers and fitted.given_table is not None:
@@ -120,20 +97,11 @@ def recogniser_for_labels(
     return recogniser
 
 
-def namer_for(
-    model: ZeroShotClassifier,
-    k: int,
-    *,
-    proba: bool,
-    reject: Any,
-    class_vectors: Any = None,
-    candidates: Any = None,
-    seen_penalty: float | None = None,
-) -> Namer:
+def namer_for(model: ZeroShotClassifier, k: int, *, proba: bool, reject: Any, **call: Any) -> Namer:
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
-    recogniser = recogniser_for(model, class_vectors, candidates, seen_penalty)
+    recogniser = recogniser_for(model, Call(**call))
     temperature = temperature_of(model, None) if proba else None
-    threshold = None if reject is None else threshold_for(model, reject, class_vectors, candidates)
+    threshold = None if reject is None else threshold_for(model, reject, Call(**call))
     return Namer(recogniser, k, temperature, threshold)
 
 
@@ -142,12 +110,12 @@ def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
     return model._class_map(model.own_space)
 
 
-def threshold_for(model: ZeroShotClassifier, reject: Any, class_vectors: Any, candidates: Any) -> float:
+def threshold_for(model: ZeroShotClassifier, reject: Any, call: Call) -> float:
     """Return the score below which a call rejects samples."""
     if not isinstance(reject, str):
         return as_number(reject, "reject", "a number, 'auto' or None")
     one_of(reject, "reject", ("auto",))
-    _, is_seen = candidates_of(model._fitted, class_vectors, candidates)
+    _, is_seen = candidates_of(model._fitted, call)
     group = "seen" if is_seen.all() else "all" if is_seen.any() else "unseen"
     chosen = model._fitted.rejection.get((model.own_space, model.own_metric, group))
     if chosen is None:
@@ -175,16 +143,7 @@ def _auto_temperature(model: ZeroShotClassifier) -> float:
     return max(AUTO_TEMPERATURE * float(scores.std()), float(np.finfo(np.float32).tiny))
 
 
-def accuracy_of(
-    model: ZeroShotClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    class_vectors: Any = None,
-    candidates: Any = None,
-    seen_penalty: float | None = None,
-    average: str = "class",
-) -> float:
+def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
     one_of(average, "average", ("class", "sample"))
     reader = model.reader
@@ -192,30 +151,14 @@ def accuracy_of(
     totals = samples.label_counts()
     if not any(totals.values()):
         raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
-    recogniser = recogniser_for_labels(model, totals, class_vectors, candidates, seen_penalty)
-    found: Right = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
+    recogniser = recogniser_for_labels(model, totals, call)
+    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
     if average == "sample":
-        return found.weight / found.of_all
-    return float(np.mean([found.by_label[label] / weight for label, weight in totals.items() if weight]))
+        return float(sum(right.values()) / sum(totals.values()))
+    return float(np.mean([right[label] / weight for label, weight in totals.items() if weight]))
 
 
-@dataclass(frozen=True)
-class Right:
-    """The weight of the samples that are recognised, by label and in all, and that of all samples."""
-
-    by_label: Counter[Label]
-    weight: float
-    of_all: float
-
-    def __add__(self, other: Right) -> Right:
-        return Right(self.by_label + other.by_label, self.weight + other.weight, self.of_all + other.of_all)
-
-
-def _right_in(part: Part, recogniser: Recogniser) -> Right:
-    labels, weights = part.labels, np.ones(len(part)) if part.weights is None else part.weights
+def _right_in(part: Part, recogniser: Recogniser) -> Counter[Label]:
+    """Return the weight of the samples that are recognised, by label."""
     named = recogniser.predict(part.whole().X).tolist()
-    right = weights * np.array([one == label for one, label in zip(named, labels, strict=True)], dtype=np.float64)
-    by_label: Counter[Label] = Counter()
-    for label, weight in zip(labels, right.tolist(), strict=True):
-        by_label[label] += weight
-    return Right(by_label, float(right.sum()), float(weights.sum()))
+    return counted(part.only(np.flatnonzero([one == label for one, label in zip(named, part.labels, strict=True)])))

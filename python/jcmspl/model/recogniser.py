@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from jcmspl.core.scoring import AffineScorer
+from jcmspl.core.scoring import AffineScorer, joined
 from jcmspl.data.labels import LabelArray
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import lazily, mapped
@@ -72,9 +72,7 @@ class Recogniser:
     def best(self, X: Any, k: int = 1, *, progress: bool = False) -> tuple[IntArray, FloatArray]:
         """Return the same of samples in memory, or of those of dask, which are recognised on its workers."""
         found = mapped(partial(self.top_k, k=k), X, what="naming", progress=progress)
-        if len(found) == 1:
-            return found[0]  # type: ignore[no-any-return]
-        indices, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+        indices, scores = (joined(parts) for parts in zip(*found, strict=True))
         return indices, scores
 
     def predict(self, X: Any) -> LabelArray:

@@ -28,15 +28,15 @@ from jcmspl.data.weights import require_known_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.fitted import facts_of
-from jcmspl.model.learning import collector_for, fit_chosen, require_parameters
+from jcmspl.model.learning import collector_for, learnt, require_parameters
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
 from jcmspl.model_selection.search import Search, SearchOptions
 from jcmspl.support.arguments import IntArray, as_count, one_of
-from jcmspl.support.calls import RenamedKeys, accepts_old_keywords, attributes_of, changes, current_names, lock_of
+from jcmspl.support.calls import RenamedKeys, attributes_of, changes, current_names, lock_of
 from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.progress import told
-from jcmspl.support.shown import FactsInNotebooks, percent_with_error, shown
+from jcmspl.support.shown import percent_with_error, shown
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _changing(method: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenat
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEstimator):
+class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
     """A search over folds of classes. Once it is fitted it has the best model, best_estimator_, and hands calls on."""
 
     # With metadata routing enabled, as for the models themselves.
@@ -171,14 +171,13 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
                 if "cosine_share" in chosen:
                     warnings.simplefilter("ignore", AlignmentWarning)
                 timings = {"search": time.perf_counter() - started}
-                fit_chosen(best, collected, table, features.columns, timings, rows)
+                best.state = learnt(best, collected, table, features.columns, timings, rows)
             line.text = f"{type(best).__name__} with {chosen}, {found['best_score_']:.4f} on held-out classes"
         if hasattr(self, "_sklearn_output_config"):
             best.set_output(**self._sklearn_output_config)
         self.__dict__.update(found, best_estimator_=best)
 
     @changes
-    @accepts_old_keywords
     def partial_fit(
         self,
         X: Any,
@@ -301,6 +300,9 @@ class BaseClassSearch(SearchOptions, FactsInNotebooks, ClassifierMixin, BaseEsti
         if "best_estimator_" in vars(self):
             twin.__dict__["best_estimator_"] = copy(self.best_estimator_)
         return twin
+
+    _repr_html_inner = ZeroShotClassifier._repr_html_inner
+    _repr_mimebundle_ = ZeroShotClassifier._repr_mimebundle_
 
     def _facts(self) -> dict[str, object]:
         """Return the facts of the search and of its model that a notebook shows."""

@@ -22,7 +22,7 @@ from jcmspl.data.parts import Part, each_added
 from jcmspl.data.samples import Samples
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.learning import Monitor, fit_prepared, normalisations_of, normalised_training, prepared, warm_start
+from jcmspl.model.learning import Monitor, normalisations_of, prepared, solution, state_of
 from jcmspl.model.prediction import recogniser_of
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import ROWS, Float64Array, IntArray, require_finite, row_blocks
@@ -34,21 +34,10 @@ _SCORES = 4_000_000
 
 
 class FoldedData:
-    """Samples of known classes, and the classes that each fold holds out.
+    """Labelled samples, the classes whose samples have any weight, sorted, and the numbers that each fold holds out.
 
-    Parameters
-    ----------
-    samples : Samples
-        With labels.
-    classes : list of labels
-        Those whose samples have any weight, sorted.
-    table : ClassTable
-        The vectors of these classes; those of others are not used.
-    folds : list of sequences of class numbers
-        The classes that each fold holds out, by their number among the sorted labels. Folds of a repeat follow each
-        other and hold out each class once.
-    n_splits : int
-        The number of folds of a repeat.
+    Folds of a repeat, ``n_splits`` of them, follow each other and hold out each class once. Class vectors of other
+    classes in the table are not used.
     """
 
     def __init__(
@@ -58,8 +47,7 @@ class FoldedData:
         self.classes = classes
         self.vectors = table.select(self.classes, "y").vectors
         self._sources = table.sources
-        self.held_out = list(folds)
-        self.n_splits = n_splits
+        self.held_out, self.n_folds, self.n_splits = list(folds), len(folds), n_splits
         self._statistics: dict[Scaling, list[Statistics]] = {}
         self._scalings: dict[str, Scaling] = {}
         # the last training data of each fold, with the normalisation of its samples
@@ -84,20 +72,10 @@ class FoldedData:
         """Return the inner products of samples, scaled to length one, with a direction; 0 for those of no class."""
         return np.concatenate(self._samples.map(_positions, direction))
 
-    @property
-    def n_folds(self) -> int:
-        """The number of folds over all repeats."""
-        return len(self.held_out)
-
     def read(self, normalisations: Iterable[str], *, progress: bool) -> None:
         """Collect the statistics of the classes that each fold holds out, in one pass over the samples.
 
-        Parameters
-        ----------
-        normalisations : iterable of str
-            Of samples: they may need several kinds of statistics.
-        progress : bool
-            Whether to show progress.
+        Normalisations of samples may need several kinds of statistics.
         """
         steps = {name: parse_feature_normalisation(name) for name in normalisations}
         undecided = any(each.power is None for each in steps.values())
@@ -117,7 +95,7 @@ class FoldedData:
 
     def alignment(self, normalisation: str) -> Alignment | None:
         """How well class vectors and all samples agree; None where they differ in length, or roots are taken."""
-        if self.takes_roots(normalisation) or self.n_features != self.vectors.shape[1]:
+        if self._scalings[normalisation].power or self.n_features != self.vectors.shape[1]:
             return None
         statistics = self.total(normalisation).statistics
         return Alignment.of(statistics.class_sums / statistics.counts[:, None], self.vectors)
@@ -129,10 +107,6 @@ class FoldedData:
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, prepared(model, training), candidates)
 
-    def takes_roots(self, normalisation: str) -> bool:
-        """Whether a normalisation takes roots of these samples."""
-        return self._scalings[normalisation].power
-
     def different(self, normalisations: Iterable[str]) -> list[str]:
         """Return the normalisations of samples that are not the same as one before, once the samples have decided."""
         decided = {name: decided_name(name, self._scalings[name].power) for name in normalisations}
@@ -140,26 +114,26 @@ class FoldedData:
 
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
-        features, classes, shrinkage, kernel, width, columns = normalisations_of(model, self._sources)
-        of_samples = (features, shrinkage, model.treats_axes_separately)
+        of_samples, of_classes = normalisations_of(model, self._sources)
         known, training = self._last.get(fold, (None, None))
         if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
-            training = training.with_classes(classes, kernel, width, columns)
+            training = training.with_classes(of_classes)
         else:
             first = fold - fold % self.n_splits
             others = [i for i in range(first, first + self.n_splits) if i != fold]
             # a sum and not a difference: that would cost digits
-            parts = self._statistics[self._scalings[features]]
+            parts = self._statistics[self._scalings[of_samples.name]]
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
             rows = self._samples.labelled_rows(kept)  # a parameter of the grid may decide whether they are read
-            training = normalised_training(model, raw, self.vectors[kept], self._sources, rows)
+            training = TrainingData.of(raw, self.vectors[kept], of_samples, of_classes, rows, self._sources)
         self._last[fold] = of_samples, training
         return training
 
     def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
         """Return the mean accuracy over held-out classes of each recogniser of each fold."""
         each = list(zip(self.held_out, recognisers, strict=False))
-        return [mean_accuracies(hits) for hits in self._samples.reduce_each(_hits, each, pool, what="recognising")]
+        found = self._samples.reduce_each(_hits, each, pool, what="recognising")
+        return [np.asarray((hits[:, :-1] / hits[:, -1:]).mean(axis=0)) for hits in found]
 
 
 def _statistics_of_folds(
@@ -208,11 +182,6 @@ def _hits(part: Part, held_out: IntArray, recognisers: Sequence[Recogniser]) -> 
     return hits
 
 
-def mean_accuracies(hits: Float64Array) -> Float64Array:
-    """Return the mean over classes of the share that each recogniser gets right."""
-    return np.asarray((hits[:, :-1] / hits[:, -1:]).mean(axis=0))
-
-
 @dataclass(frozen=True)
 class PreparedFold:
     """A fold and a normalisation: what all fits to it share."""
@@ -221,13 +190,11 @@ class PreparedFold:
     prepared: Any
     candidates: ClassTable
 
-    def warm_start(self, model: ZeroShotClassifier) -> dict[str, Any]:
-        """Return parameters that start fits near the result of this one, if the method has any."""
-        return warm_start(model, self.prepared, self.training)
-
     def fitted(self, model: ZeroShotClassifier, monitor: Monitor) -> ZeroShotClassifier:
         """Fit a model to the training classes and return it."""
-        return fit_prepared(model, self.prepared, self.training, monitor)
+        arrays = solution(model, self.prepared, monitor)
+        model.state = state_of(model, arrays, monitor.timings, self.training)
+        return model
 
     def recognisers(
         self, model: ZeroShotClassifier, variants: Sequence[dict[str, Any]], monitor: Monitor

@@ -36,13 +36,9 @@ def _as_shares(value: Any) -> list[Any]:
 
 
 class Grid:
-    """All combinations of some values of some parameters.
+    """All combinations of some values of some parameters, the axes.
 
-    Parameters
-    ----------
-    axes : mapping of str to values
-    weights : sequence of str
-        The axes that hold weights: numbers of at least 0 that are varied by factors. They can grow.
+    Those that hold weights, numbers of at least 0 that are varied by factors, can grow.
     """
 
     def __init__(self, axes: Mapping[str, Any], weights: Sequence[str]) -> None:

@@ -14,10 +14,9 @@ from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.parameters import AUTO, estimator
 from jcmspl.model_selection import path
 from jcmspl.model_selection.class_search import BaseClassSearch, ClassSearchCV
-from jcmspl.model_selection.evidence import chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, as_values
-from jcmspl.model_selection.path import PathSearch
+from jcmspl.model_selection.path import PathSearch, chosen_prediction_weight, chosen_share
 from jcmspl.model_selection.search import NORMALISATION, Search
 from jcmspl.support.arguments import as_count
 

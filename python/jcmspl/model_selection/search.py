@@ -18,7 +18,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.learning import Monitor
+from jcmspl.model.learning import Monitor, warm_start
 from jcmspl.model.parameters import weight_names
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model_selection.folds import FoldedData, PreparedFold
@@ -96,13 +96,7 @@ class _Stopped(Exception):
 class Search:
     """Scores settings over folds, keeps what is known at Ctrl-C, and chooses.
 
-    Parameters
-    ----------
-    model : ZeroShotClassifier
-        Its parameters count where the grid has none.
-    axes : dict of str to values
-    data : FoldedData
-    options : SearchOptions
+    Parameters of the model count where the axes of the grid have none.
     """
 
     #: Whether fits iterate, so that settings can be given up after a few iterations, and others start near a result.
@@ -168,8 +162,7 @@ class Search:
 
     def scores_of(self, choice: tuple[Key, int]) -> Float64Array:
         """Return the accuracies of a choice on each fold."""
-        key, variant = choice
-        return np.asarray(self.trials[key].scores[variant])
+        return np.asarray(self.trials[choice[0]].scores[choice[1]])
 
     def _distance(self, choice: tuple[Key, int]) -> float:
         """Return how far a choice is from the model's own parameters: decades of each weight, else 1 if different."""
@@ -198,7 +191,7 @@ class Search:
     def results(self) -> dict[str, Any]:
         """Return the scores of all settings that were tried, a row for each, in the form of GridSearchCV."""
         choices = self.choices()
-        scores = np.array([self.trials[key].scores[variant] for key, variant in choices])
+        scores = np.array([self.scores_of(choice) for choice in choices])
         params = [self.parameters(choice) for choice in choices]
         iterations = [self.trials[key].iterations for key, _ in choices]
         table: dict[str, Any] = {"params": params}
@@ -219,11 +212,8 @@ class Search:
 
     def finished(self) -> list[tuple[Key, int]]:
         """Return the choices that had all the iterations they may have and did not diverge."""
-        return [
-            (key, variant)
-            for key, variant in self.choices()
-            if self.trials[key].iterations is None and np.isfinite(self.trials[key].scores[variant]).all()
-        ]
+        whole = (choice for choice in self.choices() if self.trials[choice[0]].iterations is None)
+        return [choice for choice in whole if np.isfinite(self.scores_of(choice)).all()]
 
     def _preference(self, choice: tuple[Key, int]) -> tuple[Any, ...]:
         """Return the sort key that puts the best choice first.
@@ -231,7 +221,7 @@ class Search:
         Where the grid has grown onto a plateau, values beyond its edge are no better than those on it.
         """
         key, variant = choice
-        mean = round(float(self.trials[key].scores[variant].mean()), _TIE_DIGITS)
+        mean = round(float(self.scores_of(choice).mean()), _TIE_DIGITS)
         setting = self.grid.setting(key)
         sign = -1 if self._model.HEAVY_IS_SIMPLE else 1
         weights = tuple(sign * setting[name] for name in self.grid.weights)
@@ -344,7 +334,7 @@ class Search:
         """Return a fold and the parameters that fits to it start with."""
         fold = self._data.prepared(number, model)
         warm = self._options.warm_start and self.ITERATES
-        return fold, fold.warm_start(clone(self._model)) if warm else {}
+        return fold, warm_start(clone(self._model), fold.prepared, fold.training) if warm else {}
 
     def _recognisers(
         self, key: Key, variants: list[dict[str, Any]], fold: int, iterations: int | None, stop: threading.Event

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from jcmspl.support.arguments import Float64Array
+from jcmspl.support.lazy import needed
 from jcmspl.support.shown import shortened
 
 if TYPE_CHECKING:
@@ -32,10 +33,7 @@ _FONTS = ["DejaVu Sans", "sans-serif"]
 
 def require_matplotlib() -> None:
     """Raise ImportError if matplotlib is missing; called before long work whose result will be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError("charts need the package matplotlib: pip install 'jcmspl[plots]'") from None
+    needed("matplotlib", "charts need the package matplotlib", "plots")
 
 
 def drawable(name: object, most: int = 32) -> str:

@@ -119,8 +119,11 @@ class SensitivityDisplay(Display):
             As for ``plot``.
         """
         check_is_fitted(search)
-        tried = search.cv_results_["params"]
-        tried = [{key: _comparable(value) for key, value in one.items()} for one in tried]
+        # other values become texts, which can be compared
+        tried = [
+            {key: value if isinstance(value, (str, int, float)) else str(value) for key, value in one.items()}
+            for one in search.cv_results_["params"]
+        ]
         varied = [key for key in tried[0] if any(one[key] != tried[0][key] for one in tried)]
         if name not in varied:
             raise ValueError(f"the search did not try several values of {quoted(name)}, only of {listed(varied)}")
@@ -316,11 +319,6 @@ def _tick_powers(ax: Any, places: Any, infinity: float) -> None:
     apart = max(1, np.ceil(np.ptp(powers) / 6))
     ticks = 10.0 ** np.arange(np.ceil(powers[0]), np.floor(powers[1]) + 1, apart)
     ax.set_xticks([*ticks, infinity], [*(f"$10^{{{np.log10(tick):.0f}}}$" for tick in ticks), "∞"])
-
-
-def _comparable(value: Any) -> Any:
-    """Return numbers and texts unchanged, other values as text: hashable, and equal to themselves."""
-    return value if isinstance(value, (str, int, float)) else str(value)
 
 
 def _in_order(values: Collection[Any]) -> list[Any]:

@@ -18,9 +18,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from jcmspl.embed.image_folder import as_rgb, formats
 from jcmspl.io.files import write_atomically
 from jcmspl.io.json_text import as_data, dumps, from_data
 from jcmspl.report.figures import COLOURS, FAINT, INK, require_matplotlib
+from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import (
     ELLIPSIS,
     Card,
@@ -53,8 +55,6 @@ _VARIABLES = {
 STEPS = 10
 _LONGEST_CELL, _LONGEST_TEXT = 60, 400  # characters in cards
 
-_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")
-_PICTURE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
 _SIDE, _SMALL = 192, 64  # pixels; smaller pictures than the second are enlarged, to be visible
 _MOST_BYTES = 50_000_000
 
@@ -90,7 +90,8 @@ def _environment() -> Any:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_visible,
+        # control characters and marks of writing direction are escaped, line breaks stay
+        finalize=lambda value: "\n".join(map(printable, value.split("\n"))) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -138,11 +139,6 @@ def step(share: float) -> int:
     return min(STEPS - 1, int(STEPS * share + 1e-9))
 
 
-def _visible(value: Any) -> Any:
-    """Escape control characters and marks of writing direction in a text; line breaks stay."""
-    return "\n".join(map(printable, value.split("\n"))) if type(value) is str else value
-
-
 def _themed(svg: str) -> str:
     """Replace the colours of a chart by the page's variables."""
 
@@ -154,7 +150,7 @@ def _themed(svg: str) -> str:
 
 def picture_named(name: str, folders: Iterable[Path]) -> str | None:
     """Return the path of the picture file with this name in the first folder that has it; None if there is none."""
-    if not name.lower().endswith(_ENDINGS):
+    if not name.lower().endswith(PICTURES):
         return None
     for folder in folders:
         path = folder / name
@@ -170,14 +166,12 @@ def thumbnail(path: str) -> str | None:
     """Return a small copy of a picture as a data URI; None if it cannot be read or Pillow is missing."""
     try:
         from PIL import Image, ImageOps
-    except ImportError:
-        return None
-    try:
+
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # Pillow warns of pictures that unpack to huge sizes
-            with Image.open(path, formats=_PICTURE_FORMATS) as opened:
+            with Image.open(path, formats=formats()) as opened:
                 opened.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                image = _opaque(ImageOps.exif_transpose(opened))
+                image = as_rgb(ImageOps.exif_transpose(opened))
         factor = -(-_SMALL // max(image.size))
         if factor > 1:
             image = image.resize((factor * image.width, factor * image.height), Image.Resampling.NEAREST)
@@ -185,20 +179,9 @@ def thumbnail(path: str) -> str | None:
         form = "png" if factor > 1 else "jpeg"
         content = io.BytesIO()
         image.save(content, form, quality=82)
-    except Exception:  # whatever is wrong with the file, the page does without it
+    except Exception:  # without Pillow, or whatever is wrong with the file, the page does without it
         return None
     return f"data:image/{form};base64,{base64.b64encode(content.getvalue()).decode()}"
-
-
-def _opaque(image: Any) -> Any:
-    """Convert a picture to grey or RGB, on white where it is transparent."""
-    from PIL import Image
-
-    if "A" in image.getbands() or "transparency" in image.info:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(paper, image).convert("RGB")
-    return image if image.mode == "L" else image.convert("RGB")
 
 
 @dataclass(frozen=True)

@@ -40,18 +40,10 @@ ATTRIBUTES = {"seen_bias_": "seen_penalty_"}
 def current_names(
     given: Mapping[str, Any], known: Iterable[str], table: Mapping[str, str] = PARAMETERS, *, warn: bool = True
 ) -> dict[str, Any]:
-    """Return keyword arguments with new names in place of old ones.
+    """Return keyword arguments with new names in place of old ones, those with a prefix (``estimator__aligned``) too.
 
-    Parameters
-    ----------
-    given : mapping of name -> value
-        Names may have a prefix, as in ``estimator__aligned``.
-    known : iterable of str
-        The names that the receiver takes: an old name is left alone if its new one is not among them, or if it is
-        itself. An empty iterable takes all.
-    table : mapping of old -> new name
-    warn : bool, default True
-        Whether to give a DeprecationWarning.
+    ``known`` are the names that the receiver takes: an old name is left alone if its new one is not among them, or if
+    it is itself. An empty iterable takes all.
     """
     names = set(known)
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562)."""
+"""Names of a package that are imported when they are first used (PEP 562), and packages that may be missing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from _thread import RLock  # that of threading, which takes longer to import
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from typing import Any
 
 #: Name of the module whose function ``html`` draws a card (jcmspl.support.shown.Card): a later layer, which
 #: ``jcmspl/__init__`` fills in.
@@ -19,19 +20,21 @@ notebook = ""
 _one_at_a_time = RLock()
 
 
+def needed(package: str, text: str, extra: str) -> Any:
+    """Import an optional package, or say that it is needed and how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ImportError(f"{text}: pip install 'jcmspl[{extra}]'") from None
+
+
 def attach(
     package: str, homes: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package.
+    """Return the ``__getattr__`` and ``__dir__`` of a package, by its full name.
 
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    homes : mapping of str to str
-        The names that it offers, and the full names of the modules that define them.
-    modules : collection of str, optional
-        Its modules that are attributes without having been imported.
+    ``homes`` has the names that it offers, and the full names of the modules that define them; ``modules`` are its
+    modules that are attributes without having been imported.
     """
 
     def find(name: str) -> object:

@@ -20,18 +20,9 @@ _INTERVAL = 0.2  # seconds between two updates
 
 
 class Progress:
-    """A progress bar; it shows nothing unless stderr is a terminal.
+    """A progress bar for some work ("reading") of a number of units, if known; nothing unless stderr is a terminal.
 
     Several threads may update it. tqdm is loaded only when a bar is shown.
-
-    Parameters
-    ----------
-    what : str
-        The work, for example "reading".
-    total : int or None
-        The number of units, if known.
-    unit : str
-    enabled : bool
     """
 
     def __init__(self, what: str, total: int | None, unit: str, *, enabled: bool = True) -> None:
@@ -130,14 +121,9 @@ class Told:
 
 @contextmanager
 def told(what: str, about: Any = "") -> Iterator[Told]:
-    """Log at level INFO when a piece of work starts and ends, and its duration.
+    """Log at level INFO when a piece of work ("JCMSPL.fit") starts and ends, and its duration.
 
-    Parameters
-    ----------
-    what : str
-        The work, such as "JCMSPL.fit".
-    about
-        The input: a text, or samples, logged by their shape.
+    The input is a text, or samples, which are logged by their shape.
     """
     found = Told()
     if not logger.isEnabledFor(logging.INFO):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from jcmspl.support import lazy
 
@@ -56,6 +56,11 @@ class Table(NamedTuple):
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    def filled(self) -> Table:
+        """Return the table without columns whose cells are all empty."""
+        kept = [i for i in range(len(self.header)) if any(row[i] for row in self.rows)]
+        return Table(self.title, [self.header[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
 
 
 def percent(share: float | None) -> str:
@@ -177,26 +182,3 @@ def elided(items: Sequence[T], most: int, gap: T) -> list[T]:
         return list(items)
     first = (most + 1) // 2
     return [*items[:first], gap, *items[len(items) - (most - first) :]]
-
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator as _Estimator
-else:
-    _Estimator = object
-
-
-class FactsInNotebooks(_Estimator):
-    """Append a table of fitted facts to scikit-learn's HTML repr."""
-
-    def _facts(self) -> dict[str, object]:
-        """Return the facts of a fitted estimator; an empty dict before fit."""
-        raise NotImplementedError
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + Card.of_facts(self._facts())
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += Card.of_facts(self._facts())
-        return bundle

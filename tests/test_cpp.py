@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 CPP = Path(__file__).parents[1] / "cpp"
-NAMED = ("descent", "search", "ranking")  # folders with a namespace; the others are jcmspl itself
+NAMED = ("descent", "search", "ranking", "networks")  # folders with a namespace; the others are jcmspl itself
 FILES = sorted(path.relative_to(CPP).as_posix() for path in CPP.rglob("*.[ch]pp"))
 
 

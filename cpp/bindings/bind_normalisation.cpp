@@ -50,7 +50,7 @@ std::unique_ptr<SharedStatistics> whitened_by(SharedStatistics& self, const Valu
                                               Index n_threads) {
   const VectorD noises = of_columns(self, noise);
   const MatrixD Tt = transposed(T);
-  require(Tt.rows() == self.n_features && Tt.cols() == self.n_features, "expected a square matrix of the features");
+  require(Tt.rows() == self.n_features, "expected a matrix with a column for each feature");
   py::gil_scoped_release release;
   return shared(whitened(copied(self), Tt, noises, n_threads, SignalPoll()));
 }

@@ -18,4 +18,5 @@ PYBIND11_MODULE(_core, m) {
   register_intersections(m);
   register_lasso(m);
   register_ball(m);
+  register_adam(m);
 }

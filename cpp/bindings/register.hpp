@@ -18,5 +18,6 @@ void register_simplex(pybind11::module_& m);
 void register_intersections(pybind11::module_& m);
 void register_lasso(pybind11::module_& m);
 void register_ball(pybind11::module_& m);
+void register_adam(pybind11::module_& m);
 
 }  // namespace jcmspl::bindings

@@ -255,3 +255,16 @@ def sparse_codes(
     gram: _F64, products: _F64, squares: _F64, penalty: float, tolerance: float, max_sweeps: int, n_threads: int
 ) -> tuple[_F64, _F64, _F64]: ...
 def descend_within_ball(rows: _F64, owed: _F64, gram: _F64, noise: float) -> _F64: ...
+def adam_step(
+    gradient: npt.NDArray[Any],
+    parameter: npt.NDArray[Any],
+    mean: npt.NDArray[Any],
+    square: npt.NDArray[Any],
+    largest: npt.NDArray[Any] | None,
+    *,
+    step: float,
+    epsilon: float,
+    beta1: float,
+    beta2: float,
+    decay: float,
+) -> None: ...

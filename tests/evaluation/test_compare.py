@@ -154,7 +154,8 @@ class TestCompare:
         compared = {
             group: {row.method for row in compare(dataset, group, repeats=0).rows} for group in (None, *METHOD_GROUPS)
         }
-        assert compared[None] == compared["classical"] == set(tunable_methods())
+        assert compared[None] == compared["classical"] == set(tunable_methods()) - compared["networks"]
+        assert "DEM" in compared["networks"]
         assert {"JCMSPL", "IPL", "RPL", "TextPrototypes"} <= compared["linear"] <= compared["classical"]
 
     def test_untuned(self, dataset):

@@ -27,12 +27,13 @@ def _beside_saddle(setting):
 
 
 _RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
+_NETWORKS = ("DEM",)
 
 # Methods, and of which of their settings that holds.
 EXEMPT = {
     # steps are taken sample by sample, in an order that follows from coordinates; a weight multiplies a step
     "order_of_features": {
-        **dict.fromkeys(_RANKERS, _always),
+        **dict.fromkeys((*_RANKERS, *_NETWORKS), _always),  # first weights are random numbers for each feature
         "COSMO": _logistic,  # so are halves chosen, of which one is left out
     },
     "repetition_is_weight": {
@@ -40,14 +41,14 @@ EXEMPT = {
         "COSMO": _always,  # half of the samples are left out at a time, of one that is repeated perhaps some
     },
     "rotation": {
-        **dict.fromkeys(_RANKERS, _always),
+        **dict.fromkeys((*_RANKERS, *_NETWORKS), _always),
         "GFZSL": _always,  # a variance for each axis
         "EXEM": lambda setting: setting.model.distance == "standardised",  # likewise
         "SSE": _always,  # features are compared with thresholds
         "COSMO": _logistic,  # as of order_of_features
     },
     # random numbers for each attribute; columns are updated one after the other
-    "order_of_attributes": dict.fromkeys(("BZSL", "LATEM", "LAD"), _always),
+    "order_of_attributes": dict.fromkeys(("BZSL", "LATEM", "LAD", *_NETWORKS), _always),
     "names_and_order_of_classes": {
         # random numbers for each class, or classes drawn at random; codes of numbered classes are the start
         "JCMSPL": lambda setting: (
@@ -59,7 +60,7 @@ EXEMPT = {
         "CAPD": _always,  # of mixtures that come as near, one is taken
         **dict.fromkeys(("AMP", "SSVoc"), _ties),  # of classes that are as near, the first are neighbours
         # a class kernel has dimensions of its own, whose signs are not settled, and the method looks at each of them
-        **dict.fromkeys(("BZSL", "DAP", "IAP", "LATEM", "SCoRe"), _kernel),
+        **dict.fromkeys(("BZSL", "DAP", "IAP", "LATEM", "SCoRe", *_NETWORKS), _kernel),
     },
     # the chain ends in candidates; a code is to be clear among candidates; experts are mixed with a uniform answer
     "candidates_do_not_matter_to_each_other": {

@@ -84,7 +84,7 @@ def drawn(seed, number):
     table = ClassTable([labels[i] for i in range(c + u)], vectors, sources=sources)
     values = {}
     for field in fields(method):
-        if field.init:
+        if field.init and field.name != "whitening_components":
             values[field.name] = _value(rng, method, field, usual)
     values |= {
         "progress": False,
@@ -92,6 +92,8 @@ def drawn(seed, number):
         "class_weight": _weights(rng, labels[:c]),
     }
     _fit_together(rng, name, values, c, m, d)
+    if name not in ALIGNED and rng.random() < 0.2:
+        values["whitening_components"] = int(rng.integers(1, m + 1))
     model = method(**values)
     y = [labels[i] for i in y]
     return Setting(
@@ -104,6 +106,7 @@ def _value(rng, method, field, usual):
     check, default, name = field.metadata.get("check"), field.default, field.name
     own = {
         "max_iter": lambda: int(rng.integers(1, 30)),
+        "hidden": lambda: int(rng.integers(1, 30)),
         "n_bits": lambda: int(rng.choice([8, 64, 200])),
         "tol": lambda: default if rng.random() < 0.5 else 0.0,
         "random_state": lambda: int(rng.integers(100)),
@@ -118,7 +121,8 @@ def _value(rng, method, field, usual):
         "feature_normalisation": lambda: _feature_normalisation(rng),
         "class_normalisation": lambda: str(rng.choice(NORMALISATIONS)),
     }
-    if rng.random() < 0.4 and name != "random_state":
+    is_large = method.NETWORK and name in ("hidden", "max_iter")
+    if rng.random() < 0.4 and name != "random_state" and not is_large:
         return default
     if name in method.GRID and (usual or rng.random() < 0.5):
         return method.GRID[name][rng.integers(len(method.GRID[name]))]

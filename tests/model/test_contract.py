@@ -35,13 +35,14 @@ from jcmspl.model.parameters import (
 )
 from support.animals import make_zoo
 from support.sklearn_checks import expected_failures, run_check
+from support.small_networks import small
 
 ZOO = make_zoo(n_seen=8)
 ALIGNED = make_zoo(n_seen=8, n_attributes=20, aligned=True)  # samples and class vectors of one encoder
 FOR_ALIGNED = (TextPrototypes, IdentityRidge)  # methods that take class vectors for samples
 RECTIFIED = make_zoo(n_seen=8, rectified=True)  # no feature is negative
 OWN = [method for method in registry.methods().values() if method.__module__.startswith("jcmspl.")]
-MODELS = [method() for method in OWN]
+MODELS = [small(method) for method in OWN]
 EACH = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 # Values that are refused, by the metadata of a parameter.
 REFUSED = (
@@ -290,8 +291,8 @@ def test_a_search_is_a_plain_loop(model):
     kind = {"aligned": aligned, "rectified": isinstance(model, SSE)}
     zoo = make_zoo(n_seen=9, noise=0.9, n_attributes=20 if aligned else 8, **kind)
     base = clone(model).set_params(progress=False)
-    if "max_iter" in base.get_params():
-        base.set_params(max_iter=9, tol=0)
+    few = {"max_iter": 9, "tol": 0}
+    base.set_params(**{name: few[name] for name in few.keys() & base.get_params().keys()})
     grid = dict.fromkeys(weight_names(model)[:2], (0.1, 10.0))
     if len(model.SPACES) > 1:
         grid["space"] = model.SPACES[:2]

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from jcmspl.methods import AAW
 from jcmspl.model import registry
 from support.animals import make_zoo
+from support.small_networks import small
 
 ZOO = make_zoo(n_seen=7, n_unseen=4, noise=0.8)
 ALIGNED = make_zoo(n_seen=7, n_unseen=4, n_attributes=20, noise=0.8, aligned=True)
@@ -40,7 +41,7 @@ def test_names_of_classes(method):
     names = [reversed_order(name) for name in ZOO.seen]
     assert sorted(names) != names or len(names) < 2
     options = {"max_iter": 5} if "max_iter" in method._get_param_names() else {}
-    plain, renamed = (scores_of(method(progress=False, **options), how) for how in (str, reversed_order))
+    plain, renamed = (scores_of(small(method, progress=False, **options), how) for how in (str, reversed_order))
     if method.__name__ in DRAW_CLASSES:
         assert largest_difference(renamed, plain) > 1e-6  # else the documentation says too much
     else:
@@ -50,7 +51,7 @@ def test_names_of_classes(method):
 @EACH
 def test_other_candidates(method):
     options = {"max_iter": 5} if "max_iter" in method._get_param_names() else {}
-    model = method(progress=False, **options)
+    model = small(method, progress=False, **options)
     fewer, all_of_them = scores_of(model, leave_out=1), scores_of(model)
     if method.__name__ in LOOK_AT_CANDIDATES:
         assert largest_difference(all_of_them[:, :-1], fewer) > 1e-6

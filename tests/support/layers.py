@@ -16,6 +16,7 @@ LAYERS = (
     "datasets",
     "embed",
     "model",
+    "networks",
     "methods",
     "report",
     "model_selection",

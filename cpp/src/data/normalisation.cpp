@@ -70,35 +70,36 @@ MatrixD inverse_root(MatrixD lower, const Poll& poll) {
   return full_symmetric(std::move(root));
 }
 
-// T G T' in place of G. By panels, so that of a triangular T only the half that is not zero is multiplied, and of the
-// result only the lower triangle. Each panel is computed by one thread, the largest first.
+// T G T' (k x k) in place of G (m x m). By panels, so that of a triangular T only the half that is not zero is
+// multiplied, and of the result only the lower triangle. Each panel is computed by one thread, the largest first.
 void transform_gram(MatrixD& gram_lower, const MatrixD& T, bool triangular, Index n_threads, const Poll& poll) {
   constexpr Index width = 128;
-  const Index m = T.rows(), n_panels = (m + width - 1) / width;
+  const Index k = T.rows(), m = T.cols(), n_panels = (k + width - 1) / width;
   const auto for_panels = [&](auto panel) {
     for_each_in_parallel(n_panels, n_threads, poll, [&] { return [&](Index index, const Poll&) { panel(index); }; });
   };
   const MatrixD gram = full_symmetric(std::move(gram_lower));
-  MatrixD half(m, m);  // T G, its lower triangle if T is triangular
+  MatrixD half(k, m);  // T G, its lower triangle if T is triangular
   for_panels([&](Index index) {
-    const Index first = (n_panels - 1 - index) * width, rows = std::min(width, m - first);
+    const Index first = (n_panels - 1 - index) * width, rows = std::min(width, k - first);
     const Index inner = triangular ? first + rows : m;
     gemm(Op::none, Op::none, 1, T.block(first, 0, rows, inner), gram.topLeftCorner(inner, inner), 0,
          half.block(first, 0, rows, inner));
   });
-  gram_lower = MatrixD::Zero(m, m);
+  gram_lower = MatrixD::Zero(k, k);
   for_panels([&](Index index) {
-    const Index first = index * width, cols = std::min(width, m - first), inner = triangular ? first + cols : m;
-    auto panel = gram_lower.block(first, first, m - first, cols);
-    gemm(Op::none, Op::transpose, 1, half.block(first, 0, m - first, inner), T.block(first, 0, cols, inner), 0, panel);
+    const Index first = index * width, cols = std::min(width, k - first), inner = triangular ? first + cols : m;
+    auto panel = gram_lower.block(first, first, k - first, cols);
+    gemm(Op::none, Op::transpose, 1, half.block(first, 0, k - first, inner), T.block(first, 0, cols, inner), 0, panel);
     panel.topRows(cols).triangularView<Eigen::StrictlyUpper>().setZero();
   });
 }
 
 void transform_sums(MatrixD& sums, const MatrixD& T, bool triangular) {
   if (triangular) return trmm(Side::left, Op::none, 1, T, sums);
-  const MatrixD given = sums;
-  gemm(Op::none, Op::none, 1, T, given, 0, sums);
+  MatrixD out(T.rows(), sums.cols());
+  gemm(Op::none, Op::none, 1, T, sums, 0, out);
+  sums = std::move(out);
 }
 
 // With little shrinkage T has large rows where features depend on each other. The rounding errors that these magnify
@@ -157,7 +158,7 @@ std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const V
 
 Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, Index n_threads, const Poll& poll) {
   const MatrixD T = Tt.transpose();
-  const bool triangular = T.isLowerTriangular(0);
+  const bool triangular = T.rows() == T.cols() && T.isLowerTriangular(0);
   transform_gram(statistics.gram_lower, T, triangular, n_threads, poll);
   transform_sums(statistics.class_sums, T, triangular);
   clear_rounding(statistics, T, noise);

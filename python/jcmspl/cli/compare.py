@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         choices=_Lists((*METHOD_GROUPS, *registry.names(), *ABLATIONS)),
-        help=f"names from `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical (all, the default) or linear "
-        "(methods whose scores are one linear layer)",
+        help=f"names from `jcmspl methods`, {', '.join(ABLATIONS)}, or a group: classical (all but networks, the "
+        "default), linear (those of them whose scores are one linear layer) or networks (minutes each)",
     )
     parser.add_argument(
         "--repeats",

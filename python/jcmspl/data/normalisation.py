@@ -113,6 +113,11 @@ class Normalisation:
         return self.scaling.unit_rows
 
     @property
+    def n_outputs(self) -> int:
+        """The number of columns after the normalisation."""
+        return len(self.shift) if self.whitening is None else len(self.whitening)
+
+    @property
     def is_centred(self) -> bool:
         """Whether the mean over the training data becomes zero."""
         return self.kernel is not None or "center" in self.name or "zscore" in self.name
@@ -125,11 +130,13 @@ class Normalisation:
         shrinkage: float = SHRINKAGE,
         *,
         symmetric: bool = False,
+        n_components: int | None = None,
         timings: dict[str, float] | None = None,
     ) -> tuple[Normalisation, Statistics]:
         """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it.
 
-        ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`). Seconds are added to ``timings``.
+        ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`), ``n_components`` how many directions
+        of whitened samples are left, if not all. Seconds are added to ``timings``.
         """
         timings, started = {} if timings is None else timings, time.perf_counter()
         steps = parse_feature_normalisation(name)
@@ -148,6 +155,8 @@ class Normalisation:
         if not steps.whiten:
             return plain, normalised
         whitened = normalised.whitened(shrinkage, plain._noise_of(statistics), symmetric=symmetric)
+        if whitened is not None and n_components is not None and n_components < len(whitened[0]):
+            whitened = whitening.reduced(*whitened, n_components)
         timings["whiten"] = time.perf_counter() - started - timings["normalise"]
         if whitened is None:
             if normalised.squares.any():  # samples that are all the same are another matter

@@ -33,6 +33,7 @@ class OfSamples(NamedTuple):
     name: str
     shrinkage: float
     symmetric_whitening: bool = False
+    whitening_components: int | None = None
 
 
 class OfClasses(NamedTuple):
@@ -70,9 +71,11 @@ class TrainingData:
         sources: Sources | None = None,
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
-        name, shrinkage, symmetric = of_samples
+        name, shrinkage, symmetric, n_components = of_samples
         timings: dict[str, float] = {}
-        features, statistics = Normalisation.of_training(name, raw, shrinkage, symmetric=symmetric, timings=timings)
+        features, statistics = Normalisation.of_training(
+            name, raw, shrinkage, symmetric=symmetric, n_components=n_components, timings=timings
+        )
         classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
         means, rounding = raw.class_sums / raw.counts[:, None], features.rounding_in(raw)
         given = means, vectors, rows, sources, rounding, timings

@@ -65,8 +65,9 @@ def compare(
     dataset : Dataset
         Without test samples of seen classes, a fifth of the training samples is held out.
     methods : str, sequence of str, or mapping of str to functions, optional
-        Names of methods or of their variants; "classical" for all (default), "linear" for those whose scores are linear
-        in the sample. Or functions, by name, that take the search options and return a search.
+        Names of methods or of their variants; "classical" for all but networks (default), "linear" for those of them
+        whose scores are linear in the sample, "networks". Or functions, by name, that take the search options and
+        return a search.
     repeats : int, default 3
         The number of random splits of all classes on which the comparison is repeated. They show how much the figures
         depend on the choice of unseen classes; small differences take ten or more. 0 saves most of the time.
@@ -162,7 +163,10 @@ def _chosen(
         raise ValueError(
             f"there is no method {unknown[0]!r}: choose from {', '.join(known)}, or a group, {', '.join(METHOD_GROUPS)}"
         )
-    groups = {"classical": list(known), "linear": [name for name in known if known[name][0].LINEAR]}
+    networks = [name for name in known if known[name][0].NETWORK]
+    classical = [name for name in known if name not in networks]
+    linear = [name for name in classical if known[name][0].LINEAR]
+    groups = {"classical": classical, "linear": linear, "networks": networks}
     entries = {}
     for name in (one for given in names for one in groups.get(given, [given])):
         method, fixed = known[name]

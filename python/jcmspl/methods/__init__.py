@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jcmspl.methods.conse import ConSE as ConSE
     from jcmspl.methods.cosmo import COSMO as COSMO
     from jcmspl.methods.dap import DAP as DAP
+    from jcmspl.methods.dem import DEM as DEM
     from jcmspl.methods.devise import DeViSE as DeViSE
     from jcmspl.methods.eszsl import ESZSL as ESZSL
     from jcmspl.methods.exem import EXEM as EXEM

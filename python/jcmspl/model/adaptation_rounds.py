@@ -155,7 +155,8 @@ def rows_at_a_time(n_features: int, n_candidates: int) -> int:
 
 def stored_directions(part: Part, normalisation: Normalisation, n_candidates: int) -> StoredDirections:
     """Return the directions of the normalised samples of a part."""
-    found = StoredDirections(part.n_features, rows_at_a_time(part.n_features, n_candidates), part.memory)
+    width = normalisation.n_outputs
+    found = StoredDirections(width, rows_at_a_time(width, n_candidates), part.memory)
     size = rows_at_a_time(part.n_features, 1)
     try:
         for block in part.blocks():

@@ -30,11 +30,11 @@ from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
-    from jcmspl.model.bilinear import Bilinear
+    from jcmspl.model.visual_prototypes import VisualPrototypes
 
 
-def adapted(model: Bilinear, X: Any, call: Call, *, class_shares: Any, check: bool) -> FittedModel:
-    """Return the state with an adaptation; parameters are those of :meth:`Bilinear.adapt`."""
+def adapted(model: VisualPrototypes, X: Any, call: Call, *, class_shares: Any, check: bool) -> FittedModel:
+    """Return the state with an adaptation; parameters are those of :meth:`VisualPrototypes.adapt`."""
     require_adaptable(model)
     start = replace(model._fitted, adaptation=None)  # an adaptation starts from the model, not from the last one
     model = model._settled(start)
@@ -66,26 +66,26 @@ def adapted(model: Bilinear, X: Any, call: Call, *, class_shares: Any, check: bo
     return replace(start, adaptation=found)
 
 
-def constants_of(model: Bilinear) -> tuple[float, float]:
+def constants_of(model: VisualPrototypes) -> tuple[float, float]:
     """Return the pull and the temperature: as calibrated, or as given."""
     given = float(model.adaptation_pull), float(model.adaptation_temperature)
     return model._fitted.adaptation_constants or given
 
 
-def require_adaptable(model: Bilinear) -> None:
+def require_adaptable(model: VisualPrototypes) -> None:
     """Refuse a model that does not compare by cosine in the visual space."""
     check_parameters(model, ("adaptation_pull", "adaptation_temperature"))  # they may have been set since the fit
-    for name, needed in (("space", "visual"), ("metric", "cosine")):
-        value = getattr(model, name)
+    by = "head" if hasattr(model, "head") else "metric"
+    for name, value, needed in (("space", model.own_space, "visual"), (by, model.own_metric, "cosine")):
         if callable(value) or value != needed:
             shown = "a function" if callable(value) else repr(value)
             raise ValueError(
                 f"only models that compare by cosine in the visual space can be adapted to samples, but {name} is "
-                f"{shown}: use set_params(space='visual', metric='cosine') (--set space=visual --set metric=cosine)"
+                f"{shown}: use set_params({name}={needed!r}) (--set {name}={needed})"
             )
 
 
-def scorer_without_adaptation(model: Bilinear, table: ClassTable) -> LinearScorer:
+def scorer_without_adaptation(model: VisualPrototypes, table: ClassTable) -> LinearScorer:
     """Return the linear layer of candidates in the visual space."""
     scorer = model._visual_scorer(table)
     assert isinstance(scorer, LinearScorer)  # by cosine

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,9 +16,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import samples_dtype
 from jcmspl.data.training import TrainingData
-from jcmspl.model import adapting
-from jcmspl.model.adaptation import GUESS_WEIGHT, Adaptation
-from jcmspl.model.adapting import AdaptationTrials
+from jcmspl.model.adaptation import GUESS_WEIGHT
 from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
@@ -27,9 +25,7 @@ from jcmspl.model.known_classes import Call
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
 from jcmspl.model.parameters import (
-    POSITIVE,
     SHARE_OR_AUTO,
-    WEIGHT_OR_INFINITY,
     NamedArrays,
     Shape,
     check_parameters,
@@ -40,9 +36,6 @@ from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
     LONE_SHARE,
     NEW_SHARE,
-    SEEN_SHARE,
-    Prototypes,
-    combined,
     ratio_of_spreads,
     require_alignable,
     share_of_cosine,
@@ -58,13 +51,11 @@ from jcmspl.model.recogniser import (
     by_rows,
     minus_distances,
 )
+from jcmspl.model.visual_prototypes import VisualPrototypes
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
-from jcmspl.support.calls import by_name, changes
+from jcmspl.support.calls import by_name
 from jcmspl.support.progress import logger
 from jcmspl.support.scaling import unit_length
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 def _check_metric(value: Any, name: str) -> None:
@@ -72,14 +63,12 @@ def _check_metric(value: Any, name: str) -> None:
         one_of(value, name, METRICS)
 
 
-# Parameters that say what else than the model's prediction counts in the visual space.
-_EVIDENCE = ("seen_mean_share", "prediction_count", "cosine_share")
 #: The metadata of a parameter that names a metric, or is one.
 METRIC = checked_by(_check_metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassifier):
+class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototypes, ZeroShotClassifier):
     """A method that learns A and B; a class that derives from it says how: :meth:`_solve`.
 
     Samples and classes are compared in the semantic space, B'Ax with y, in the visual space, x with A'By, or in the
@@ -89,17 +78,13 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     space: str = field(default="semantic", metadata=one_of_names(SPACES))
     metric: Any = field(default="cosine", metadata=METRIC)
-    seen_mean_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
-    prediction_count: float = field(default=1.0, metadata=WEIGHT_OR_INFINITY)
     cosine_share: Any = field(default=0.0, metadata=SHARE_OR_AUTO)
-    adaptation_pull: float = field(default=0.3, metadata=POSITIVE)
-    adaptation_temperature: float = field(default=0.02, metadata=POSITIVE)
 
     LINEAR: ClassVar[bool] = True
     #: Whether A is a map W of samples to class vectors, and B the identity.
     ONE_MAP: ClassVar[bool] = False
     SPACES: ClassVar[tuple[str, ...]] = SPACES
-    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *_EVIDENCE)
+    COMPARISON: ClassVar[tuple[str, ...]] = ("space", "metric", *VisualPrototypes.COMPARISON, "cosine_share")
     ARRAYS: ClassVar[dict[str, Shape]] = {"visual_projection": ("k", "m"), "semantic_projection": ("k", "d")}
 
     def _prepare(self, training: TrainingData) -> Any:
@@ -123,7 +108,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         """B, for normalised class vectors."""
         return self._array("semantic_projection")
 
-    adapted_ = FittedAttribute[Adaptation]("adaptation", "The result of adapt.")
     alignment_ = FittedAttribute[Alignment | None](
         "alignment", "How well class vectors and samples agree; None where they cannot be compared.", may_be_none=True
     )
@@ -149,7 +133,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
     @property
     def _compares_directions(self) -> bool:
         """Whether samples are compared by their cosines in the visual space, where a plain cosine can be added."""
-        return bool(self.space == "visual" and self.metric == "cosine")
+        return self.space == "visual" and self._is_by_cosine
 
     @property
     def _finds_shares(self) -> bool:
@@ -238,71 +222,11 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         explainer = model._cached("explainer", partial(model._explainer, call), call)
         return explainer(samples, label=label, against=against)
 
-    @changes
-    def adapt(
-        self,
-        X: Any,
-        *,
-        class_vectors: Any = None,
-        candidates: Any = None,
-        seen_penalty: float | None = None,
-        class_shares: Any = None,
-        check: bool = True,
-    ) -> Self:
-        """Move the prototypes of the candidates to where unlabelled samples are (transductive recognition).
-
-        For when all samples to be named are at hand. From then on predictions use the moved prototypes where all
-        candidates of the call have been adapted, with the vectors that they had then; among other candidates the model
-        predicts as before. Where seen and unseen classes compete, adaptation makes up for the preference for seen ones:
-        predictions that use it take no bias off their scores, unless the call names one.
-
-        Candidates may be missing among the samples, but the more are, the less is gained. ``adapted_`` tells what has
-        moved, and whether it is trusted: neighbouring samples should have the same name no less often than before. If
-        they do not, the model predicts as before, and says so in a warning.
-
-        Parameters that are set later hold for the next adaptation, which starts from the model and not from the last
-        one. fit, fit_from_statistics, partial_fit, and new vectors or samples by add_classes forget it, as
-        :meth:`reset_adaptation` does.
-
-        Only where samples and classes are compared in the visual space by their cosines.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features), or iterable of such arrays
-            Samples without labels: an array of any layout, a memory map, a DataFrame, or chunks of samples, which are
-            read one at a time. Directions of samples, in float32, are kept in memory up to 256 MB, and beyond that in
-            a temporary file; those of arrays and DataFrames of dask stay on its workers.
-        class_vectors, candidates, seen_penalty
-            As for predict. The bias is taken off the scores of seen classes while prototypes move.
-        class_shares : "even", dict of label -> number or array_like of shape (n_candidates,), optional
-            The share of each candidate in the samples, where it is known: shares, percentages or numbers of samples, in
-            the order of the candidates. Names are given in these shares. Right shares help, wrong ones do much harm.
-        check : bool, default True
-            Whether to predict as without the adaptation if it is not to be trusted; False: use it in any case.
-
-        Returns
-        -------
-        self
-        """
-        call = Call(class_vectors, candidates, seen_penalty)
-        self._fitted = adapting.adapted(self._fitted_twin(), X, call, class_shares=class_shares, check=check)
-        return self
-
-    @changes
-    def reset_adaptation(self) -> Self:
-        """Forget an adaptation: predict as without it."""
-        self._fitted = replace(self._fitted, adaptation=None)
-        return self
-
     def _require_explainable(self) -> None:
         if callable(self.metric):
             raise ValueError("explain needs a metric by name: the score of a function does not split over attributes")
         if self.class_normalisation_.kernel is not None:
             raise ValueError("explain needs class_kernel='linear': with a kernel scores do not split over attributes")
-
-    def _adaptation_trials(self) -> AdaptationTrials:
-        adapting.require_adaptable(self)
-        return AdaptationTrials(float(self.adaptation_pull), float(self.adaptation_temperature))
 
     def _explainer(self, call: Call) -> Explainer:
         table, bias = biased_candidates(self, call, self.space)
@@ -337,11 +261,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
         share = f"{100 * self.cosine_share_:.0f} %"
         return {"encoders": f"{alignment}; the cosine has a share of {share} in the score of new classes"}
 
-    def _scorer_of(self, table: ClassTable, space: str) -> Scorer:
-        if space != "visual":
-            return super()._scorer_of(table, space)
-        return self._adapted_scorer(table) or self._visual_scorer(table)
-
     def _scorer(self, class_vectors: Float64Array, space: str) -> Scorer:
         A, B = self.visual_projection_, self.semantic_projection_
         layer = None if callable(self.metric) else fold(A, B, class_vectors, space=space, metric=self.metric)
@@ -361,38 +280,17 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
 
     def _visual_scorer(self, table: ClassTable) -> Scorer:
         features = self.feature_normalisation_
-        prototypes = self._prototypes_of(table).vectors
         shares = self._cosine_shares(table)
         if shares.any():
             require_alignable(features, self.class_normalisation_, self.metric)
-        if callable(self.metric):
-            return FunctionScorer(partial(minus_distances, self.metric, np.asarray, prototypes))
-        if self.metric == "euclidean":
-            halves = (prototypes**2).sum(axis=1) / 2
-            return NearestScorer(prototypes, -halves, np.asarray, 1.0, prototypes)
-        scorer = LinearScorer(prototypes, np.zeros(len(prototypes)))
+        scorer = super()._visual_scorer(table)
         if not shares.any():
             return scorer
         of_training = self._predicted(self._trained_vectors)
+        assert isinstance(scorer, LinearScorer)  # by cosine
         ratio = ratio_of_spreads(of_training, self._trained_vectors, self.class_means_, features)
         level = unit_length(self._trained_vectors).mean(axis=0) if self._finds_shares else None
         return with_class_vectors(scorer, table.vectors, features, shares, ratio, level)
-
-    def _labelled(self, table: ClassTable) -> Float64Array:
-        """Return the number of labelled samples of each candidate that the model has."""
-        counts, evidence = np.zeros(table.n_classes), self._evidence_for(table)
-        if evidence is not None:
-            counts[evidence.rows] = evidence.counts
-        return counts
-
-    def _makes_up_for_seen(self, table: ClassTable, space: str) -> bool:
-        """Whether predictions use an adaptation: it leaves no preference for seen classes that a bias would undo."""
-        return space == "visual" and self._adapted_scorer(table) is not None
-
-    def _adapted_scorer(self, table: ClassTable) -> LinearScorer | None:
-        """Return the adapted scorer, or None unless every candidate was adapted."""
-        adaptation = self._fitted.adaptation
-        return adaptation.scorer(table) if adaptation is not None and self.metric == "cosine" else None
 
     def _cosine_shares(self, table: ClassTable) -> Float64Array:
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
@@ -401,23 +299,10 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ZeroShotClassi
             return share_of_cosine(self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self.alignment_))
 
-    def _prototypes_of(self, table: ClassTable) -> Prototypes:
-        """Return where classes lie in the visual space."""
-        check_parameters(self, ("metric", *_EVIDENCE))  # they may have been set since the fit
-        predicted, evidence = self._predicted(table.vectors), self._evidence_for(table)
-        if evidence is None:
-            return Prototypes(predicted, np.ones(len(predicted)))
-        share = self.seen_mean_share
-        if isinstance(share, str):
-            share = share_of_samples(evidence.counts) if self._finds_shares else SEEN_SHARE
-        return combined(
-            predicted,
-            evidence,
-            self.feature_normalisation_,
-            seen_mean_share=share,
-            prediction_count=self.prediction_count,
-            sample_length=self._fitted.sample_length if self.metric == "cosine" else None,
-        )
+    def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
+        if isinstance(self.seen_mean_share, str) and self._finds_shares:
+            return share_of_samples(counts)
+        return super()._sample_shares(counts)
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:
         """Return where the model expects classes in the visual space: A'By, of length one where directions count."""

@@ -41,6 +41,7 @@ from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     FLAG,
     NUMBER,
+    OPTIONAL_COUNT,
     POSITIVE,
     NamedArrays,
     Shape,
@@ -83,6 +84,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     feature_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_feature_normalisation))
     class_normalisation: str = field(default="sample_l2+center", metadata=checked_by(parse_normalisation))
     whitening_shrinkage: float = field(default=SHRINKAGE, metadata=POSITIVE)
+    whitening_components: Any = field(default=None, metadata=OPTIONAL_COUNT)
     class_kernel: str = field(default="linear", metadata=one_of_names(KERNELS))
     kernel_width: float = field(default=1.0, metadata=POSITIVE)
     source_shares: Any = field(default=None, metadata=checked_by(check_source_shares))
@@ -105,6 +107,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     #: Whether the method treats each axis separately, as those with a variance per axis do, so that a rotation of the
     #: samples changes its answers: whitening is then the symmetric one (:mod:`jcmspl.data.whitening`).
     PER_AXIS: ClassVar[bool] = False
+    #: Whether the method trains a neural network, so that it is compared only where it is named.
+    NETWORK: ClassVar[bool] = False
+    #: The type of the numbers in ARRAYS.
+    PRECISION: ClassVar[type[np.floating[Any]]] = np.float64
     #: The duration of a fit in units of ridge regression, about; None: by what it reads. The cheap are compared first.
     COST: ClassVar[float | None] = None
     #: The arrays of the solution and their shapes (:mod:`jcmspl.model.parameters`).

@@ -40,6 +40,9 @@ class_normalisation : str
 whitening_shrinkage : float
     The larger, the less samples are whitened, if feature_normalisation whitens. Where features depend on each other
     less than 1e-8 counts as 1e-8.
+whitening_components : int
+    The number of directions that are left of whitened samples: those in which samples and, above all, class means
+    vary most. Few of them make methods on samples faster. None: all; samples that are not whitened keep all features.
 class_kernel : {"linear", "poly2", "rbf"}
     Kernel of class vectors: their inner products s . t as they are, ``(1 + s . t)^2``, or
     ``exp(-|s - t|^2 / (2 w^2))``. Helps most where class vectors are attributes.

@@ -224,7 +224,12 @@ def learnt(
 def normalisations_of(model: ZeroShotClassifier, sources: Sources | None) -> tuple[OfSamples, OfClasses]:
     """Return the normalisations of samples, and of class vectors of these sources."""
     columns = column_scale(sources, model.source_shares)
-    of_samples = OfSamples(model.feature_normalisation, model.whitening_shrinkage, model.treats_axes_separately)
+    of_samples = OfSamples(
+        model.feature_normalisation,
+        model.whitening_shrinkage,
+        model.treats_axes_separately,
+        model.whitening_components,
+    )
     return of_samples, OfClasses(model.class_normalisation, model.class_kernel, model.kernel_width, columns)
 
 
@@ -280,7 +285,8 @@ def state_of(
     A model of a fold has no more: it scores candidates, and knows no labels.
     """
     c, d = training.class_vectors.shape
-    check_arrays(arrays, model.ARRAYS, {"m": training.statistics.n_features, "d": d, "c": c})
+    sizes = {"m": training.statistics.n_features, "d": d, "c": c}
+    check_arrays(arrays, model.ARRAYS, sizes, precision=model.PRECISION)
     return FittedModel(
         arrays=arrays,
         timings=timings,

@@ -44,7 +44,7 @@ COMMON: dict[str, Shape] = {
     "class_scale": ("d",),
 }
 STATISTICS: dict[str, Shape] = {"gram": ("m", "m"), "class_sums": ("s", "m")}
-WHITENING = "feature_whitening"  # (m, m), where samples are whitened
+WHITENING = "feature_whitening"  # (m, m), where samples are whitened; (r, m) where r directions are left
 COLUMNS = "class_columns"  # (d,), where the sources of class vectors have shares
 IMPUTED = "imputed_values"  # (m,), where the samples had values missing
 HASHES = "sample_hashes"  # (h,), where the digest of the training samples is known
@@ -192,7 +192,7 @@ def feature_normalisation_of(content: dict[str, Any], arrays: NamedArrays) -> No
         raise ModelFileError(f"the array '{WHITENING}' does not fit the normalisation of samples, {quoted(name)}")
     found = _normalisation(arrays, "feature", name, steps.scaling(steps.power))
     if whitening is not None:
-        check_arrays({WHITENING: whitening}, {WHITENING: ("m", "m")}, {"m": len(found.shift)})
+        check_arrays({WHITENING: whitening}, {WHITENING: ("r", "m")}, {"m": len(found.shift)})
         _check_whitening(whitening)
     return replace(found, whitening=whitening)
 
@@ -221,6 +221,10 @@ def _normalisation(arrays: NamedArrays, kind: str, name: str, scaling: Scaling) 
 
 
 def _check_whitening(T: Float64Array) -> None:
+    if T.shape[0] < T.shape[1]:
+        return
+    if T.shape[0] > T.shape[1]:
+        raise ModelFileError(f"the array '{WHITENING}' has more rows than columns")
     if not np.all(T.diagonal() > 0):
         raise ModelFileError(f"the array '{WHITENING}' has values on its diagonal that are not above 0")
     if is_triangular(T):

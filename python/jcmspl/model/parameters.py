@@ -161,7 +161,11 @@ NamedArrays = dict[str, npt.NDArray[Any]]
 
 
 def check_arrays(
-    arrays: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, Shape], sizes: Mapping[str, int]
+    arrays: Mapping[str, npt.NDArray[Any]],
+    shapes: Mapping[str, Shape],
+    sizes: Mapping[str, int],
+    *,
+    precision: type[np.floating[Any]] = np.float64,
 ) -> dict[str, int]:
     """Refuse arrays that are not those declared, or not finite; return the numbers that the letters stand for.
 
@@ -178,7 +182,7 @@ def check_arrays(
                 size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
             } | known
         expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
-        if array.shape != expected or 0 in expected or array.dtype != np.float64:
+        if array.shape != expected or 0 in expected or array.dtype != precision:
             raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
         if not np.isfinite(array).all():
             raise ValueError(f"the array {name!r} holds NaN or infinity")

@@ -111,10 +111,10 @@ def restored(archive: Archive) -> ZeroShotClassifier:
     features = layout.feature_normalisation_of(content, arrays)
     normalisation = layout.class_normalisation_of(content, arrays, d)
     kernel, fitted_arrays = normalisation.kernel, with_prefix(arrays, FITTED)
-    letters = {"m": m, "d": d if kernel is None else len(kernel.shift), "c": sizes["c"]}
+    letters = {"m": features.n_outputs, "d": d if kernel is None else len(kernel.shift), "c": sizes["c"]}
     for name in model.ADDED_ARRAYS:
         fitted_arrays.setdefault(name, np.zeros([letters[str(size)] for size in model.ARRAYS[name]]))
-    check_arrays(fitted_arrays, model.ARRAYS, letters)
+    check_arrays(fitted_arrays, model.ARRAYS, letters, precision=model.PRECISION)
     if IMPUTED in arrays:
         check_arrays({IMPUTED: arrays[IMPUTED]}, {IMPUTED: ("m",)}, sizes)
     table = ClassTable(labels, arrays["class_vectors"], content["attributes"], content.get("sources"))
@@ -153,7 +153,7 @@ def restored(archive: Archive) -> ZeroShotClassifier:
         adaptation_constants=None if constants is None else layout.constants_of(constants),
         adaptation=None
         if adaptation is None
-        else layout.adaptation_of(adaptation, arrays, sizes, content["attributes"]),
+        else layout.adaptation_of(adaptation, arrays, letters | {"d": d}, content["attributes"]),
         imputed_values=arrays.get(IMPUTED),
         column_names=None if column_names is None else tuple(checked_names(column_names, m)),
         held_out=None if held_out is None else layout.held_out_of(held_out),

@@ -34,6 +34,7 @@ MODULES = {
     "ConSE": "conse",
     "COSMO": "cosmo",
     "DAP": "dap",
+    "DEM": "dem",
     "DeViSE": "devise",
     "ESZSL": "eszsl",
     "EXEM": "exem",

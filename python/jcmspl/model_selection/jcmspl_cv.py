@@ -198,7 +198,7 @@ class JCMSPLCV(BaseClassSearch):
         return vars(self).get("best_estimator_", JCMSPL())
 
     def _axes(self) -> dict[str, Any]:
-        names = (*WEIGHTS, "n_concepts", "space", *NORMALISATION)
+        names = (*WEIGHTS, "n_concepts", "space", *_NORMALISATION)
         given = {name: getattr(self, name) for name in names}
         tried = _ON_PATH if self._is_on_path else _IN_GRID
         if (
@@ -252,7 +252,9 @@ _ON_PATH: dict[str, Any] = {
     "class_kernel": path.KERNELS,
     "kernel_width": path.WIDTHS,
 }
-_IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in NORMALISATION} | JCMSPL.GRID
+# all directions of whitened samples are kept
+_NORMALISATION = tuple(name for name in NORMALISATION if name != "whitening_components")
+_IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in _NORMALISATION} | JCMSPL.GRID
 
 
 def _is_aligned(data: FoldedData, normalisations: list[Any]) -> bool:

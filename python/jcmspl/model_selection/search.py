@@ -33,6 +33,7 @@ NORMALISATION = (
     "feature_normalisation",
     "class_normalisation",
     "whitening_shrinkage",
+    "whitening_components",
     "class_kernel",
     "kernel_width",
     "source_shares",

@@ -9,9 +9,8 @@ METRICS = ("cosine", "euclidean", "dot")
 #: The ablations of the paper: settings of JCMSPL.
 ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
 
-#: Groups of methods: those without a neural network that generates samples of unseen classes (all, so far), and those
-#: whose scores are one linear layer.
-METHOD_GROUPS = ("classical", "linear")
+#: Groups of methods: those without a neural network, those of them whose scores are one linear layer, and networks.
+METHOD_GROUPS = ("classical", "linear", "networks")
 
 #: Normalisations of columns: features, or entries of class vectors.
 COLUMN_STEPS = ("none", "center", "feature_l2", "zscore", "center_unit", "zscore_unit")

@@ -26,7 +26,7 @@ struct Whitening {
 std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const VectorD& noise, bool symmetric,
                                 Index n_threads, const Poll& poll);
 
-// The statistics of samples that are whitened by a given T'.
+// The statistics of samples that are whitened by a given T', m x k.
 Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, Index n_threads, const Poll& poll);
 
 }  // namespace jcmspl

@@ -1,0 +1,1 @@
+"""Networks: perceptrons with gradients written out, and the kinds of methods that train them."""

@@ -18,18 +18,19 @@ from threadpoolctl import ThreadpoolController
 def usable_cores() -> int:
     """Return the number of cores that this process may use, by its affinity and by the limit of its container."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _cores_of_this_container())
+    limit = _cores_of_this_container()
+    return cores if limit is None else min(cores, limit)
 
 
 @cache  # the calls of kernels would read files
-def _cores_of_this_container(groups: Path = Path("/sys/fs/cgroup")) -> float:
-    """Return the limit of the control group, version 2 or 1, rounded up; infinity without one."""
+def _cores_of_this_container(groups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return the limit of the control group, version 2 or 1, rounded up; None without one."""
     for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         with contextlib.suppress(OSError, ValueError):
             quota, period = " ".join((groups / name).read_text() for name in names).split()
             if quota != "max" and int(quota) > 0:
                 return max(1, math.ceil(int(quota) / int(period)))
-    return math.inf
+    return None
 
 
 def blas_threads() -> int:
@@ -37,8 +38,8 @@ def blas_threads() -> int:
 
     It is at most the number of cores that this process may use.
     """
-    counts = (library.num_threads for library in _libraries().lib_controllers)
-    return min([*filter(None, counts), usable_cores()])
+    counts: Iterator[int | None] = (library.num_threads for library in _libraries().lib_controllers)
+    return min([count for count in counts if count] + [usable_cores()])
 
 
 # Threads of BLAS wait for each other in a loop at the end of each product. On a busy machine that takes far longer than

@@ -3,7 +3,8 @@
 Only training classes are looked at: some are held out, a model is fitted to the others, and each sample of the held-out
 ones is looked at twice, with its class among the candidates (known) and without it (a stranger). A figure is the area
 under the ROC curve of known samples against strangers, in the mean over folds; 0.5 is a guess. The last column is that
-of the best score, which jcmspl takes, on the unseen classes of the data: what is to be expected, not to be chosen by.
+of the best score on the unseen classes of the data: what is to be expected, not to be chosen by. These measures need
+the scores of the candidates alone; bench/strangers.py has those that look at training classes as well.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import numpy as np
 from accuracy import OWN_SETS, read_own
 from jcmspl import ClassKFold
 from jcmspl.model import registry
-from jcmspl.model.rejection import area
+from jcmspl.model.threshold import area
 
 
 def main() -> None:

@@ -225,7 +225,7 @@ def _first_parameters(thing: type[Any]) -> list[str]:
         )
         if described:
             text = re.match(r".{0,20}.*?(?=[.:;](\s|$)|$)", " ".join(described[2].split()))
-            lines.append(f"- ``{name}`` ({described[1]}): {text[0] if text else ''}.")
+            lines.append(f"- ``{name}`` ({described[1]}): {text[0].rstrip('.') if text else ''}.")
     return [*lines, ""]
 
 

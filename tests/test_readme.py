@@ -41,6 +41,7 @@ def test_there_are_blocks():
     assert len(PYTHON) >= 2
     assert {language for language, _ in BLOCKS} == {"python", "sh"}
     assert TEXT.index("```python") < 2000  # on the first screen
+    assert (README.parent / "docs" / "_static" / "demo.gif").stat().st_size < 300_000
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -70,7 +70,7 @@ py::tuple find_nearest(const Strided<T>& x, const Contiguous<T>& prototypes, Ind
 }
 
 template <class T>
-void register_type(py::module_& m) {
+void register_scores(py::module_& m) {
   m.def("top_k", &top_k<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(), py::arg("bias").noconvert(),
         py::arg("k"), py::arg("unit_rows"), py::arg("roots"), py::arg("n_threads"), py::arg("product_threads") = 1);
   m.def("affine_scores", &affine_scores<T>, py::arg("X").noconvert(), py::arg("weights").noconvert(),
@@ -105,8 +105,8 @@ void register_search(py::module_& m) {
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
   m.def("byte_products", &search::byte_products);
   m.def("use_byte_products", &search::use_byte_products, py::arg("name"));  // for tests and comparisons
-  register_type<float>(m);
-  register_type<double>(m);
+  register_scores<float>(m);
+  register_scores<double>(m);
 }
 
 }  // namespace jcmspl::bindings

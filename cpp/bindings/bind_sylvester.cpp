@@ -61,7 +61,7 @@ double residual(const Contiguous<T>& a, const Contiguous<T>& b, const Contiguous
 }
 
 template <class T>
-void register_type(py::module_& m) {
+void register_equations(py::module_& m) {
   m.def("solve_sylvester", &solve<T>, py::arg("a").noconvert(), py::arg("b").noconvert(), py::arg("q").noconvert());
   m.def("sylvester_residual", &residual<T>, py::arg("a").noconvert(), py::arg("b").noconvert(),
         py::arg("q").noconvert(), py::arg("x").noconvert());
@@ -75,8 +75,8 @@ void register_sylvester(py::module_& m) {
       .def_readonly("nearly_singular", &Answer::nearly_singular)
       .def_readonly("separation", &Answer::separation)
       .def_readonly("singular_pair", &Answer::singular_pair);
-  register_type<float>(m);
-  register_type<double>(m);
+  register_equations<float>(m);
+  register_equations<double>(m);
 }
 
 }  // namespace jcmspl::bindings

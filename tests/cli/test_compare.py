@@ -44,13 +44,17 @@ def test_what_there_is_not():
     assert "classical" in told
 
 
-@pytest.mark.parametrize("form", ["html", "csv", "md", "json", "txt"])
+@pytest.mark.parametrize("form", ["html", "csv", "md", "tex", "json", "txt"])
 def test_files(form, data, tmp_path, capsys):
     out = tmp_path / f"out.{form}"
-    text = run(capsys, data, "--methods", "FPL,RPL", "--repeats", "2", "--time", "--untuned", "-o", out)
-    assert "fit, s" in text
-    assert "corrected resampled t-test" in text
+    options = ("--methods", "FPL,RPL", "--repeats", "2", "--time", "--untuned", "-o", out)
+    assert run(capsys, data, *options) == ""  # quiet: the file has it
+    assert "corrected resampled t-test" in run(capsys, data, *options, "--force", "--json")
     assert "RPL" in out.read_text()
+    if form == "tex":
+        first, *rows = [line for line in out.read_text().splitlines() if line.endswith(r"\\")]
+        assert "fit, s" in first
+        assert {line.count(" & ") for line in rows[:2]} == {first.count(" & ")}
     if form == "csv":
         with open(out) as file:
             assert all(float(row["fit_seconds"]) > 0 for row in csv.DictReader(file))

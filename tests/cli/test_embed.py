@@ -71,9 +71,9 @@ def test_the_whole_way(here, capsys):
     shown = run(capsys, "embed pictures --model vision.onnx -o features.npz")
     assert shown.out == "wrote 80 samples x 6 features, 8 classes, to features.npz\n"
     assert shown.err == "vision.onnx: 4 x 4 pixels, shorter side 4, bicubic; image_embeds\n"
-    shown = run(capsys, "embed --text descriptions.csv --model text.onnx -o classes.npz --quiet")
+    shown = run(capsys, "embed --text descriptions.csv --model text.onnx -o classes.npz")
     assert shown.out == "wrote vectors of 8 classes, 6 values each, to classes.npz\n"
-    assert shown.err == ""
+    assert shown.err == "text.onnx: mean of last_hidden_state\n"
     assert not list(here.glob("*.partial"))
 
     run(capsys, "fit features.npz --classes classes.npz --unseen 0.2 -o m.safetensors --quiet")
@@ -213,7 +213,8 @@ def test_pictures_in_place_of_features(here, capsys, model, command):
 
 def test_features_without_classes(here, capsys):
     run(capsys, "embed pictures --model vision.onnx -o features.npz --quiet")
-    assert "--classes FILE" in run(capsys, "fit features.npz -o m.safetensors", code=1).err
+    assert "--classes FILE" in run(capsys, "tune features.npz", code=1).err
+    assert "without class vectors (--classes)" in run(capsys, "fit features.npz -o m.safetensors").err
 
 
 @pytest.mark.parametrize(

@@ -411,7 +411,7 @@ class TestData:
         assert json.loads(capsys.readouterr().out)["best_params"]
 
     def test_mistakes(self, own, capsys):
-        assert "clip holds features only: give the class vectors" in fails(capsys, "fit", "clip", "-o", "m.safetensors")
+        assert "clip holds features only: give the class vectors" in fails(capsys, "tune", "clip")
         own[1] = "colour"
         error = fails(capsys, "fit", "clip", "-o", "m.safetensors", *own)
         assert "metadata_0.parquet has no column named 'colour': its 2 columns are 'digit', 'url'" in error

@@ -118,7 +118,8 @@ class TestMistakes:
         assert list(tmp_path.iterdir()) == []
 
     def test_features_alone(self, tmp_path, own, model):
-        assert "--classes FILE" in self.fails(tmp_path, "fit", own / "features.npy", "-o", tmp_path / "m")
+        assert "has no labels" in self.fails(tmp_path, "fit", own / "features.npy", "-o", tmp_path / "m")
+        assert "--classes FILE" in self.fails(tmp_path, "tune", own / "features.npy")
         assert "--part" in self.fails(tmp_path, "predict", model, own)
 
     def test_the_file_that_is_to_blame_is_named(self, tmp_path, own):
@@ -268,7 +269,7 @@ def test_a_first_line_that_counts_the_columns(model, tmp_path):
     assert "--header" in result.stderr
     assert len(jcmspl("predict", model, path, "--header", "no").stdout.splitlines()) == 1 + 3
     assert len(jcmspl("predict", model, path, "--header", "yes").stdout.splitlines()) == 1 + 2
-    assert "for CSV and parquet files" in jcmspl("info", "digits", "--header", "no", code=1).stderr
+    assert "for files of own data" in jcmspl("info", "digits", "--header", "no", code=1).stderr
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 
 from jcmspl import ClassTable
 from jcmspl.datasets import Dataset, DatasetError, csv_table, load_arrays, load_dataset
-from jcmspl.datasets.arrays import load_classes, load_features
+from jcmspl.datasets.arrays import load_features
+from jcmspl.datasets.class_files import load_classes
 
 NAMES = ["zebra", "horse", "otter", "tiger"]
 X = np.arange(60.0).reshape(20, 3) / 4
@@ -150,8 +151,12 @@ def test_class_vectors_in_npz(tmp_path):
     np.savez(tmp_path / "c.npz", class_names=NAMES, class_vectors=VECTORS.vectors, attribute_names=VECTORS.attributes)
     assert load_arrays(X, Y, class_vectors=tmp_path / "c.npz").classes == VECTORS
     np.savez(tmp_path / "d.npz", class_names=NAMES, vectors=VECTORS.vectors)
-    with pytest.raises(DatasetError, match=r"d.npz lacks class_vectors: it holds class_names, vectors"):
-        load_arrays(X, Y, class_vectors=tmp_path / "d.npz")
+    assert load_arrays(X, Y, class_vectors=tmp_path / "d.npz").classes == ClassTable(NAMES, VECTORS.vectors)
+    np.savez(tmp_path / "e.npz", names=NAMES[1:], vectors=VECTORS.vectors)
+    with pytest.raises(
+        DatasetError, match=r"e.npz holds names .*, vectors .*, but class vectors are an array of names"
+    ):
+        load_arrays(X, Y, class_vectors=tmp_path / "e.npz")
 
 
 @pytest.mark.parametrize(
@@ -395,7 +400,9 @@ def test_bad_files_of_other_kinds(tmp_path):
         DatasetError, match=r"unknown kind: features are read from .npy, .npz, .csv, .tsv, .txt, .parquet, .arrow"
     ):
         load_arrays(tmp_path / "x.xls", Y, class_vectors=VECTORS)
-    with pytest.raises(DatasetError, match=r"unknown kind: class vectors are read from .csv, .tsv, .txt, .npy, .npz"):
+    with pytest.raises(
+        DatasetError, match=r"unknown kind: class vectors are read from .csv, .tsv, .txt, .npy, .npz, .parquet"
+    ):
         load_arrays(X, Y, class_vectors=tmp_path / "x.xls")
     with pytest.raises(FileNotFoundError, match=r"y.npy does not exist"):
         load_arrays(tmp_path / "y.npy", Y, class_vectors=VECTORS)
@@ -429,7 +436,7 @@ def test_a_folder(tmp_path):
         load_dataset(folder)
     (folder / "classes.npy").unlink()
     (folder / "classes.csv").unlink()
-    with pytest.raises(FileNotFoundError, match=r"has no file classes \(.csv, .tsv, .txt, .npy, .npz\)"):
+    with pytest.raises(FileNotFoundError, match=r"has no file classes \(.csv, .tsv, .txt, .npy, .npz, .parquet"):
         load_dataset(folder, layout="arrays")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from jcmspl.datasets import DatasetError, csv_table, load_arrays, load_features
-from jcmspl.datasets.arrays import load_classes
+from jcmspl.datasets.class_files import load_classes
 
 VECTORS = {"zebra": [1.0, 0.0], "horse": [0.0, 1.0]}
 

@@ -14,7 +14,8 @@ from numpy.testing import assert_array_equal
 
 from jcmspl import ClassTable, load
 from jcmspl.datasets import DatasetError, load_arrays, load_dataset, open_rows
-from jcmspl.datasets.arrays import load_classes, load_features
+from jcmspl.datasets.arrays import load_features
+from jcmspl.datasets.class_files import load_classes
 from support.shards import write_zarr
 
 X = np.random.default_rng(0).random((23, 5)).astype(np.float32)

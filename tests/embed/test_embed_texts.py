@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from fuzz.mutators import generator, mutated_json
 from jcmspl.datasets import DatasetError
-from jcmspl.datasets.arrays import load_classes
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.embed import ImageEncoder, TextEncoder, images, save_classes, texts
 from support.encoders import (
     words,

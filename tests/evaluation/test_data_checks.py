@@ -86,6 +86,32 @@ def test_findings_are_rows_of_the_data_set():
     assert told["n_samples"] == len(rows)
 
 
+def test_training_samples_are_those_of_validation_as_well():
+    y, parts = np.array(DATA.y), dict(DATA.parts)
+    rows = DATA.rows("trainval")
+    parts["train"], parts["val"] = rows[::2], rows[1::2]
+    wrong = rows[[7, 8]]
+    y[wrong] = [next(label for label in DATA.seen if label != y[row]) for row in wrong]
+    found = check_data(dataclasses.replace(DATA, y=y, parts=parts))
+    assert found.labels.n_samples == len(rows)
+    assert set(found.labels.indices[:2]) == set(wrong)
+    assert len(found.labels.mask()) == len(y)
+
+
+def test_without_test_samples_leakage_is_not_checked():
+    parts = {name: rows[:0] if name.startswith("test") else rows for name, rows in DATA.parts.items()}
+    assert (
+        "leakage was not checked: there are no test samples"
+        in check_data(dataclasses.replace(DATA, parts=parts)).to_text()
+    )
+    assert "leakage" not in check_data(DATA).to_text()
+
+
+def test_arrays_are_no_data_set():
+    with pytest.raises(TypeError, match="find_label_issues"):
+        check_data(DATA.part("train"))
+
+
 def test_few_classes_are_told():
     data = make_zsl(n_seen=5, n_unseen=2, random_state=0)
     found = check_data(data)

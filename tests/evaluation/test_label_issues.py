@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
 
 from jcmspl.checks import find_label_issues
 from jcmspl.datasets import load_dataset, make_zsl
 from jcmspl.evaluation.label_issues import _probabilities
+from jcmspl.methods import RPL
 
 DATA = make_zsl(300, 32, 12, 12, 3, noise=0.3, random_state=3)
 
@@ -100,13 +103,30 @@ class TestInput:
         expected = find_label_issues(X, y, class_vectors=DATA.classes)
         assert set(find_label_issues(frame, pandas.Series(y), class_vectors=DATA.classes)) == set(expected)
 
-    def test_one_class(self):
-        with pytest.raises(ValueError, match="one class only"):
-            find_label_issues(np.ones((3, 2)), ["a"] * 3)
+    @pytest.mark.parametrize("y", [["a"] * 3, ["a", "b", "c"], ["a", "a", "b"]])
+    def test_two_classes_of_two_samples_are_needed(self, y):
+        with pytest.raises(ValueError, match="classes of two samples or more"):
+            find_label_issues(np.eye(3), y)
 
-    def test_a_sample_of_each_class(self):
-        with pytest.raises(ValueError, match="one sample only"):
-            find_label_issues(np.eye(3), ["a", "b", "c"])
+    def test_no_samples(self):
+        with pytest.raises(ValueError, match="0 classes of two samples"):
+            find_label_issues(np.empty((0, 2)), [])
+
+    @pytest.mark.parametrize("model", ["RPL", RPL, LogisticRegression(), 3])
+    def test_judges_are_methods(self, model):
+        with pytest.raises(ValueError, match="model must be a method of jcmspl"):
+            find_label_issues(*DATA.part("train"), model=model)
+
+    def test_bad_values_are_named_by_their_row(self):
+        X, y = DATA.part("train")
+        X[50, 3] = np.nan
+        with pytest.raises(ValueError, match=r"first at index \(50, 3\)"):
+            find_label_issues(X, y)
+
+    @pytest.mark.parametrize("X", [3, [1.0, 2.0], [["a"], ["b"]], csr_matrix(np.eye(2)), None])
+    def test_samples_that_are_none(self, X):
+        with pytest.raises((TypeError, ValueError), match=r"^X "):
+            find_label_issues(X, ["a", "b"])
 
     def test_lengths(self):
         with pytest.raises(ValueError, match="3 samples in X but 2 labels"):

@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from sklearn.metrics import roc_auc_score
 
 from jcmspl import JCMSPL, evaluate
@@ -35,7 +36,12 @@ def test_figures_are_those_of_candidates_by_name(model, dataset):
         others = [other for other in dataset.unseen if other != label]
         by_name = twin.decision_function(X[y == label], candidates=others).max(axis=1)
         np.testing.assert_allclose(strangers[y == label], by_name, rtol=0, atol=1e-6)  # float32
-    found, threshold = report.results[0].open_set, twin.rejection_["visual", "cosine", "unseen"].value
+    found, chosen = report.results[0].open_set, twin.rejection_["visual", "cosine", "unseen"]
+    threshold = chosen.value
+    rival = chosen.temperature * logsumexp(
+        twin.decision_function(X, candidates="seen").astype(float) / chosen.temperature, axis=1
+    )
+    known, strangers = (scores - chosen.weight * np.maximum(rival - chosen.floor, 0) for scores in (known, strangers))
     truth = np.repeat([1, 0], len(X))
     assert found.auroc == pytest.approx(roc_auc_score(truth, np.concatenate([known, strangers])), abs=1e-4)
     assert found.threshold == threshold
@@ -46,6 +52,27 @@ def test_figures_are_those_of_candidates_by_name(model, dataset):
     assert again.results[0].open_set == found
     assert "AUROC" in report.to_text()
     assert "## Open set" in report.to_markdown()
+
+
+def test_seen_unseen_or_neither(model, dataset):
+    twin = copy.copy(model).calibrate_rejection(*dataset.part("train"), max_false_rejection=0.3)
+    report = evaluate(twin, dataset, spaces=["visual"], open_set=True, progress=False)
+    kinds, everything = report.results[0].open_set.kinds, [*twin.classes_, *dataset.unseen]
+    for kind, part in (("seen", "test_seen"), ("unseen", "test_unseen")):
+        named = twin.predict(dataset.part(part)[0], candidates=everything, reject="auto", reject_label="")
+        expected = [np.isin(named, twin.classes_), np.isin(named, dataset.unseen), named == ""]
+        np.testing.assert_allclose(kinds[kind], np.mean(expected, axis=1), atol=1e-12)
+    X, y = dataset.part("test_unseen")
+    named = np.empty(len(y), dtype=object)
+    for label in dataset.unseen:
+        others = [other for other in everything if other != label]
+        named[y == label] = twin.predict(X[y == label], candidates=others, reject="auto")
+    expected = [np.isin(named, twin.classes_), np.isin(named, dataset.unseen), [name is None for name in named]]
+    np.testing.assert_allclose(kinds["stranger"], np.mean(expected, axis=1), atol=1e-12)
+    assert "neither" in report.to_text()
+    assert Report.from_json(report.to_json()).results[0].open_set.kinds == kinds
+    pytest.importorskip("matplotlib")
+    assert "seen, unseen or neither?" in report.to_html()
 
 
 def test_without_a_threshold_and_unless_asked_for(dataset):

@@ -67,7 +67,7 @@ def test_forms(report):
     assert again.trust == report.trust
     text = report.to_text()
     assert "calibration error" in text
-    assert "Prediction sets" in text
+    assert "Prediction sets among unseen classes: asked for 90 %, this data can promise" in " ".join(text.split())
     assert "covered by sets" in report.to_markdown()
     pytest.importorskip("matplotlib")
     page = report.to_html()

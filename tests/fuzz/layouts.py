@@ -1,7 +1,9 @@
 """The layouts: a good file of each, how it is damaged, and all that is loaded from it."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import feather
+from safetensors.numpy import save_file
 from scipy.io import savemat
 
 from fuzz.mutators import mutated, mutated_deflated_mat, mutated_zip
@@ -163,6 +166,28 @@ def _write_arrow(folder, kind, X, labels):
             writer.write_table(table, max_chunksize=24)
 
 
+def _write_single(folder, suffix):
+    """Write samples to a file of one of the kinds that are no folder, and class vectors to a JSON object."""
+    data = _made()
+    X, y = data.X.astype(np.float32), data.class_numbers
+    names = [f"class {number}" for number in range(data.classes.n_classes)]
+    if suffix == ".safetensors":
+        save_file({"embedding": X, "half": X[:, 0].astype(np.float16), "label": y}, folder / "samples.safetensors")
+    else:
+        rows = [(f"sample {i}", x.tobytes(), int(label)) for i, (x, label) in enumerate(zip(X, y, strict=True))]
+        with closing(sqlite3.connect(folder / "samples.db")) as database, database:
+            database.execute("CREATE TABLE samples (id TEXT, embedding BLOB, label INTEGER)")
+            database.executemany("INSERT INTO samples VALUES (?, ?, ?)", rows)
+    vectors = dict(zip(names, data.classes.vectors.round(4).tolist(), strict=True))
+    (folder / "classes.json").write_text(json.dumps(vectors))
+    (folder / "names.txt").write_text("\n".join(names))
+
+
+def _single(folder):
+    (path,) = folder.glob("samples.*")
+    return _of_dataset(load_dataset(path, class_vectors=folder / "classes.json", label_names=folder / "names.txt"))
+
+
 LAYOUTS = {
     "zarr": Layout(
         lambda folder: write_zarr(folder, _made().X, chunks=(16, 6)), lambda folder: [open_rows(folder)[:].tobytes()]
@@ -187,6 +212,8 @@ LAYOUTS = {
     "arrow": Layout(lambda folder: _write_own(folder, "arrow"), _dataset_in_folder),
     "feather": Layout(lambda folder: _write_own(folder, "feather"), _dataset_in_folder),
     "jsonl-table": Layout(lambda folder: _write_own(folder, "jsonl"), _dataset_in_folder),
+    "safetensors": Layout(lambda folder: _write_single(folder, ".safetensors"), _single),
+    "sqlite": Layout(lambda folder: _write_single(folder, ".db"), _single),
     "jsonl": Layout(lambda folder: _write_stream(folder, False), _streamed),
     "jsonl-named": Layout(lambda folder: _write_stream(folder, True), _streamed),
     "encoder": Layout(_write_encoder, _embedded, one_in=5),

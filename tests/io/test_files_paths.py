@@ -7,7 +7,8 @@ import pytest
 
 from jcmspl import load
 from jcmspl.datasets import load_arrays, load_dataset, load_npz, load_sae, load_xlsa17
-from jcmspl.datasets.arrays import load_classes, load_features
+from jcmspl.datasets.arrays import load_features
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.io.files import write_atomically
 from support.benchmark_files import write_benchmark
 

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jcmspl
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
+from jcmspl.checks import find_label_issues
 from jcmspl.core import Statistics
 from jcmspl.methods import SSE, IdentityRidge, TextPrototypes
 from jcmspl.model import registry
@@ -238,7 +240,7 @@ class TestRecognition:
             assert promise.promised < promise.asked == 0.8
             assert 1 <= promise.size <= promise.n_candidates
 
-    def test_open_sets(self, model):
+    def test_open_sets(self, model, tmp_path):
         zoo = zoo_of(model)
         fitted = fit(model).calibrate_rejection(zoo.X, zoo.y, max_false_rejection=0.2, n_splits=2)
         assert {(space, group) for space, _, group in fitted.rejection_} == {
@@ -247,13 +249,31 @@ class TestRecognition:
         for threshold in fitted.rejection_.values():
             assert threshold.lost <= 0.2
             assert 0 <= threshold.auroc <= 1
-        chosen = fitted.rejection_[fitted.own_space, getattr(model, "metric", None), "unseen"]
-        assert chosen.auroc >= 0.5  # without its class no sample scores higher
-        best = fitted.predict_topk(zoo.X_new, 1, candidates="unseen", return_scores=True)[1][:, 0]
-        found = fitted.predict(zoo.X_new, candidates="unseen", reject="auto")
-        assert [label is None for label in found] == (best < chosen.value).tolist()
-        named = fitted.predict(zoo.X_new, candidates="unseen")
-        assert_array_equal(found[best >= chosen.value], named[best >= chosen.value])
+        fitted.save(tmp_path / "model")
+        again, seen = load(tmp_path / "model"), fitted.decision_function(zoo.X_new, candidates="seen")
+        assert again.rejection_ == fitted.rejection_
+        for group in ("seen", "unseen", "all"):
+            chosen = fitted.rejection_[fitted.own_space, getattr(model, "metric", None), group]
+            best = fitted.predict_topk(zoo.X_new, 1, candidates=group, return_scores=True, seen_penalty=0)[1][:, 0]
+            rival = chosen.temperature * logsumexp(seen / chosen.temperature, axis=1)
+            sure = best - chosen.weight * np.maximum(rival - chosen.floor, 0) >= chosen.value
+            found = fitted.predict(zoo.X_new, candidates=group, reject="auto", seen_penalty=0)
+            assert [label is not None for label in found] == sure.tolist()
+            named = fitted.predict(zoo.X_new, candidates=group, seen_penalty=0)
+            assert_array_equal(found[sure], named[sure])
+            assert_array_equal(again.predict(zoo.X_new, candidates=group, reject="auto", seen_penalty=0), found)
+            if group == "unseen":
+                assert chosen.auroc >= 0.5  # without its class no sample scores higher
+
+    def test_judges_labels(self, model):
+        zoo = zoo_of(model)
+        wrong = np.array(zoo.y)
+        wrong[3] = zoo.seen[-1]
+        issues = find_label_issues(zoo.X, wrong, class_vectors=zoo.table, model=clone(model).set_params(progress=False))
+        assert sorted(issues.indices.tolist()) == list(range(len(wrong)))
+        assert 3 in issues.indices[: len(wrong) // 4]
+        assert (np.diff(issues.probabilities) >= 0).all()
+        assert (issues.suggested != issues.given).all()
 
     def test_a_class_is_forgotten(self, model):
         zoo = zoo_of(model)

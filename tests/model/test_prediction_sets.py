@@ -160,6 +160,17 @@ class TestSets:
         with pytest.warns(UncalibratedWarning, match="without adaptation"):
             model.predict_set(ZOO.X_new, candidates="unseen")
 
+    def test_of_scores_that_leave_no_doubt(self, tmp_path):
+        """A distance may overflow; files hold no infinity."""
+        model = fitted().calibrate_sets(ZOO.X, ZOO.y)
+        model.temperatures_ = dict.fromkeys([("visual", "cosine", kind) for kind in ("seen", "unseen", "all")], 1e-300)
+        model.calibrate_sets(ZOO.X, ZOO.y)
+        model.save(tmp_path / "model")
+        again = load(tmp_path / "model")
+        assert_array_equal(
+            again.predict_set(ZOO.X_new, candidates="unseen"), model.predict_set(ZOO.X_new, candidates="unseen")
+        )
+
     def test_of_two_classes(self, calibrated):
         assert calibrated.predict_set(ZOO.X_new, candidates=ZOO.unseen[:2]).shape == (len(ZOO.X_new), 2)
 

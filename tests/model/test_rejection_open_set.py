@@ -1,17 +1,22 @@
 """Samples that are of none of the candidates."""
 
+import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.metrics import roc_auc_score
+from scipy.special import logsumexp
 
 from jcmspl import JCMSPL, ClassKFold, ClassSearchCV, load
 from jcmspl.data.class_folds import held_out_rows
-from jcmspl.model.rejection import Threshold, area, two_looks
+from jcmspl.model.prediction import auto_temperature, namer_for
+from jcmspl.model.rejection import two_looks
+from jcmspl.model.threshold import Evidence, Threshold
 from support.animals import make_zoo
 
+BAD = {"value": "x", "floor": "x", "weight": -1.0, "temperature": 0.0}  # of a threshold; shares are at most 1
 ZOO = make_zoo(n_seen=12, n_unseen=4, noise=0.8)
 
 
@@ -24,24 +29,13 @@ def calibrated():
     return fitted().calibrate(ZOO.X, ZOO.y).calibrate_rejection(ZOO.X, ZOO.y)
 
 
-def test_area_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    known, strangers = rng.integers(0, 9, 50) + 2, rng.integers(0, 9, 80)  # with ties
-    truth = np.repeat([1, 0], [50, 80])
-    assert area(known, strangers) == pytest.approx(roc_auc_score(truth, np.concatenate([known, strangers])))
-
-
-@pytest.mark.parametrize("lost", [0, 0.05, 0.1, 0.5, 0.999])
-def test_the_threshold_is_the_highest_that_loses_no_more(lost):
-    rng = np.random.default_rng(1)
-    folds = [(rng.standard_normal(40) + 1, rng.standard_normal(40)) for _ in range(3)]
-    found = Threshold.of(folds, lost)
-    known, strangers = (np.concatenate(each) for each in zip(*folds, strict=True))
-    assert found.lost == np.mean(known < found.value) <= lost
-    higher = np.min(known[known > found.value], initial=np.inf)
-    assert np.mean(known < higher) > lost
-    assert found.rejected == np.mean(strangers < found.value)
-    assert found.auroc == pytest.approx(np.mean([area(*fold) for fold in folds]))
+def excess(model, X, group, **options):
+    """Return by how much best scores exceed the score that the calibrated threshold asks for, from its definition."""
+    threshold = model.rejection_[model.own_space, "cosine", group]
+    scores = model.decision_function(X, candidates="seen") / threshold.temperature
+    rival = threshold.temperature * np.log(np.exp(scores).sum(axis=1))
+    rise = threshold.weight * np.maximum(rival - threshold.floor, 0)
+    return model.decision_function(X, **options).max(axis=1) - threshold.value - rise
 
 
 def test_two_looks_are_two_sets_of_candidates():
@@ -63,7 +57,7 @@ def test_calibration_is_a_plain_loop_over_folds_of_classes(calibrated):
     n_splits = 4  # 16 classes, 4 of them unseen
     folds = [[classes[i] for i in fold] for fold in ClassKFold(n_splits, random_state=rng).split_classes(len(classes))]
     testing = held_out_rows(ZOO.y.tolist(), 0.2, rng)
-    pairs = {"seen": [], "unseen": [], "all": []}
+    pairs, temperature = {"seen": [], "unseen": [], "all": []}, auto_temperature(model, space)
     for fold in folds:
         is_unseen = np.isin(ZOO.y, fold)
         train = ~is_unseen & ~testing
@@ -72,19 +66,22 @@ def test_calibration_is_a_plain_loop_over_folds_of_classes(calibrated):
 
         def best(rows, candidates, one=one):
             scores = one.decision_function(ZOO.X[rows], candidates=candidates, seen_penalty=model.seen_penalty_)
-            return scores.max(axis=1)
+            rival = temperature * logsumexp(one.decision_function(ZOO.X[rows], candidates="seen") / temperature, axis=1)
+            return Evidence(scores.max(axis=1), rival)
 
         def without_own(candidates, fold=fold, best=best):
             of_classes = [best(ZOO.y == label, [one for one in candidates if one != label]) for label in fold]
-            return np.concatenate(of_classes)
+            return Evidence(*map(np.concatenate, zip(*of_classes, strict=True)))
 
         known_seen = ~is_unseen & testing
         pairs["unseen"].append((best(is_unseen, fold), without_own(fold)))
         pairs["seen"].append((best(known_seen, trained), best(is_unseen, trained)))
         pairs["all"].append((best(is_unseen | known_seen, [*trained, *fold]), without_own([*trained, *fold])))
     for group, expected in pairs.items():
-        found, own = model.rejection_[space, "cosine", group], Threshold.of(expected, 0.05)
+        found, own = model.rejection_[space, "cosine", group], Threshold.of(expected, 0.05, temperature)
         assert found.value == pytest.approx(own.value, rel=1e-8)
+        assert (found.weight, found.temperature) == (own.weight, pytest.approx(own.temperature))
+        assert found.floor == pytest.approx(own.floor, rel=1e-8)
         assert (found.lost, found.rejected) == pytest.approx((own.lost, own.rejected))
         assert found.auroc == pytest.approx(own.auroc, abs=1e-3)
 
@@ -92,11 +89,32 @@ def test_calibration_is_a_plain_loop_over_folds_of_classes(calibrated):
 @pytest.mark.parametrize("candidates", ["seen", "unseen", "all", ZOO.unseen[:2], [*ZOO.seen[:3], *ZOO.unseen]])
 def test_auto_takes_the_threshold_for_such_candidates(calibrated, candidates):
     group = candidates if isinstance(candidates, str) else "unseen" if len(candidates) == 2 else "all"
-    threshold = calibrated.rejection_["visual", "cosine", group].value
     assert_array_equal(
-        calibrated.predict(ZOO.X_new, candidates=candidates, reject="auto"),
-        calibrated.predict(ZOO.X_new, candidates=candidates, reject=threshold),
+        calibrated.predict(ZOO.X_new, candidates=candidates, reject="auto", reject_label="") == "",
+        excess(calibrated, ZOO.X_new, group, candidates=candidates) < 0,
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_that_rise(calibrated, dtype, tmp_path):
+    model = copy.copy(calibrated).set_params(space="semantic")
+    threshold, X = model.rejection_["semantic", "cosine", "seen"], ZOO.X_new.astype(dtype)
+    assert threshold.weight > 0
+    threshold = replace(threshold, value=0.45)  # high enough for its rise to matter
+    model.rejection_ = {("semantic", "cosine", "seen"): threshold}
+    above = excess(model, X, "seen", candidates="seen")
+    found = model.predict(X, candidates="seen", reject="auto", reject_label="")
+    assert_array_equal(found == "", above < 0)
+    best = model.decision_function(X, candidates="seen").max(axis=1)
+    assert ((best >= threshold.value) & (above < 0)).any()  # the best score alone would have named these
+    namer = namer_for(model, 1, proba=False, reject="auto", candidates="seen")
+    assert_array_equal(namer(X).rejected, above < 0)
+    model.save(tmp_path / "m")
+    assert_array_equal(load(tmp_path / "m").predict(X, candidates="seen", reject="auto", reject_label=""), found)
+    dask = pytest.importorskip("dask.array")
+    assert_array_equal(namer.best(dask.from_array(X, chunks=(7, -1))).rejected, above < 0)
+    lazy = model.predict(dask.from_array(X, chunks=(7, -1)), candidates="seen", reject="auto", reject_label="")
+    assert_array_equal(lazy.compute(), found)
 
 
 def test_a_rejected_sample_is_one_whose_best_score_is_low(calibrated):
@@ -204,9 +222,9 @@ def test_too_few_classes_and_none_at_all():
         JCMSPL(progress=False).fit(ZOO.X, ZOO.y).calibrate_rejection(ZOO.X, ZOO.y)
 
 
-@pytest.mark.parametrize("name", ["value", "lost", "auroc"])
+@pytest.mark.parametrize("name", ["value", "lost", "auroc", "weight", "floor", "temperature"])
 def test_damaged_thresholds_in_files_are_refused(name, calibrated, tmp_path, monkeypatch):
-    bad = Threshold(**{**vars(calibrated.rejection_["visual", "cosine", "all"]), name: 7.0 if name != "value" else "x"})
+    bad = Threshold(**{**vars(calibrated.rejection_["visual", "cosine", "all"]), name: BAD.get(name, 7.0)})
     twin = pickle.loads(pickle.dumps(calibrated))
     twin.rejection_ = {("visual", "cosine", "all"): bad}
     twin.save(tmp_path / "m")

@@ -7,12 +7,13 @@ import contextlib
 import csv
 import inspect
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from jcmspl.cli._parser import suggestion
 from jcmspl.model import registry
 from jcmspl.support.calls import current_names
 from jcmspl.support.names import FEATURE_NORMALISATIONS, METRICS, NORMALISATIONS, POWERS, SPACES
+from jcmspl.support.shown import suggestion
 
 # the most common ones; --set takes all others
 _OF_SAMPLES = (*FEATURE_NORMALISATIONS, *(f"{power}+{FEATURE_NORMALISATIONS[-1]}" for power in POWERS))
@@ -132,10 +133,15 @@ def made(arguments: argparse.Namespace, method: type[Any], parameters: dict[str,
 
 def loaded(arguments: argparse.Namespace) -> Any:
     """Load the model file, check its method, and set the parameters that may change after a fit."""
+    from jcmspl.io.archive import ModelFileError
     from jcmspl.model.persistence import load
     from jcmspl.support.arguments import as_number
 
-    model = load(arguments.model)
+    try:
+        model = load(arguments.model)
+    except (ModelFileError, OSError):
+        _refuse_swapped(arguments.model, getattr(arguments, "samples", None) or getattr(arguments, "data", None))
+        raise
     kind = type(model).__name__
     if arguments.method is not None and kind != arguments.method:
         raise ValueError(f"{arguments.model} holds a model of {kind}, not of {arguments.method}")
@@ -147,6 +153,24 @@ def loaded(arguments: argparse.Namespace) -> Any:
     if "seen_penalty" in found:
         as_number(found["seen_penalty"], "seen_penalty")
     return model.set_params(**found)
+
+
+def classes_for(model: Any, path: str, arguments: argparse.Namespace) -> Any:
+    """Read class vectors; labels in a file are text, which become the model's own where it knows them."""
+    from jcmspl.data.class_table import ClassTable
+    from jcmspl.datasets.class_files import load_classes
+
+    table = load_classes(path, arguments.classes_header, arguments.classes_delimiter)
+    own = {str(label): label for label in model.class_table_}
+    return ClassTable([own.get(str(label), label) for label in table], table.vectors, table.attributes)
+
+
+def _refuse_swapped(model: str, other: Any) -> None:
+    """Refuse a model in the place of the data."""
+    from jcmspl.io.archive import written_by
+
+    if isinstance(other, str) and Path(other).is_file() and written_by(Path(other)) is not None:
+        raise ValueError(f"{model} is not a model, but {other} is one: give the model first, then the data")
 
 
 def _setting(text: str) -> tuple[str, list[Any]]:

@@ -32,7 +32,16 @@ def add_data(parser: argparse.ArgumentParser, *, impute: bool = True) -> None:
         help="own data: labels of the samples, one per line (DATA has the features); or a column of DATA or of its "
         "metadata, by name or number from 1",
     )
-    group.add_argument("--classes", metavar="FILE", help="own data: CSV of class names, each with its vector")
+    group.add_argument(
+        "--classes",
+        metavar="FILE",
+        help="own data: class names, each with its vector (.csv, .parquet, .jsonl, .json, .npz, .safetensors, .yaml)",
+    )
+    group.add_argument(
+        "--label-names",
+        metavar="FILE",
+        help="own data: names of labels that are numbers, one per line from 0 on, or JSON (default: those in DATA)",
+    )
     group.add_argument("--split", metavar="FILE", help="own data: part of each sample (train, val, test_seen, ...)")
     add_headers(group)
     group.add_argument(
@@ -77,8 +86,12 @@ def add_headers(parser: Any) -> None:
     parser.add_argument(
         "--vector",
         metavar="COLUMN",
-        help="column of a parquet, Arrow or JSON lines file that holds a vector in each row (default: the only one)",
+        help="column of a table, or key of JSON lines, that holds a vector in each row (default: the only one)",
     )
+    parser.add_argument(
+        "--array", metavar="NAME", help="array of features in an .npz or .safetensors file (default: the only matrix)"
+    )
+    parser.add_argument("--query", metavar="SQL", help="query of a database, in place of FILE.db::TABLE")
     parser.add_argument("--ignore-text", action="store_true", help="leave out all columns without numbers")
 
 
@@ -86,17 +99,25 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options for reading a table of features."""
     return {
         name: getattr(arguments, name)
-        for name in ("header", "delimiter", "id_column", "ignore", "ignore_text", "vector")
+        for name in ("header", "delimiter", "id_column", "ignore", "ignore_text", "vector", "array", "query")
     }
 
 
-def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tested: bool = False) -> Dataset:
+def dataset_of(
+    arguments: argparse.Namespace,
+    imputed_values: Any = None,
+    *,
+    tested: bool = False,
+    class_vectors: Any = None,
+    supervised: bool = False,
+) -> Dataset:
     """Read the data set that the options name.
 
     ``imputed_values`` of a model take precedence over ``--impute``. If the data set is to be ``tested``, classes and
-    samples are held out at random unless an option names them.
+    samples are held out at random unless an option names them. Own data without ``--classes`` has ``class_vectors``
+    or, if it may be ``supervised``, a dimension for each class.
     """
-    dataset, is_own = _read_dataset(arguments, missing=imputed_values is not None)
+    dataset, is_own = _read_dataset(arguments, imputed_values is not None, class_vectors, supervised)
     if tested and is_own and not dataset.unseen:
         dataset = _with_held_out_classes(dataset, arguments)
     if arguments.hold_out is not None:
@@ -111,8 +132,11 @@ def dataset_of(arguments: argparse.Namespace, imputed_values: Any = None, *, tes
 
 
 def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
-    """Read the data set that the options name, with the model's replacements of missing values and its columns."""
-    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None))
+    """Read the data set that the options name, with the model's replacements of missing values and its columns.
+
+    Own data without class vectors gets those of the model.
+    """
+    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None), class_vectors=model.class_table_)
     compare_columns(model, arguments.data, dataset.columns)
     return dataset
 
@@ -148,39 +172,49 @@ def remember_data(arguments: argparse.Namespace, model: Any, dataset: Dataset) -
         model.describe_table(held_out=HeldOut.of(rows, dataset.y[rows], arguments.hold_out, arguments.seed))
 
 
-def _read_dataset(arguments: argparse.Namespace, missing: bool) -> tuple[Dataset, bool]:
+def _read_dataset(
+    arguments: argparse.Namespace, missing: bool, class_vectors: Any, supervised: bool
+) -> tuple[Dataset, bool]:
     """Return the data set, and whether it consists of the user's own files."""
     from jcmspl.datasets import load_arrays, load_dataset
     from jcmspl.datasets.errors import refuse_pictures
-    from jcmspl.datasets.loading import is_data_set, is_folder_of_arrays
-    from jcmspl.datasets.rows import holds_rows
+    from jcmspl.datasets.loading import is_folder_of_arrays, is_without_classes
+    from jcmspl.io.files import missing as missing_file
 
-    path, layout, classes = Path(arguments.data), arguments.layout, arguments.classes
-    own = {"labels": arguments.labels, "class_vectors": classes, "split": arguments.split, "unseen": arguments.unseen}
+    path, layout = Path(arguments.data), arguments.layout
+    is_single = layout in (None, "arrays") and is_without_classes(arguments.data)
+    classes = class_vectors if arguments.classes is None and is_single else arguments.classes
+    names = ("labels", "split", "unseen", "label_names")
+    own = {"class_vectors": classes, **{name: getattr(arguments, name) for name in names}}
     given = {name: value for name, value in own.items() if value is not None}
     table = table_options(arguments)
     table |= {name: getattr(arguments, name) for name in ("classes_header", "classes_delimiter")}
     # the replacements are computed later, from the training part
     table["missing"] = missing or getattr(arguments, "impute", None) is not None
-    many = holds_rows(arguments.data) and not is_data_set(arguments.data)
-    if classes is not None and (path.is_file() or many) and layout in (None, "arrays"):
+    if (classes is not None and path.is_file() and layout in (None, "arrays")) or (
+        is_single and (supervised or classes is not None)
+    ):
+        given.setdefault("class_vectors", None)
         return load_arrays(arguments.data, random_state=arguments.seed, **table, **given), True
     if path.is_dir() and (layout == "arrays" or (layout is None and is_folder_of_arrays(path))):
         return load_dataset(arguments.data, "arrays", random_state=arguments.seed, **table, **given), True
     if given:
+        if not path.exists() and arguments.data != "digits":
+            raise missing_file(path, "digits")
         refuse_pictures(path)
         hint = "" if classes is not None else ": give the class vectors with --classes FILE"
         raise ValueError(
-            f"--labels, --classes, --split and --unseen are for own data, where DATA holds features only{hint}"
+            "--labels, --label-names, --classes, --split and --unseen are for own data, where DATA holds features "
+            f"only{hint}"
         )
-    if many or (path.is_file() and path.suffix in (".npy", ".csv", ".tsv", ".txt", ".parquet")):
+    if is_single:
         raise ValueError(
             f"{arguments.data} holds features only: give the class vectors with --classes FILE (see --help)"
         )
     named = [name for name, value in table.items() if name != "missing" and value not in ("auto", None, [], False)]
     if named:
         listed = ", ".join(f"--{name.removesuffix('_column').replace('_', '-')}" for name in named)
-        raise ValueError(f"{listed}: only for CSV and parquet files of own data, and {path} has none")
+        raise ValueError(f"{listed}: only for files of own data, and {path} is none")
     options: dict[str, Any] = {} if arguments.attributes is None else {"attributes": arguments.attributes}
     if getattr(arguments, "verify", False):
         options["verify"] = True
@@ -247,7 +281,8 @@ def add_output(
         parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
         parser.add_argument("--force", action="store_true", help="overwrite existing output")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress and no messages")
+    result = "" if help_text is None else ", and no result that FILE has" if metavar == "FILE" else ""
+    parser.add_argument("--quiet", action="store_true", help=f"show no progress and no messages{result}")
 
 
 def add_calibration(parser: argparse.ArgumentParser) -> None:
@@ -297,11 +332,17 @@ def say(arguments: argparse.Namespace, text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def is_shown(arguments: argparse.Namespace) -> bool:
+    """Whether a result is printed: not with ``--quiet`` if a file has it, unless as JSON."""
+    return arguments.json or not (arguments.quiet and getattr(arguments, "output", None) is not None)
+
+
 def show(arguments: argparse.Namespace, data: dict[str, Any], text: str) -> None:
     """Print a result as JSON or as text."""
     from jcmspl.io.json_text import dumps
 
-    print(dumps(data) if arguments.json else text)
+    if is_shown(arguments):
+        print(dumps(data) if arguments.json else text)
 
 
 def refuse_existing(path: str | None, force: bool, check_name: Callable[[str], object] | None = None) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import textwrap
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from jcmspl.support.shown import printable
+from jcmspl.support.shown import printable, suggestion
 from jcmspl.support.version import __version__
 
 #: The commands in the order of the help. Each is a module with a docstring (its help), EXAMPLES, LOADS (modules that
@@ -27,18 +25,13 @@ COMMANDS = {
     "methods": "list the methods and their parameters",
     "reproduce": "run the paper's experiments on a data set",
     "convert": "convert a data set to another layout",
+    "classes": "list, add and remove the classes of a model",
     "info": "describe a model or data file",
     "bench": "measure the speed of a fit on this machine",
     "completion": "print a script for completion in the shell",
 }
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
-
-
-def suggestion(given: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" for the most similar known word, or an empty text."""
-    close = difflib.get_close_matches(given, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 class HelpfulParser(argparse.ArgumentParser):

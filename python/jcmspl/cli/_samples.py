@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
 
 def is_stream(samples: str) -> bool:
     """Whether samples come from standard input or JSON lines, which are read once."""
-    return samples == STANDARD or Path(samples).suffix.lower() == ".jsonl"
+    return samples == STANDARD or Path(samples).suffix.lower() in (".jsonl", ".ndjson")
 
 
 def refuse_with_stream(arguments: argparse.Namespace) -> None:
@@ -45,6 +45,8 @@ def refuse_with_stream(arguments: argparse.Namespace) -> None:
         "a folder of predictions": is_folder(arguments),
         "--id": arguments.id_column is not None,
         "--delimiter": arguments.delimiter is not None,
+        "--array": arguments.array is not None,
+        "--query": arguments.query is not None,
         "--ignore": bool(arguments.ignore or arguments.ignore_text),
     }
     for what, is_wanted in wanted.items():

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from jcmspl.cli._models import add_method, made, parameters_of
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, say, say_what_is_replaced
+from jcmspl.cli._options import add_data, add_output, dataset_of, is_shown, refuse_existing, say, say_what_is_replaced
 from jcmspl.model import registry
 
 EXAMPLES = """\
@@ -45,4 +45,5 @@ def run(arguments: argparse.Namespace) -> None:
         text = found.to_json() if is_json else found.to_text(len(dataset.y))
         write_atomically(Path(arguments.output), text.encode(), overwrite=arguments.force)
         say(arguments, f"wrote {arguments.output}")
-    print(found.to_json() if arguments.json else found.to_text(arguments.rows), end="")
+    if is_shown(arguments):
+        print(found.to_json() if arguments.json else found.to_text(arguments.rows), end="")

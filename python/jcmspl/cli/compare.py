@@ -9,7 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, samples_used, save, say_what_is_used
+from jcmspl.cli._options import (
+    add_data,
+    add_output,
+    dataset_of,
+    is_shown,
+    refuse_existing,
+    samples_used,
+    save,
+    say_what_is_used,
+)
 from jcmspl.model import registry
 from jcmspl.support.names import ABLATIONS, METHOD_GROUPS
 
@@ -53,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--untuned", action="store_true", help="use default parameters (much faster)")
     parser.add_argument("--time", action="store_true", help="also measure the seconds of a fit and of predictions")
-    add_output(parser, "also write the comparison to FILE: .html, .md, .csv, .json or .txt")
+    add_output(parser, "also write the comparison to FILE: .html, .md, .csv, .tex, .json or .txt")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -82,6 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         text = dumps({"samples": samples_used(dataset), **json.loads(result.to_json())}, indent=1) + "\n"
     else:
         text = result.to_text()
-    print(text, end="", flush=True)
+    if is_shown(arguments):
+        print(text, end="", flush=True)
     if result.not_run:
         raise KeyboardInterrupt("the methods that were done are compared")

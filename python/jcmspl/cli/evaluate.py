@@ -17,6 +17,7 @@ from jcmspl.cli._options import (
     add_output,
     dataset_for,
     dataset_of,
+    is_shown,
     refuse_existing,
     save,
     say,
@@ -123,7 +124,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _show(arguments: argparse.Namespace, report: Any) -> None:
     save(arguments, report)
-    print(report.to_json() if arguments.json else report.to_text(), end="")
+    if is_shown(arguments):
+        print(report.to_json() if arguments.json else report.to_text(), end="")
 
 
 def _shots(text: str) -> int | str:

@@ -18,6 +18,7 @@ from jcmspl.cli._options import (
     refuse_existing,
     remember_data,
     samples_used,
+    say,
     say_what_is_used,
     show,
 )
@@ -36,6 +37,9 @@ EXAMPLES = """\
   # own data, all samples for training
   jcmspl fit features.csv --labels animal --classes attributes.csv \\
       -o model.safetensors
+
+  # a table with labels and vectors; without --classes a plain classifier
+  jcmspl fit embeddings.parquet --classes classes.json -o model.safetensors
 
   # own data, a fifth of the classes held out for `jcmspl evaluate`
   jcmspl fit features.npy --labels labels.txt --classes attributes.csv \\
@@ -64,21 +68,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.datasets.loading import is_without_classes
     from jcmspl.model.persistence import require_name_of_model
 
     refuse_existing(arguments.output, arguments.force, require_name_of_model)
     method, part = registry.get(arguments.method), arguments.part
     model = made(arguments, method, parameters_of(arguments, method))
-    dataset = as_read = dataset_of(arguments)
+    dataset = as_read = dataset_of(arguments, supervised=True)
+    supervised = arguments.classes is None and is_without_classes(arguments.data)
     at_once = model.needs == "samples" or isinstance(model.class_weight, str)  # "balanced" counts all labels first
     with workers_of(arguments) as n_workers:
         dataset = on_workers(dataset, n_workers)
         samples = dataset.part(part) if at_once or n_workers else (dataset.chunks(part),)
-        model.fit(*samples, class_vectors=dataset.classes)
+        model.fit(*samples, class_vectors=None if supervised else dataset.classes)
         if arguments.calibrate or arguments.calibrate_rejection is not None or arguments.calibrate_sets:
             calibrate(arguments, model, *dataset.part(part))
     remember_data(arguments, model, as_read)
     say_what_is_used(arguments, dataset, part)
+    if supervised:
+        say(arguments, "note: without class vectors (--classes) the model knows only the classes that have samples")
     model.save(arguments.output, statistics=arguments.statistics, overwrite=arguments.force)
     data = {
         "output": arguments.output,

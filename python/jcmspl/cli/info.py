@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import textwrap
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._options import add_data, add_output, columns_of, dataset_of, show
 from jcmspl.support.shown import shown
 
-_DATA_SUFFIXES = (".mat", ".npz", ".npy", ".csv", ".tsv", ".txt", ".parquet")  # other files are models
 _LINE = 100  # characters
 _NO_NAMES: tuple[str, list[str]] = ("attributes", [])  # n_attributes is enough for attributes without names
 EXAMPLES = """\
@@ -32,13 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from jcmspl.datasets.arrays import SUFFIXES
+    from jcmspl.datasets.database import DATABASES
     from jcmspl.model.persistence import load
 
     path = Path(arguments.data)
     if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
         raise ValueError(f"--verify is for .npz files of data sets, which have checksums, but DATA is {path}")
-    if path.is_file() and path.suffix not in _DATA_SUFFIXES:
-        data = _about_model(load(arguments.data))
+    of_data = (".mat", *DATABASES, *SUFFIXES["features"])
+    is_of_data = path.suffix in of_data and (path.suffix != ".safetensors" or arguments.classes is not None)
+    if path.is_file() and not is_of_data:
+        data = {**_about_model(load(arguments.data)), **_about_file(path)}
     else:
         data = _about_data(dataset_of(arguments))
     show(arguments, data, _text({name: value for name, value in data.items() if (name, value) != _NO_NAMES}))
@@ -65,8 +70,18 @@ def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else shown(value, 200)
 
 
+def _about_file(path: Path) -> dict[str, Any]:
+    """Return the versions that wrote a model file, the time of its last change, and its digest."""
+    from jcmspl.io.archive import written_by
+
+    changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {**(written_by(path) or {}), "written": f"{changed:%Y-%m-%d %H:%M:%S} UTC", "sha256": digest}
+
+
 def _about_model(model: Any) -> dict[str, Any]:
     own, known = (model.own_space, model.own_metric), model.training_digest_
+    counts = model.state.samples.without(model.unseen_classes_.tolist()).counts
 
     def in_own_space(found: dict[tuple[str, Any, str], Any]) -> dict[str, Any] | str:
         """Return the values for the model's space and metric, by group of candidates."""
@@ -87,9 +102,12 @@ def _about_model(model: Any) -> dict[str, Any]:
         "cosine_share": getattr(model, "cosine_share_", 0.0),
         "adapted_to": f"{model.adapted_.n_samples:,} samples" if hasattr(model, "adapted_") else "nothing",
         "statistics_included": model.state.collected is not None,
+        "training_samples": model.state.n_training_samples,
+        "samples_per_class": f"{counts.min():,g} to {counts.max():,g}",
         "training_samples_known": "no"
         if known is None
         else f"{len(known):,} different ones" + ", a part of them" * (not known.is_complete),
+        "training_digest": None if known is None else hashlib.sha256(known.hashes.tobytes()).hexdigest()[:16],
         "feature_names": columns_of(model) or "not known",
         "imputes_missing_values": hasattr(model, "imputed_values_"),
     }

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from jcmspl.cli._dask import add_dask, workers_of
-from jcmspl.cli._models import COVERAGE, Shortcut, add_fitted, loaded
+from jcmspl.cli._models import COVERAGE, Shortcut, add_fitted, classes_for, loaded
 from jcmspl.cli._options import add_headers, add_output, refuse_existing, say, say_what_is_replaced, show
-from jcmspl.cli._parser import suggestion
 from jcmspl.cli._prediction_files import ROWS_PER_FILE, STANDARD, PredictionFiles, is_folder
 from jcmspl.cli._prediction_writers import FORMATS, Form, Predictions, print_predictions, write_predictions
 from jcmspl.cli._samples import (
@@ -32,7 +31,7 @@ from jcmspl.cli._samples import (
 )
 from jcmspl.support.names import GROUPS, PARTS
 from jcmspl.support.progress import Progress
-from jcmspl.support.shown import quoted, without_formula
+from jcmspl.support.shown import quoted, suggestion, without_formula
 
 EXAMPLES = """\
   # the best class of each row, as CSV on standard output
@@ -76,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for standard input (CSV, the bytes of a .npy file, or JSON lines)",
     )
     parser.add_argument("--part", choices=(*PARTS, "trainval"), help="part to predict if SAMPLES is a data set")
-    parser.add_argument("--classes", metavar="FILE", help="CSV of the candidate classes: names, each with its vector")
+    parser.add_argument(
+        "--classes", metavar="FILE", help="candidate classes: names, each with its vector (.csv, .json, .parquet, ...)"
+    )
     add_headers(parser)
     parser.add_argument(
         "--candidates",
@@ -130,9 +131,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from jcmspl.data.class_table import ClassTable
-    from jcmspl.datasets.arrays import load_classes
-
     suffix = _suffix(arguments)
     arguments.coverage = _coverage(arguments)
     streamed = is_stream(arguments.samples)
@@ -146,12 +144,9 @@ def run(arguments: argparse.Namespace) -> None:
         if not arguments.force:
             files.refuse_others()
     by_text = {str(label): label for label in model.class_table_}
-    given = None
-    if arguments.classes is not None:  # labels in a file are text: map them to the model's own labels
-        table = load_classes(arguments.classes, arguments.classes_header, arguments.classes_delimiter)
-        labels = [by_text.get(str(label), label) for label in table]
-        given = ClassTable(labels, table.vectors, table.attributes)
-        by_text |= {str(label): label for label in labels}
+    given = None if arguments.classes is None else classes_for(model, arguments.classes, arguments)
+    if given is not None:
+        by_text |= {str(label): label for label in given}
     is_named = any(name == "seen_penalty" for name, _ in arguments.settings)
     options = {
         "class_vectors": given,

@@ -12,11 +12,14 @@ import numpy.typing as npt
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some
 from jcmspl.data.sources import Sources, check_source_shares, checked_sources, share_roots
 from jcmspl.support.arguments import Float64Array, IntArray, as_real_array
+from jcmspl.support.containers import Columns, column_matrix, columns_of_table, unwrapped
 from jcmspl.support.scaling import unit_length
 from jcmspl.support.shown import ELLIPSIS, Card, ShownAsCard, Table, elided, quoted
 
 # What a notebook shows of a table; the rest is left out.
 _MOST_ROWS, _MOST_COLUMNS = 10, 8
+#: A column of a table of class vectors with one of these names holds the labels.
+LABEL_COLUMNS = ("class", "class_name", "class_names", "name", "names", "label", "labels")
 
 
 class ClassTable(ShownAsCard):
@@ -91,20 +94,29 @@ class ClassTable(ShownAsCard):
 
         Parameters
         ----------
-        value : ClassTable, mapping of labels to vectors, pandas DataFrame or array_like
-            The index of a DataFrame holds the labels and its columns are the attributes. The labels of an array are
-            its row numbers.
+        value : ClassTable, mapping of labels to vectors, table or array_like
+            A table of pandas, polars, pyarrow, DuckDB or Hugging Face has the labels in a column of text (or "class",
+            "class_name", "name", "label"), and a column of vectors or one column for each attribute. A DataFrame of
+            pandas without such a column has the labels in its index. The labels of an array are its row numbers.
         """
         if isinstance(value, ClassTable):
             return value
         if isinstance(value, Mapping):
             return cls(list(value), _stacked(value))
-        if hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a DataFrame
-            columns = list(value.columns)
-            numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given
-            return cls(value.index, _numbers_of(value), None if numbered else columns)
         if isinstance(value, (list, tuple)):
             return cls(range(len(value)), _stacked(dict(enumerate(value))))
+        if hasattr(value, "iloc") and not hasattr(value, "columns"):  # a Series of vectors
+            return cls(value.index, column_matrix(value, "class_vectors"))
+        table = columns_of_table(value)
+        named = None if table is None else _named_columns(table)
+        if named is not None:
+            return cls(*named)
+        if table is not None and hasattr(value, "index") and hasattr(value, "to_numpy"):  # a DataFrame of pandas
+            columns: list[Any] = table.names
+            if table.vectors():
+                return cls(value.index, unwrapped(value, "class_vectors"))
+            numbered = columns == list(range(len(columns)))  # what pandas makes up where no names are given
+            return cls(value.index, _numbers_of(value), None if numbered else columns)
         matrix = as_real_array(value, "class_vectors")
         return cls(np.arange(len(matrix)), matrix)
 
@@ -193,6 +205,11 @@ class ClassTable(ShownAsCard):
             return (
                 f": their types differ, {quoted(twin)} is of type {type(twin).__name__} and {quoted(other)} of type "
                 f"{type(other).__name__}, so make them the same, for example with y.astype({type(other).__name__})"
+            )
+        if all(isinstance(label, int) for label in missing) and all(isinstance(label, str) for label in self):
+            return (
+                ": the labels are numbers, but the classes have names, so replace each number by its name, as in "
+                "np.asarray(names)[y] (for files: label_names, --label-names)"
             )
         by_number = list(self) == list(range(self.n_classes))
         columns = self.attributes or (range(self.n_attributes) if by_number else ())
@@ -344,7 +361,7 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
     """Return the vectors of a mapping as rows, or say which one does not fit."""
     rows: list[Float64Array] = []
     for label, vector in vectors.items():
-        row = np.asarray(vector)
+        row = np.asarray(unwrapped(vector))
         if row.dtype.kind not in "fiub":
             raise TypeError(f"the class vector of {quoted(label)} does not hold real numbers")
         if row.ndim != 1:
@@ -358,6 +375,24 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
             )
         rows.append(row)
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def _named_columns(table: Columns) -> tuple[Any, npt.NDArray[Any], list[str] | None] | None:
+    """Return the labels, vectors and attributes of a table that has a column of labels; else None."""
+    vectors = table.vectors()
+    others = [name for name in (table.names if vectors else table.suspects) if name not in vectors]
+    texts = [name for name in others if name in table.suspects]
+    label = next((name for name in LABEL_COLUMNS if name in others), texts[0] if len(texts) == 1 else None)
+    if label is None or len(table.names) < 2:
+        return None
+    labels = np.asarray(table.read(label))
+    if labels.dtype.kind not in "iuUSOT":
+        return None
+    if len(vectors) == 1:
+        return labels, column_matrix(table.read(vectors[0]), f"class_vectors[{quoted(vectors[0])}]"), None
+    attributes = [name for name in table.names if name != label]
+    columns = [as_real_array(table.read(name), f"class_vectors[{quoted(name)}]", ndim=1) for name in attributes]
+    return labels, np.column_stack(columns), attributes
 
 
 def _numbers_of(frame: Any) -> Float64Array:

@@ -30,6 +30,7 @@ from jcmspl.support.arguments import (
     readable_in_place,
     row_blocks,
 )
+from jcmspl.support.containers import unwrapped
 
 
 class Columns(NamedTuple):
@@ -74,6 +75,7 @@ class Features:
         elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
             raise ValueError("X has masked values: fill or remove them")
         else:
+            X = unwrapped(X)
             given = getattr(X, "dtype", None)
             is_number = getattr(given, "kind", "O") in "fiub" or getattr(given, "name", "") == "bfloat16"
             dtype = None if is_number else "numeric"
@@ -121,7 +123,7 @@ class SampleReader:
 
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
         """
-        features = Features(self.name, columns)
+        features, X = Features(self.name, columns), unwrapped(X)
         chunked = not is_dask(X) and gives_chunks(X)
         if y is None and chunked:
             self.require_weights_known("chunks of samples")
@@ -149,7 +151,7 @@ class SampleReader:
 
     def unlabelled(self, X: Any, columns: Columns) -> Samples:
         """Return samples without labels: an array, an iterable of arrays, or samples of dask."""
-        features = Features(self.name, columns)
+        features, X = Features(self.name, columns), unwrapped(X)
         if is_dask(X):
             on_dask = DaskSamples(X)
             features.checked(on_dask.header, least=0)

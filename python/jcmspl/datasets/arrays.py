@@ -11,28 +11,36 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
-from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Table, TableForm
-from jcmspl.datasets.csv_table import checked_delimiter, read_class_csv, read_csv, read_text_rows
+from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some, sorted_labels
+from jcmspl.datasets.class_files import SUFFIXES as CLASS_SUFFIXES
+from jcmspl.datasets.class_files import load_classes, load_label_names
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Roles, Table, TableForm, beside_vector, one_vector, roles_of
+from jcmspl.datasets.csv_table import checked_delimiter, read_csv, read_text_rows
+from jcmspl.datasets.database import DATABASES, is_database, read_database
 from jcmspl.datasets.dataset import PARTS, Dataset
-from jcmspl.datasets.errors import DatasetError, about, not_a_table, refuse_pictures, require_keys
+from jcmspl.datasets.errors import DatasetError, about, not_a_table, refuse_pictures
 from jcmspl.datasets.json_lines import read_json_lines
 from jcmspl.datasets.npy import open_npy, require_characters
 from jcmspl.datasets.npz import NpzReader
 from jcmspl.datasets.parquet import holds_vectors, read_arrow, read_parquet
-from jcmspl.datasets.row_source import RowSource, imputed
+from jcmspl.datasets.row_source import RowSource, as_ids, imputed
 from jcmspl.datasets.rows import KINDS, holds_rows, opened_rows, read_labels
 from jcmspl.datasets.splits import make_split
+from jcmspl.datasets.tensors import TensorReader
 from jcmspl.io.files import Address, place_of, require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
+from jcmspl.support.containers import column_matrix, columns_of_table, unwrapped
 from jcmspl.support.names import IMPUTATIONS
 from jcmspl.support.shown import listed, quoted
 
 #: The file formats of each part of a data set.
 SUFFIXES = {
-    "features": (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".jsonl", ".ndjson"),
+    "features": (
+        *(".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".jsonl", ".ndjson"),
+        ".safetensors",
+    ),
     "labels": (".npy", ".txt", ".csv"),
-    "classes": (".csv", ".tsv", ".txt", ".npy", ".npz"),
+    "classes": CLASS_SUFFIXES,
     "split": (".csv", ".txt"),
 }
 _UNUSED = "unused"
@@ -65,6 +73,9 @@ def load_arrays(
     ignore: Sequence[Column] = (),
     ignore_text: bool = False,
     vector: str | None = None,
+    array: str | None = None,
+    query: str | None = None,
+    label_names: Any = None,
     impute: str | None = None,
     missing: bool = False,
 ) -> Dataset:
@@ -75,17 +86,21 @@ def load_arrays(
     Parameters
     ----------
     features : path or array of shape (n_samples, n_features)
-        A file: ``.npy`` (mapped into memory), ``.npz`` (its array "features" or "X", or its only one), or a table:
-        ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.arrow``, ``.feather`` or ``.jsonl`` (one column for each feature,
-        or a column with a vector in each row; optionally one of labels and one of ids). Or anything that
-        :func:`open_rows` takes, read on demand: a zarr array, a folder or a pattern of files, an address.
+        A file: ``.npy``, ``.npz`` or ``.safetensors`` (mapped into memory), or a table: ``.csv``, ``.tsv``, ``.txt``,
+        ``.parquet``, ``.arrow``, ``.feather``, ``.jsonl``, or ``file.db::table`` of SQLite or DuckDB (one column for
+        each feature, or a column with a vector in each row; optionally one of labels and one of ids). Or anything that
+        :func:`open_rows` takes, read on demand: a zarr array, a folder or a pattern of files, an address. Or a table in
+        memory: of pandas, polars, pyarrow, DuckDB or Hugging Face datasets.
     labels : path, column name or array_like of shape (n_samples,), optional
         A ``.npy``, ``.txt`` or ``.csv`` file with a label for each sample; a pattern of ``.npy`` files; or the column
         (in a ``.npz``: the array) of labels in the file of features or in the ``metadata`` beside it, by its name or
         its number from 1 on. By default the column named "label", "labels", "class" or "y".
     class_vectors : path, ClassTable, dict, DataFrame or array_like
-        A ``.csv`` file with the names of classes in the first column, and those of attributes in a header; an ``.npz``
-        file with "class_names" and "class_vectors"; or a ``.npy`` file, where labels are row numbers from 0.
+        A ``.csv`` file with the names of classes in the first column, and those of attributes in a header; a table
+        (``.parquet``, ``.arrow``, ``.jsonl``) with a column of names; a ``.json`` or ``.yaml`` object of names and
+        vectors; a ``.npz`` file with an array of names and one of vectors; a ``.safetensors`` file with a tensor for
+        each class; or a ``.npy`` file, where labels are row numbers from 0. None: each class has a dimension of
+        its own, for models that are trained on all of their classes.
     split : path or dict of str to row numbers, optional
         A ``.csv`` or ``.txt`` file with the part of each sample, in order, or with the columns "row" (from 0) and
         "part". Parts are "train", "val", "test_seen" and "test_unseen"; "unused" leaves a sample out.
@@ -106,7 +121,14 @@ def load_arrays(
     ignore_text : bool, default False
         Whether to leave out all other columns of text; otherwise they are refused.
     vector : str, optional
-        The column of a parquet, Arrow or JSON lines file that holds a vector in each row; by default the only one.
+        The column of a table that holds a vector in each row; by default the only one.
+    array : str, optional
+        The array of features in a ``.npz`` or ``.safetensors`` file; by default "features", "X", or its only matrix.
+    query : str, optional
+        A query of a database (``SELECT ...``), in place of one of its tables.
+    label_names : sequence of str, dict or path, optional
+        The names of classes whose labels are numbers: names that count from 0, a mapping, or a file of one (``.json``,
+        ``.yaml``, or text with a name on each line). By default those that a file or a data set of Hugging Face has.
     impute : {None, "mean", "zero"}
         The replacement of missing values (NaN; in tables also empty, NA, null or ?): the mean of the training samples,
         or zero. See :meth:`Dataset.imputed`.
@@ -124,7 +146,9 @@ def load_arrays(
     """
     if impute is not None:
         one_of(impute, "impute", IMPUTATIONS)
-    form = TableForm(header, delimiter, id_column, ignore, ignore_text, missing or impute is not None, vector)
+    form = TableForm(
+        header, delimiter, id_column, ignore, ignore_text, missing or impute is not None, vector, array, query
+    )
     found, y = _features_and_labels(features, labels, form)
     X = found.X
     if found.left_out:
@@ -134,12 +158,13 @@ def load_arrays(
             UserWarning,
             stacklevel=2,
         )
-    classes = load_classes(class_vectors, classes_header, classes_delimiter)
+    table = None if class_vectors is None else load_classes(class_vectors, classes_header, classes_delimiter)
     path = place_of(features) if _is_path(features) else None
     with about(place_of(labels) if _is_path(labels) and _is_label_file(labels) else path):
-        y = _same_labels(y, classes)
+        y = _same_labels(y, table, label_names, found.label_names)
         if len(y) != len(X):
             raise DatasetError(f"there are {len(X)} samples but {len(y)} labels")
+        classes = ClassTable.one_hot(sorted_labels(set(y.tolist()))) if table is None else table
         classes.positions(y.tolist(), "y")  # checked first, so that the error does not name the split
     if split is None:
         with about(None):
@@ -149,6 +174,8 @@ def load_arrays(
         title = name or ("arrays" if path is None else path.stem)
         source = "arrays in memory" if path is None else str(path)
         dataset = Dataset(title, X, y, classes, parts, source, found.ids, found.id_name, columns=found.columns)
+    if table is None and dataset.unseen:
+        raise DatasetError("unseen classes need class vectors: give them as class_vectors (--classes)")
     with about(path):
         return dataset if impute is None else dataset.imputed(impute)
 
@@ -169,6 +196,8 @@ class Features:
         Columns named like labels or ids, which were left out without being asked for.
     columns : tuple of str, optional
         The names of the features, if they come from a table.
+    label_names : tuple of str
+        The names of labels that are numbers from 0, if the table has them.
     """
 
     X: RowSource
@@ -176,6 +205,7 @@ class Features:
     id_name: str = "id"
     left_out: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
+    label_names: tuple[str, ...] = ()
 
 
 def load_features(
@@ -187,6 +217,8 @@ def load_features(
     ignore: Sequence[Column] = (),
     ignore_text: bool = False,
     vector: str | None = None,
+    array: str | None = None,
+    query: str | None = None,
     imputed_values: Any = None,
 ) -> Features:
     r"""Open samples to classify: the features of a file; labels in it are ignored.
@@ -195,7 +227,7 @@ def load_features(
     ----------
     path : str or Path
         As ``features`` of :func:`load_arrays`.
-    header, delimiter, id_column, ignore, ignore_text, vector
+    header, delimiter, id_column, ignore, ignore_text, vector, array, query
         As for :func:`load_arrays`.
     imputed_values : array_like of shape (n_features,), optional
         The replacements of missing values, such as ``model.imputed_values_``. None: missing values are refused, here or
@@ -213,36 +245,12 @@ def load_features(
     >>> found.ids, found.X[:].tolist()
     (['zebra.jpg', 'lynx.jpg'], [[1.5, 2.0], [1.0, 0.5]])
     """
-    form = TableForm(header, delimiter, id_column, ignore, ignore_text, imputed_values is not None, vector)
+    form = TableForm(
+        header, delimiter, id_column, ignore, ignore_text, imputed_values is not None, vector, array, query
+    )
     found, _ = _features_and_labels(path, _NO_LABELS, form)
     with about(place_of(path)):
         return found if imputed_values is None else replace(found, X=imputed(found.X, imputed_values))
-
-
-def load_classes(value: Any, header: str = "auto", delimiter: str | None = None) -> ClassTable:
-    """Read class vectors, as ``class_vectors`` of :func:`load_arrays`."""
-    if not _is_path(value):
-        return ClassTable.of(value)
-    path = Path(value)
-    require_file(path)
-    with about(path):
-        if path.suffix in _TEXT_TABLES:
-            table = read_class_csv(path, header=header, delimiter=delimiter)
-            if not table.numbers.size:
-                raise DatasetError(
-                    f"{path} has a single column, but the vector of a class must follow its name: is this the file of "
-                    "labels, which is another option (labels, --labels)?"
-                )
-            return ClassTable(table.labels, table.numbers, table.columns)
-        if path.suffix == ".npy":
-            return ClassTable.of(open_npy(path))
-        if path.suffix == ".npz":
-            reader = NpzReader(path)
-            require_keys(path, ("class_names", "class_vectors"), reader.names())
-            return reader.classes()
-        raise DatasetError(
-            f"{path} is of an unknown kind: class vectors are read from {', '.join(SUFFIXES['classes'])} files"
-        )
 
 
 def _is_path(value: Any) -> bool:
@@ -263,17 +271,20 @@ def _is_label_file(labels: str | Path) -> bool:
 def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[Features, Any]:
     checked_delimiter(form.delimiter)
     if not _is_path(features):
-        if form.id_column is not None or form.ignore:
-            raise ValueError("id_column and ignore are for files of features, but these are in memory")
-        X: RowSource = features if hasattr(features, "dtype") else as_real_array(features, "features")
-        return Features(X), _read_labels(labels, "labels must come with features in memory")
+        return _in_memory(features, labels, form)
     # a file of labels, or a column of the features?
     column = labels if isinstance(labels, str) and not _is_label_file(labels) else None
     apart = labels is not None and column is None
+    if is_database(features):
+        return _of_table(read_database(features, form, None if apart else column or LABEL_COLUMNS), labels, apart)
+    if form.query is not None:
+        raise DatasetError(f"{features} is not a database ({', '.join(DATABASES)}): leave query (--query) out")
+    if form.array is not None and Path(features).suffix not in (".npz", ".safetensors"):
+        raise DatasetError(f"{features} has no named arrays: leave array (--array) out")
     if _are_read_on_demand(features, form):
         rows = opened_rows(features, column or LABEL_COLUMNS, form)
         ids = rows.ids(form.id_column)
-        found = Features(rows, columns=rows.columns)
+        found = Features(rows, columns=rows.columns, label_names=rows.label_names)
         if ids is not None:
             found = replace(found, ids=ids[1], id_name=ids[0])
         return found, _read_labels(labels) if apart else rows.labels(column)
@@ -281,27 +292,21 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
     refuse_pictures(path)
     require_file(path)
     if path.suffix in _TABLES:
-        table = _TABLES[path.suffix](path, form, None if apart else column or LABEL_COLUMNS)
-        left_out = () if labels is _NO_LABELS else table.left_out
-        columns = None if table.columns is None else tuple(table.columns)
-        found = Features(table.numbers, table.ids, table.id_name, left_out, columns)
-        return found, _read_labels(labels) if apart else table.labels
+        return _of_table(_TABLES[path.suffix](path, form, None if apart else column or LABEL_COLUMNS), labels, apart)
     if form.ignore:
         raise not_a_table(path)
-    if path.suffix == ".npz":
-        reader = NpzReader(path)
+    if path.suffix in (".npz", ".safetensors"):
+        reader = NpzReader(path) if path.suffix == ".npz" else TensorReader(path)
         there = reader.names()
-        keys = [key for key in ("features", "X") if key in there] or (there if len(there) == 1 else [])
-        if not keys:
-            raise DatasetError(f"{path} has no array 'features': it holds {listed(there) or 'nothing'}")
-        X = reader.mapped(keys[0])
+        key = _array_of_features(reader, there, form.array)
+        X = reader.mapped(key)
         found = Features(X, *reader.ids(len(X), None if form.id_column is None else str(form.id_column)))
         if apart:
             return found, _read_labels(labels)
-        key = next((key for key in (LABEL_COLUMNS if column is None else (column,)) if key in there), None)
-        if key is None:
+        label = next((key for key in (LABEL_COLUMNS if column is None else (column,)) if key in there), None)
+        if label is None:
             raise DatasetError(f"{path} has no array {quoted(column or 'labels')}: it holds {listed(there)}")
-        return found, reader.array(key, len(X))
+        return found, reader.array(label, len(X))
     if path.suffix == ".npy":
         if form.id_column is not None:
             raise DatasetError(f"{path} is not a table: it has no column {quoted(form.id_column)} (id_column, --id)")
@@ -309,6 +314,59 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
             labels if apart else None, f"{path} has no labels: name the file that has them"
         )
     raise DatasetError(f"{path} is of an unknown kind: features are read from {', '.join(SUFFIXES['features'])} files")
+
+
+def _of_table(table: Table, labels: Any, apart: bool) -> tuple[Features, Any]:
+    """Return the samples of a table, and its labels or those that are apart."""
+    left_out = () if labels is _NO_LABELS else table.left_out
+    columns = None if table.columns is None else tuple(table.columns)
+    found = Features(table.numbers, table.ids, table.id_name, left_out, columns, table.label_names)
+    return found, _read_labels(labels) if apart else table.labels
+
+
+def _array_of_features(reader: NpzReader | TensorReader, there: Sequence[str], wanted: str | None) -> str:
+    """Return the array that holds the features: the one that is wanted, with a usual name, or the only matrix."""
+    usual = [wanted] if wanted is not None else ["features", "X"]
+    matrices = [name for name in there if len(reader.shape(name)) == 2] if wanted is None else []
+    found = [name for name in usual if name in there] or (there if len(there) == 1 and wanted is None else matrices)
+    if not found or (len(found) > 1 and found is matrices):
+        which = "several matrices" if found else f"no array {quoted(usual[0])}"
+        raise DatasetError(
+            f"{reader.path} has {which}: it holds {listed(there) or 'nothing'}; name the one of features with array "
+            "(--array)"
+        )
+    return found[0]
+
+
+def _in_memory(features: Any, labels: Any, form: TableForm) -> tuple[Features, Any]:
+    """Return the samples and labels of arrays or of a table in memory."""
+    table = columns_of_table(features)
+    if table is None:
+        if form.id_column is not None or form.ignore:
+            raise ValueError("id_column and ignore are for tables, but these features are an array")
+        found = unwrapped(features, "features")
+        rows: RowSource = found if hasattr(found, "dtype") else as_real_array(found, "features")
+        return Features(rows), _read_labels(labels, "labels must come with features in memory")
+    place, names = Path("features"), [str(name) for name in table.names]
+    wanted = LABEL_COLUMNS if labels is None else labels if isinstance(labels, (str, int)) else None
+    vectors = [name for name in table.vectors() if name not in form.ignore and name != wanted]
+    vector = form.vector or one_vector(place, vectors)
+    if vector is not None:
+        label, own = beside_vector(place, names, vector, wanted, form)
+        roles = Roles(())
+        X = column_matrix(table.read(vector), f"features[{quoted(vector)}]")
+    else:
+        texts = [names.index(name) for name in table.suspects if np.asarray(table.read(name)).dtype.kind not in "fiub"]
+        roles = roles_of(place, names, len(names), wanted, form, texts)
+        label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
+        X = np.column_stack([as_real_array(table.read(table.names[i]), names[i], ndim=1) for i in roles.features])
+    ids = None if own is None else as_ids(np.asarray(table.read(own)).tolist())
+    columns = tuple(names[i] for i in roles.features) or None
+    types: Any = getattr(features, "features", None)  # of Hugging Face: a label table knows its names
+    carried = types.get(label) if isinstance(types, Mapping) else None
+    label_names = tuple(getattr(carried, "names", None) or ())
+    table_read = Features(X, ids, own or "id", roles.left_out, columns, label_names)
+    return table_read, _read_labels(labels) if label is None else np.asarray(table.read(label))
 
 
 def _read_labels(labels: Any, otherwise: str = "") -> Any:
@@ -339,11 +397,22 @@ def _read_labels(labels: Any, otherwise: str = "") -> Any:
     return texts[1:] if texts and texts[0].lower() in LABEL_COLUMNS else texts
 
 
-def _same_labels(labels: Any, classes: ClassTable) -> LabelArray:
-    """Convert labels to the types of the classes: a CSV file holds "3" where an array of labels has 3."""
+def _same_labels(labels: Any, classes: ClassTable | None, given: Any, carried: Sequence[str]) -> LabelArray:
+    """Convert labels to those of the classes, if there are any.
+
+    A CSV file holds "3" where an array of labels has 3, and numbers stand for names where `given` names them, or the
+    names that the file of the labels carries.
+    """
     values = as_label_list(labels)
     different = list(dict.fromkeys(values))
-    if not all(label in classes for label in different):
+    if given is not None or (carried and not (classes and all(label in classes for label in different))):
+        names = load_label_names(carried if given is None else given)
+        unnamed = [label for label in different if str(label) not in names]
+        if unnamed and given is not None:
+            raise DatasetError(f"label_names (--label-names) has no name for the labels {some(unnamed)}")
+        values = [names.get(str(label), label) for label in values]
+        different = list(dict.fromkeys(values))
+    if classes is not None and not all(label in classes for label in different):
         names = {str(label): label for label in classes}
         known_as = {label: names.get(str(label), label) for label in different}
         values = [known_as[label] for label in values]

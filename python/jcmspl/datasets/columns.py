@@ -43,6 +43,8 @@ class TableForm:
     ignore_text: bool = False
     missing: bool = False
     vector: str | None = None
+    array: str | None = None
+    query: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.ignore, (str, int)):
@@ -70,6 +72,7 @@ class Table:
     ids: list[str] | None = None
     id_name: str = "id"
     left_out: tuple[str, ...] = ()  #: names of columns that were left out without being asked for
+    label_names: tuple[str, ...] = ()  #: of labels that are numbers from 0, if the file has them
 
 
 def joined(path: Place, blocks: Iterable[Table]) -> Table:

@@ -57,11 +57,35 @@ def json_blocks(
     n_features: int | None = None,
     size: int = _SIZE,
 ) -> Iterator[Table]:
-    """Yield JSON lines in blocks; all vectors have `n_features` numbers, or as many as the first.
+    """Yield JSON lines in blocks; arguments as for :func:`record_blocks`."""
+    return record_blocks(_records(lines, path), path, form, labels, n_features=n_features, size=size)
 
-    The vector is under the key ``form.vector``, or under the only key with a list of numbers, or "features".
+
+def record_blocks(
+    records: Iterator[tuple[str, Any]],
+    path: Place,
+    form: TableForm,
+    labels: Column | Sequence[str] | None = None,
+    *,
+    n_features: int | None = None,
+    size: int = _SIZE,
+) -> Iterator[Table]:
+    """Yield records, lists of numbers or objects, in blocks.
+
+    Parameters
+    ----------
+    records : iterator of (str, object)
+        Each with its place in the file, for messages. The vector of an object is under the key ``form.vector``, or
+        under the only key with a list of numbers, or "features".
+    path : Path
+    form : TableForm
+    labels
+        As for :func:`roles_of`.
+    n_features : int, optional
+        All vectors have so many numbers; by default as many as the first.
+    size : int
+        The records of a block.
     """
-    records = _records(lines, path)
     first = next(records, None)
     if first is None:
         return

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from jcmspl.datasets.arrays import SUFFIXES, load_arrays
+from jcmspl.datasets.database import is_database
 from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.digits import load_digits
 from jcmspl.datasets.errors import DatasetError, refuse_pictures
 from jcmspl.datasets.matlab import open_mat
 from jcmspl.datasets.matlab_layouts import SPLITS, load_sae, load_xlsa17
-from jcmspl.datasets.npz import load_npz
-from jcmspl.datasets.rows import EMBEDDINGS
-from jcmspl.io.files import Address, matches, place_of, require_file
+from jcmspl.datasets.npz import NpzReader, load_npz
+from jcmspl.datasets.rows import EMBEDDINGS, holds_rows
+from jcmspl.io.files import Address, matches, missing, place_of, require_file
 from jcmspl.support.arguments import one_of
 from jcmspl.support.names import LAYOUTS as LAYOUTS
 from jcmspl.support.shown import listed
 
 _ACCEPTED = (
     f"a folder with {SPLITS} and a .mat file of features (xlsa17), a folder with features.* (one file or many) and "
-    "classes.* (arrays), a .mat file with X_tr and X_te (sae), an .npz file of save_npz or with X, y and S, or 'digits'"
+    "classes.* or a table such as .parquet (arrays), a .mat file with X_tr and X_te (sae), an .npz file of save_npz or "
+    "with X, y and S, or 'digits'"
 )
 
 
@@ -33,7 +35,8 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     path : str or Path
         A folder or file; ``"digits"`` is the built-in data set.
     layout : {"xlsa17", "sae", "npz", "arrays", "digits"}, optional
-        By default it is detected. "arrays" is a folder with ``features`` (.npy, .npz, .csv, .parquet or .zarr; or many
+        By default it is detected. "arrays" is a file with a row for each sample (``.parquet``, ``.jsonl``, ...; give
+        ``class_vectors``), or a folder with ``features`` (.npy, .npz, .csv, .parquet or .zarr; or many
         files: ``features-0.npy`` and so on, a folder ``features``, or ``img_emb`` with ``metadata``), ``labels`` (.npy,
         .txt or .csv; not needed if the features include them), ``classes`` (.csv, .npy or .npz) and optionally
         ``split`` (.csv or .txt): see :func:`load_arrays`.
@@ -62,8 +65,10 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
             f"{path} is an address, but a data set must be a local folder or file: give the address as features and a "
             "file of class vectors to load_arrays (--classes FILE)"
         )
+    if is_database(path) or _is_own_npz(place, options):
+        return _load_folder(place, **options)
     if not place.exists():
-        raise FileNotFoundError(f"{place} does not exist")
+        raise missing(place, "digits")
     if not place.is_dir():
         require_file(place)
     layout = layout or _layout_of(place)
@@ -75,12 +80,31 @@ def load_dataset(path: str | Path, layout: str | None = None, **options: Any) ->
     return loaders[layout](place, **options)
 
 
+def _is_own_npz(place: Path, options: dict[str, Any]) -> bool:
+    """Whether a .npz file has arrays of any name: `class_vectors` then is a file or a table, not an array in it."""
+    if place.suffix != ".npz":
+        return False
+    given = options.get("class_vectors")
+    is_apart = given is not None and (not isinstance(given, (str, Sequence)) or Path(str(given)).is_file())
+    return is_apart or "array" in options
+
+
 def is_data_set(path: str | Path) -> bool:
     """Whether a path stands for a data set with class vectors, not only for features."""
     folder = Path(path)
     if not folder.is_dir():
         return str(path) == "digits"
     return (folder / SPLITS).exists() or bool(_find(folder, "classes", SUFFIXES["classes"]))
+
+
+def is_without_classes(path: str | Path) -> bool:
+    """Whether a path stands for samples alone: a table, a file of features or many, and no class vectors."""
+    place = Path(path)
+    if is_database(path) or (holds_rows(path) and not is_data_set(path)):
+        return True
+    if not place.is_file() or place.suffix not in SUFFIXES["features"]:
+        return False
+    return place.suffix != ".npz" or not {"class_vectors", "S"} & set(NpzReader(place).names())
 
 
 def is_folder_of_arrays(folder: Path) -> bool:
@@ -99,6 +123,8 @@ def _layout_of(place: Path) -> str:
         raise DatasetError(f"{place} has no known layout: it holds {found or 'nothing'}; expected is {_ACCEPTED}")
     if place.suffix == ".npz":
         return "npz"
+    if place.suffix in SUFFIXES["features"]:
+        return "arrays"
     if place.suffix != ".mat":
         refuse_pictures(place)
         raise DatasetError(f"{place} has no known layout: expected is {_ACCEPTED}")
@@ -130,7 +156,13 @@ def _find_features(folder: Path) -> Path | None:
 
 def _load_folder(folder: Path, **options: Any) -> Dataset:
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file: the layout 'arrays' is a folder, or use load_arrays")
+        if folder.suffix == ".mat":
+            raise NotADirectoryError(f"{folder} is a file: the layout 'arrays' is a folder, or a table of samples")
+        if options.get("class_vectors") is None:
+            raise DatasetError(
+                f"{folder} holds samples alone: give the class vectors as well (class_vectors, --classes)"
+            )
+        return load_arrays(folder, **options)
     files = {stem: _find(folder, stem, suffixes) for stem, suffixes in SUFFIXES.items() if stem != "features"}
     files["features"] = _find_features(folder)
     for stem in ("features", "classes"):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -41,17 +42,17 @@ _PANDAS_INDEX = "__index_level_"
 _ARROW = b"ARROW1"  # the start of an Arrow file; a stream starts otherwise
 
 
-def import_parquet(path: Place) -> Any:
+def import_parquet(path: Place, kind: str = _KIND) -> Any:
     """Import pyarrow.parquet, or say how to install it."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ImportError(f"{path} is a parquet file, which needs pyarrow: pip install 'jcmspl[data]'") from None
+        raise ImportError(f"{path} is {kind}, which needs pyarrow: pip install 'jcmspl[data]'") from None
     # older versions may end the process over a damaged file, and before 14.0.1 a file could run code
     if int(pyarrow.__version__.partition(".")[0]) < _SAFE_PYARROW:
         raise ImportError(
-            f"{path} is a parquet file, which needs pyarrow {_SAFE_PYARROW} or newer, but there is "
+            f"{path} is {kind}, which needs pyarrow {_SAFE_PYARROW} or newer, but there is "
             f"{pyarrow.__version__}: pip install 'jcmspl[data]'"
         )
     return parquet
@@ -101,21 +102,28 @@ def holds_vectors(path: Path, form: TableForm) -> bool:
 def read_arrow(path: Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
     """Read an Arrow file (or stream) of samples; arguments as for :func:`roles_of`."""
     require_file(path)
-    import_parquet(path)
+    kind = "an Arrow file"
+    import_parquet(path, kind)
     from pyarrow import OSFile, ipc
 
-    kind = "an Arrow file"
     with decoding(path, kind), OSFile(str(path)) as file:
         is_file = file.read(len(_ARROW)) == _ARROW
         file.seek(0)
         with (ipc.open_file if is_file else ipc.open_stream)(file) as reader:
             batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
-            whole = (_validated(batch) for batch in batches if batch.num_rows)
-            first = next(whole, None)
-            if first is None:
-                raise DatasetError(f"{path} holds no samples")
-            found = _columns_of(path, reader.schema, labels, form, lambda name: first.column(name)[:1])
-            return joined(path, _tables(path, itertools.chain([first], whole), found, form))
+            return table_of_batches(path, reader.schema, batches, form, labels)
+
+
+def table_of_batches(
+    path: Path, schema: Any, batches: Iterable[Any], form: TableForm, labels: Column | Sequence[str] | None
+) -> Table:
+    """Return the record batches of Arrow as one table; `labels` as for :func:`roles_of`."""
+    whole = (_validated(batch) for batch in batches if batch.num_rows)
+    first = next(whole, None)
+    if first is None:
+        raise DatasetError(f"{path} holds no samples")
+    found = _columns_of(path, schema, labels, form, lambda name: first.column(name)[:1])
+    return joined(path, _tables(path, itertools.chain([first], whole), found, form))
 
 
 def _validated(batch: Any) -> Any:
@@ -134,6 +142,7 @@ def _tables(path: Place, batches: Iterator[Any], found: _Columns, form: TableFor
             None if found.id is None else as_ids(batch.column(found.id).to_pylist()),
             found.id or "id",
             found.left_out,
+            found.label_names,
         )
         done += batch.num_rows
 
@@ -240,6 +249,7 @@ class _Columns(NamedTuple):
     label: str | None
     id: str | None
     left_out: tuple[str, ...] = ()
+    label_names: tuple[str, ...] = ()  #: of the numbers in the column of labels, from 0
 
     @property
     def width(self) -> int:
@@ -272,7 +282,8 @@ def _columns_of(
         roles = roles_of(path, names, len(names), labels, form, texts)
         label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
         features = tuple(names[i] for i in roles.features)
-        return _Columns(features, None, _common([types[i] for i in roles.features], exact), label, own, roles.left_out)
+        dtype = _common([types[i] for i in roles.features], exact)
+        return _Columns(features, None, dtype, label, own, roles.left_out, _label_names(schema, label))
     type_ = schema.field(vector).type
     dtype = _numpy_type(type_.value_type)
     if dtype.kind not in "fiub":
@@ -284,7 +295,17 @@ def _columns_of(
         if first is not None and not length:
             raise DatasetError(f"{path}: row 0 has no value in the column {quoted(vector)}")
     label, own = beside_vector(path, names, vector, labels, form)
-    return _Columns((vector,), int(length), _common([dtype], exact), label, own)
+    return _Columns((vector,), int(length), _common([dtype], exact), label, own, (), _label_names(schema, label))
+
+
+def _label_names(schema: Any, label: str | None) -> tuple[str, ...]:
+    """Return the names of classes that Hugging Face datasets stores beside a column of their numbers."""
+    try:
+        about = json.loads((schema.metadata or {})[b"huggingface"])
+        names = about["info"]["features"][label]["names"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return ()
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def _first_of(file: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ from jcmspl.datasets.npy import NpyShard
 from jcmspl.datasets.parquet import ParquetShard, read_parquet_column
 from jcmspl.datasets.row_source import as_ids, rows_on_dask
 from jcmspl.datasets.zarr_array import ZarrShard, is_zarr
-from jcmspl.io.files import WILDCARDS, Address, Place, matches, natural_order, place_of
+from jcmspl.io.files import WILDCARDS, Address, Place, matches, missing, natural_order, place_of
 from jcmspl.support.arguments import IntArray, LazyRows
 from jcmspl.support.shown import listed, quoted
 
@@ -221,6 +221,8 @@ class ShardedRows(LazyRows):
         self._missing = missing  # whether values may be missing (NaN)
         self.dtype = first.dtype
         self.columns: tuple[str, ...] | None = getattr(first, "columns", None)
+        #: Names of labels that are numbers from 0, if the files carry them.
+        self.label_names: tuple[str, ...] = first.found.label_names if isinstance(first, ParquetShard) else ()
         self._ends = np.cumsum([shard.shape[0] for shard in shards])
         self._starts = self._ends - [shard.shape[0] for shard in shards]
         self.shape = int(self._ends[-1]), first.shape[1]
@@ -349,7 +351,7 @@ def _shard(file: Place, label_columns: Sequence[str], form: TableForm) -> Shard:
     if file.is_dir() and is_zarr(file):
         return ZarrShard.of(file)
     if not file.exists():
-        raise FileNotFoundError(f"{file} does not exist")
+        raise missing(file)
     raise DatasetError(f"{file} is of an unknown kind: rows are read from {', '.join(KINDS)} files")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from jcmspl.datasets.csv_table import read_text_rows
 from jcmspl.datasets.errors import DatasetError
-from jcmspl.io.files import other_kind
+from jcmspl.io.files import missing, other_kind
 from jcmspl.support.names import PICTURES
 from jcmspl.support.shown import listed, quoted
 
@@ -41,7 +41,7 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
     """
     root = Path(folder)
     if not root.exists():
-        raise FileNotFoundError(f"{root} does not exist")
+        raise missing(root)
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is a file: give the folder that holds the pictures")
     files, again = _files_below(root)

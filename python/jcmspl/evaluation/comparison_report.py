@@ -18,6 +18,7 @@ from jcmspl.support.shown import (
     Card,
     Table,
     csv_text,
+    latex_table,
     listed,
     markdown_table,
     percent,
@@ -102,7 +103,7 @@ class Comparison(Document):
     best_model: Any = field(default=None, repr=False, compare=False)
 
     KIND = "a comparison"
-    FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv"}
+    FORMS: ClassVar[Mapping[str, str]] = {**Document.FORMS, ".csv": "to_csv", ".tex": "to_latex"}
 
     @cached_property
     def standings(self) -> dict[str, Standing]:
@@ -347,6 +348,13 @@ class Comparison(Document):
         known = {row.method for row in self.rows}
         rows += [{"method": name, "remark": why} for name, why in self.refusals.items() if name not in known]
         return csv_text(rows)
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX, with the notes as comments."""
+        lines = [f"% {note}" for note in [self.title, *(f"{name} {why}" for name, why in self.refusals.items())]]
+        for table in self.tables().values():
+            lines += ["", f"% {table.title}", *latex_table(table.header, table.rows)]
+        return "\n".join([*lines, "", *(f"% {printable(note)}" for note in self.notes())]) + "\n"
 
     def _flat(self, row: Row) -> dict[str, Any]:
         """Return a row as a dict of CSV cells."""

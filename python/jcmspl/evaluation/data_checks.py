@@ -17,9 +17,9 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, some, sorted_labels
 from jcmspl.data.reading import read_rows
 from jcmspl.data.sample_digest import Hashes, row_hashes
-from jcmspl.evaluation.label_issues import LabelIssues, find_label_issues
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.evaluation.label_issues import LabelIssues, find_label_issues, judge
 from jcmspl.io.json_text import dumps
-from jcmspl.methods.jcmspl import JCMSPL
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import aligned, percent
 
@@ -32,6 +32,7 @@ _NEAR = 0.05
 _ROWS = 8192
 _LISTED = 20
 _FEWEST_CLASSES = 4
+_TESTED = ("test_seen", "test_unseen")
 
 
 @dataclass(frozen=True)
@@ -210,13 +211,20 @@ def check_data(dataset: Any, *, model: Any = None, random_state: Any = 0, progre
     >>> check_data(make_zsl(n_seen=10, n_unseen=2, random_state=0))
     <DataChecks: 0 labels, 0 class vectors, 0 pairs of classes, 0 leaked samples>
     """
+    if not isinstance(dataset, Dataset):
+        raise TypeError(
+            f"dataset must be a Dataset of jcmspl.datasets.load_dataset, but is a {type(dataset).__name__}: "
+            "find_label_issues(X, y) checks the labels of arrays"
+        )
     rows = dataset.rows("trainval")
-    X, y = dataset.part("train")
-    template = JCMSPL(progress=False) if model is None else model
+    X, y = dataset.part("trainval")
+    template = judge(model)
     options = {"model": template, "random_state": random_state, "progress": progress}
     labels = find_label_issues(X, y, class_vectors=dataset.classes, **options)
-    labels = _in_dataset(labels, rows)
+    labels = replace(labels, indices=rows[labels.indices], not_judged=rows[labels.not_judged], n_rows=len(dataset.y))
     classes, notes = _unfitting_classes(X, y, dataset.classes, labels, template, random_state)
+    if not any(len(dataset.rows(part)) for part in _TESTED):
+        notes += ("leakage was not checked: there are no test samples",)
     repeated, leaks = _leaks(dataset, rows)
     return DataChecks(labels, classes, near_duplicates(dataset.classes), leaks, repeated, notes)
 
@@ -242,12 +250,6 @@ def near_duplicates(table: ClassTable) -> tuple[NearDuplicate, ...]:
         ]
     labels = list(table)
     return tuple(NearDuplicate(labels[i], labels[j], d) for i, j, d in sorted(found, key=lambda pair: pair[2]))
-
-
-def _in_dataset(issues: LabelIssues, rows: IntArray) -> LabelIssues:
-    """Return issues of training samples with the row numbers that these have in the data set."""
-    n_rows = int(rows.max()) + 1
-    return replace(issues, indices=rows[issues.indices], not_judged=rows[issues.not_judged], n_rows=n_rows)
 
 
 def _unfitting_classes(
@@ -282,7 +284,7 @@ def _leaks(dataset: Any, rows: IntArray) -> tuple[int, tuple[Leak, ...]]:
     trained = _hashes(dataset.X, rows)
     known = np.unique(trained)
     leaks = []
-    for part in ("test_seen", "test_unseen"):
+    for part in _TESTED:
         tested = dataset.rows(part)
         leaked = tested[np.isin(_hashes(dataset.X, tested), known)]
         if len(leaked):

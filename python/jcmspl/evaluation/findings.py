@@ -107,14 +107,18 @@ class Generalized(Accuracies):
 class OpenSet:
     """Detection of strangers: samples of unseen classes against the same samples with their class left out.
 
-    ``auroc`` is the area under the ROC curve of the best score. ``lost`` and ``rejected`` are the shares of known
-    samples and of strangers below the rejection threshold of the model in this space, all None without one.
+    ``auroc`` is the area under the ROC curve of the numbers that are compared with the rejection threshold of the model
+    in this space, or of the best score if there is no threshold. ``lost`` and ``rejected`` are the shares of known
+    samples and of strangers that it rejects, all None without one. ``kinds`` is for recognition among all classes: the
+    shares of samples of seen classes, of unseen ones and of strangers that are named a seen class, an unseen class, or
+    none.
     """
 
     auroc: float
     threshold: float | None = None
     lost: float | None = None
     rejected: float | None = None
+    kinds: dict[str, list[float]] | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,19 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from jcmspl.data.dask_samples import is_dask
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, numbered, some, sorted_labels
 from jcmspl.methods.jcmspl import JCMSPL
-from jcmspl.support.arguments import Float64Array, IntArray, as_count
+from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_real_array, require_finite
 from jcmspl.support.progress import Progress
+from jcmspl.support.shown import quoted
 
 # Samples that are recognised at a time.
 _BLOCK = 8192
 # Scores of other classes that are kept of each sample: the best, which decide the probability of its own.
 _MOST_OTHERS = 64
-# A label with less probability is probably wrong. With 5 and 10 % of the labels of four data sets changed at random, 66
-# to 99 % of these are changed ones, and 81 to 98 % of the changed ones are among these (bench/labels.py).
+# A label with less probability is probably wrong. With 5 and 10 % of the labels of six data sets changed at random, 69
+# to 98 % of these are changed ones, and 83 to 99 % of the changed ones are among these (bench/labels.py).
 _SUSPICIOUS = 0.01
 # Logarithms of temperatures, in units of the spread of the differences of scores.
 _TEMPERATURES = (-8.0, 4.0)
@@ -147,18 +150,19 @@ def find_label_issues(
     -------
     issues : LabelIssues
     """
-    labels = as_label_list(y)
+    template = judge(model)
+    labels, X = as_label_list(y), _checked(X)
     if len(labels) != len(X):
         raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
     classes = sorted_labels(dict.fromkeys(labels))
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only, {some(classes)}: labels are checked against other classes")
     numbers = numbered(labels, classes)
-    counts = np.bincount(numbers)
+    counts = np.bincount(numbers, minlength=1)
+    if (counts > 1).sum() < 2:
+        raise ValueError(
+            f"y holds {(counts > 1).sum()} classes of two samples or more ({some(classes)} in all): a label is checked "
+            "by other samples of its class, against those of other classes, so there must be two of these classes"
+        )
     judged = np.flatnonzero(counts[numbers] > 1)
-    if not len(judged):
-        raise ValueError("every class in y has one sample only: nothing is left to check a label with")
-    template = JCMSPL(progress=False) if model is None else clone(model)
     own, suggested = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
     others = np.full((len(labels), min(_MOST_OTHERS, len(classes) - 1)), -np.inf)
     folds = list(_folds(numbers[judged], as_count(n_splits, "n_splits", minimum=2), random_state))
@@ -192,6 +196,28 @@ def find_label_issues(
     )
 
 
+def judge(model: Any) -> Any:
+    """Return an unfitted copy of the method that judges, by default ``JCMSPL()``."""
+    if model is None:
+        return JCMSPL(progress=False)
+    if isinstance(model, type) or not (
+        hasattr(model, "decision_function") and "class_vectors" in signature(model.fit).parameters
+    ):
+        kind = quoted(model) if isinstance(model, str) else type(model).__name__
+        raise ValueError(f"model must be a method of jcmspl or a search, such as JCMSPL(), but is {kind}")
+    return clone(model)
+
+
+def _checked(X: Any) -> Any:
+    """Return samples; refuse bad values here, where row numbers are those of all samples."""
+    if hasattr(X, "iloc") or is_dask(X):
+        return X
+    samples = as_real_array(X, "X", ndim=2)
+    if isinstance(samples, np.ndarray):
+        require_finite(samples, "X")
+    return samples
+
+
 def _folds(numbers: IntArray, n_splits: int, random_state: Any) -> Iterator[tuple[IntArray, IntArray]]:
     """Give the rows of each fold, in which every class is spread evenly."""
     if isinstance(random_state, np.random.Generator):
@@ -203,7 +229,7 @@ def _folds(numbers: IntArray, n_splits: int, random_state: Any) -> Iterator[tupl
 
 
 def _rows(X: Any, rows: IntArray) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows] if hasattr(X, "dtype") else [X[i] for i in rows]
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _split(scores: Float64Array, own: IntArray) -> tuple[Float64Array, IntArray, Float64Array]:

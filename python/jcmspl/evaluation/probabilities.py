@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.calibration import calibration_curve
 
 from jcmspl.data.labels import as_label_list, numbered, some
-from jcmspl.report.figures import Display, in_legend, model_of
+from jcmspl.report.figures import Display, in_legend, ink_of, model_of
 from jcmspl.support.arguments import Float64Array, as_count
 
 #: Bins of equal width for the probability of the predicted class.
@@ -204,7 +204,7 @@ class ReliabilityDisplay(Display):
         return cls({type(model).__name__: curve}).plot(ax=ax, **options)
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 100], [0, 100], linestyle="dotted", color="0.6", label="calibrated")
+        ax.plot([0, 100], [0, 100], linestyle="dotted", color=ink_of(ax), label="calibrated")
         for name, curve in self.curves.items():
             label = in_legend(f"{name}, error {100 * curve.error:.1f} %")
             ax.plot(100 * np.array(curve.confidence), 100 * np.array(curve.accuracy), marker="o", label=label)

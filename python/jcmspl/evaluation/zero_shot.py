@@ -24,9 +24,10 @@ from jcmspl.model.adapting import require_adaptable
 from jcmspl.model.calibration import SeenUnseenCurve, generalized_curve
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.known_classes import Call
-from jcmspl.model.prediction import default_bias
+from jcmspl.model.prediction import default_bias, rivals_for
 from jcmspl.model.recogniser import Recogniser
-from jcmspl.model.rejection import LEAST_CANDIDATES, Threshold, TwoLooks, area, two_looks
+from jcmspl.model.rejection import LEAST_CANDIDATES, TwoLooks, two_looks
+from jcmspl.model.threshold import Evidence, Rivals, Threshold, area
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
@@ -75,7 +76,9 @@ def zero_shot(
     tallies: list[tuple[Tally, Tally | None]] = []
     if open_set and len(unseen) < LEAST_CANDIDATES:
         raise ValueError("open_set needs two unseen classes in the test data, but there is one: leave open_set out")
-    total = (len(runs) + 1) * (n_unseen * (2 if n_seen else 1) + n_seen) + open_set * len(spaces) * n_unseen
+    total = (len(runs) + 1) * (n_unseen * (2 if n_seen else 1) + n_seen)
+    for space in spaces if open_set else ():
+        total += n_unseen + (n_unseen + n_seen) * _tells_kinds(model, space, n_seen)
     named: list[Label] = []  # predictions for samples of unseen classes in the first space, for the examples
     with Progress("evaluating", total, "samples", enabled=progress) as line:
 
@@ -111,8 +114,7 @@ def zero_shot(
                 generalized, among_all = _generalized(recogniser, trained, unseen, bias, chunks)
             strangers = None
             if open_set and not transductive:
-                chosen = getattr(model, "rejection_", {}).get((space, getattr(model, "metric", None), "unseen"))
-                strangers = _open_set(recogniser(candidates=unseen), chosen, chunks)
+                strangers = _open_set(model, space, recogniser, unseen, chunks, n_seen)
             results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
             tallies.append((among_unseen, among_all))
         trusted = []
@@ -196,12 +198,67 @@ def _standard(
     return findings.Standard(tally.per_class(), tally.per_sample(), rates), tally
 
 
-def _open_set(recogniser: Recogniser, chosen: Threshold | None, chunks: Callable[[str], _Chunks]) -> findings.OpenSet:
-    known, strangers = TwoLooks.joined([two_looks(X, y, recogniser) for X, y in chunks("test_unseen")])
-    if chosen is None:
+def _tells_kinds(model: Any, space: str, n_seen: int) -> bool:
+    """Return whether seen, unseen and neither can be told apart: by the two thresholds, on samples of all kinds."""
+    groups = ("unseen", "all")
+    return n_seen > 0 and all((space, model.own_metric, group) in model.rejection_ for group in groups)
+
+
+def _open_set(
+    model: Any,
+    space: str,
+    recogniser: Callable[..., Recogniser],
+    unseen: list[Label],
+    chunks: Callable[[str], _Chunks],
+    n_seen: int,
+) -> findings.OpenSet:
+    among_unseen, among_all = (model.rejection_.get((space, model.own_metric, group)) for group in ("unseen", "all"))
+    rivals = None if among_unseen is None else rivals_for(model, among_unseen, space)
+    known, strangers = _confidences(recogniser(candidates=unseen), among_unseen, rivals, chunks)
+    if among_unseen is None:
         return findings.OpenSet(area(known, strangers))
-    shares = (float(np.mean(scores < chosen.value)) for scores in (known, strangers))
-    return findings.OpenSet(area(known, strangers), chosen.value, *shares)
+    lost, rejected = (float(np.mean(scores < among_unseen.value)) for scores in (known, strangers))
+    kinds = None
+    if among_all is not None and _tells_kinds(model, space, n_seen):
+        trained = model.classes_.tolist()
+        everywhere = recogniser(candidates=[*trained, *unseen], seen_penalty=model.bias_in(space))
+        kinds = _kinds(everywhere, among_all, rivals_for(model, among_all, space), set(trained), chunks)
+    return findings.OpenSet(area(known, strangers), among_unseen.value, lost, rejected, kinds)
+
+
+def _confidences(
+    recogniser: Recogniser, chosen: Threshold | None, rivals: Rivals | None, chunks: Callable[[str], _Chunks]
+) -> TwoLooks:
+    """Return the numbers that are compared with the threshold, or the best scores without one."""
+    found = []
+    for X, y in chunks("test_unseen"):
+        looks = two_looks(X, y, recogniser)
+        if chosen is not None and rivals is not None:
+            rival = rivals(X)
+            looks = TwoLooks(*(chosen.confidence(Evidence(best, rival)) for best in looks))
+        found.append(looks)
+    return TwoLooks.joined(found)
+
+
+def _kinds(
+    recogniser: Recogniser, chosen: Threshold, rivals: Rivals, trained: set[Label], chunks: Callable[[str], _Chunks]
+) -> dict[str, list[float]]:
+    """Return the shares of samples that are named a seen class, an unseen class, or neither, by their true kind."""
+    is_seen = np.array([label in trained for label in recogniser.labels.tolist()])
+    counts = {kind: np.zeros(3) for kind in ("seen", "unseen", "stranger")}
+    for part, kind in (("test_seen", "seen"), ("test_unseen", "unseen")):
+        for X, y in chunks(part):
+            rival, (best, found) = rivals(X), recogniser.best(X, LEAST_CANDIDATES)
+            scores = found.astype(np.float64)
+            looks = [(kind, np.zeros(len(best), dtype=np.intp))]
+            if kind == "unseen":
+                looks.append(("stranger", (recogniser.labels[best[:, 0]] == np.asarray(y)).astype(np.intp)))
+            for name, column in looks:
+                rows = np.arange(len(best))
+                rejected = chosen.confidence(Evidence(scores[rows, column], rival)) < chosen.value
+                outcome = np.where(rejected, 2, np.where(is_seen[best[rows, column]], 0, 1))
+                counts[name] += np.bincount(outcome, minlength=3)
+    return {kind: (count / max(count.sum(), 1)).tolist() for kind, count in counts.items()}
 
 
 def _generalized(

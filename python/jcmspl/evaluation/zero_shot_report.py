@@ -161,10 +161,13 @@ class Report(Document):
         if model.n_iter is not None:
             stopped = "" if self.objective.converged else " (stopped before it converged)"
             found.append(f"{model.n_iter} iterations{stopped}")
-        return [*lines, ", ".join(found) + "."] if found else lines
+        lines += [", ".join(found) + "."] if found else []
+        return lines + [
+            f"Prediction sets among {one.group} classes: {one.sets.promise}." for one in self.trust if one.sets
+        ]
 
     def tables(self) -> dict[str, Table]:
-        """Return the tables standard, generalized, trust, sets, open_set, classes, confusions; none that is empty."""
+        """Return the tables standard, generalized, trust, sets, open_set, kinds, classes, confusions; none is empty."""
         tables = {"standard": self._standard_table()}
         if self._generalized:
             tables["generalized"] = self._generalized_table()
@@ -174,6 +177,8 @@ class Report(Document):
             tables["sets"] = self._sets_table()
         if any(result.open_set for result in self.results):
             tables["open_set"] = self._open_set_table()
+        if any(result.open_set and result.open_set.kinds for result in self.results):
+            tables["kinds"] = self._kinds_table()
         tables["classes"] = self._class_table()
         if self.confusions:
             rows = [
@@ -274,6 +279,17 @@ class Report(Document):
                     [result.space_name, f"{found.auroc:.3f}", least, percent(found.lost), percent(found.rejected)]
                 )
         return Table("Open set (unseen classes; strangers: the same samples, their class left out)", header, rows)
+
+    def _kinds_table(self) -> Table:
+        header = ["space", "samples of", "named a seen class", "named an unseen class", "rejected"]
+        names = {"seen": "seen classes", "unseen": "unseen classes", "stranger": "neither (their class left out)"}
+        rows = [
+            [result.space_name, names[kind], *map(percent, shares)]
+            for result in self.results
+            if result.open_set is not None and result.open_set.kinds
+            for kind, shares in result.open_set.kinds.items()
+        ]
+        return Table("Open set among all classes: seen, unseen or neither", header, rows)
 
     @property
     def _interval_title(self) -> str:

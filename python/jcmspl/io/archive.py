@@ -53,6 +53,17 @@ def write_archive(path: Path, archive: Archive, *, overwrite: bool) -> None:
     write_atomically(path, save(arrays, metadata), overwrite=overwrite)
 
 
+def written_by(path: Path) -> dict[str, str] | None:
+    """Return the versions of the package and of the format that wrote a model file; None for any other file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+    except (SafetensorError, OSError, ValueError):
+        return None
+    names = ("jcmspl_version", "format_version")
+    return {name: metadata.get(name, "?") for name in names} if metadata.get("format") == _FORMAT else None
+
+
 def read_archive(path: Path, newest: int, wanted: Callable[[int, dict[str, Any]], Iterable[str]]) -> Archive:
     """Read a file of a version up to ``newest``, or raise ModelFileError (OSError if it cannot be read at all).
 

@@ -7,6 +7,7 @@ import errno
 import fnmatch
 import hashlib
 import io
+import itertools
 import os
 import re
 import secrets
@@ -18,8 +19,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from jcmspl.support.shown import suggestion
+
 #: Characters of patterns, which stand for several files.
 WILDCARDS = "*?["
+_MOST_NAMES = 1000  # in a folder that are compared with a name that it lacks
 
 
 class Address:
@@ -155,10 +159,18 @@ def natural_order(place: Place) -> tuple[Any, ...]:
     return (*(int(piece) if i % 2 else piece for i, piece in enumerate(pieces)), str(place))
 
 
+def missing(path: Place, *known: str) -> FileNotFoundError:
+    """Return the error for a missing file, which names a similar one beside it, or a known name."""
+    beside: list[str] = []
+    if isinstance(path, Path) and path.parent.is_dir() and os.access(path.parent, os.R_OK):
+        beside = [item.name for item in itertools.islice(path.parent.iterdir(), _MOST_NAMES)]
+    return FileNotFoundError(f"{path} does not exist{suggestion(path.name, [*known, *beside])}")
+
+
 def require_file(path: Place) -> None:
     """Refuse folders, pipes and devices: reading a pipe may wait forever, and a device may never end."""
     if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
+        raise missing(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, but a file is expected")
     if not path.is_file():

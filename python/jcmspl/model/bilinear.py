@@ -16,6 +16,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import samples_dtype
 from jcmspl.data.training import TrainingData
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.adaptation import GUESS_WEIGHT
 from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
@@ -180,7 +181,7 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
             By default all classes that the model knows.
         """
         model = self._fitted_twin()
-        table = ClassTable.of(model.class_table_ if class_vectors is None else class_vectors)
+        table = load_classes(model.class_table_ if class_vectors is None else class_vectors)
         table = table.aligned_with(model.class_table_)
         vectors = model.class_normalisation_.of_rows(table.vectors)
         return np.asarray(model.feature_normalisation_.undone(model._expected(vectors)), dtype=np.float64)

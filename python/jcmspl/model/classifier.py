@@ -55,7 +55,8 @@ from jcmspl.model.prediction import recogniser_for
 from jcmspl.model.prediction_sets import SetCalibration
 from jcmspl.model.prototypes import Evidence
 from jcmspl.model.recogniser import Recogniser, Scorer, by_rows, cached
-from jcmspl.model.rejection import Threshold, with_none
+from jcmspl.model.rejection import with_none
+from jcmspl.model.threshold import Threshold
 from jcmspl.support.arguments import Float64Array, FloatArray, as_count, is_plain
 from jcmspl.support.calls import alias, attributes_of, by_name, changes, current_names, lock_of
 from jcmspl.support.names import KERNELS
@@ -449,7 +450,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             the model's own seen_penalty_ (calibrated stacking), or of 0 where the model was adapted to samples.
         reject : float or "auto", optional
             Give no name to samples whose best score (see :meth:`decision_function`) is below this number; "auto": below
-            the one that :meth:`calibrate_rejection` has chosen for these candidates. By default all samples get a name.
+            the threshold that :meth:`calibrate_rejection` has chosen for these candidates. By default all samples get a
+            name.
         reject_label : optional
             The label of a rejected sample; None by default, in an array of objects. One of the type of the labels, such
             as "" or -1, gives an array of that type.
@@ -462,9 +464,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         model, samples, recogniser = self._ready(X, call)
         if reject is None:
             return cast(LabelArray, by_rows(recogniser.predict, samples, recogniser.labels.dtype))
-        threshold = prediction.threshold_for(model, reject, call)
+        rule = prediction.rejection_for(model, reject, call)
         labels = with_none(recogniser.labels, reject_label)
-        namer = Namer(recogniser, 1, None, threshold)
+        namer = Namer(recogniser, 1, None, rule)
         return cast(LabelArray, by_rows(partial(named_or_none, namer, labels), samples, labels.dtype))
 
     @by_name
@@ -688,7 +690,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
         Training classes take turns in the part of unseen ones: for each fold of classes a model is fitted to the
         others. Samples of the fold are looked at twice, with their class among the candidates, and without it, as
-        strangers. The threshold is the highest that rejects no more than a share of the former. One is chosen for each
+        strangers. The threshold is the highest that rejects no more than a share of the former. It rises for samples
+        that score high for training classes, if that tells strangers better (docs/trust.md). One is chosen for each
         space and for each group of candidates (seen, unseen, all), for the metric of the model and its bias on seen
         classes: calibrate that first. ``rejection_`` has them, with the share of strangers that they reject.
 

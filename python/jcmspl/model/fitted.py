@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jcmspl.model.adaptation import Adaptation
     from jcmspl.model.classifier import ZeroShotClassifier
     from jcmspl.model.prediction_sets import SetCalibration
-    from jcmspl.model.rejection import Threshold
+    from jcmspl.model.threshold import Threshold
 
 T = TypeVar("T")
 

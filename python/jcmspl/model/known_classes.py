@@ -14,6 +14,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.sample_digest import sum_if_known
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.fitted import FittedModel
 from jcmspl.support.names import GROUPS as GROUPS
@@ -49,7 +50,7 @@ def with_vectors(fitted: FittedModel, class_vectors: Any, *, may_replace: bool =
     """Return a state that knows further classes by their vectors; may_replace: known ones may get new vectors."""
     if isinstance(class_vectors, (np.ndarray, list, tuple)):
         raise TypeError("class_vectors must name its classes: pass a dict, a DataFrame or a ClassTable")
-    table = ClassTable.of(class_vectors)
+    table = load_classes(class_vectors)
     classes = set(fitted.classes.tolist())
     trained = [label for label in table if label in classes]
     if trained:
@@ -132,7 +133,7 @@ def candidates_of(fitted: FittedModel, call: Call) -> tuple[ClassTable, npt.NDAr
     if call.class_vectors is not None and fitted.given_table is None:
         raise ValueError(NO_VECTORS)
     known, trained = fitted.class_table, fitted.classes.tolist()
-    given = None if call.class_vectors is None else ClassTable.of(call.class_vectors).aligned_with(known)
+    given = None if call.class_vectors is None else load_classes(call.class_vectors).aligned_with(known)
     if given is not None and call.candidates is not None:
         _require_trained_vectors(given, known, trained)
     pool = known if given is None else known.updated(given)

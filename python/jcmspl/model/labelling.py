@@ -17,13 +17,14 @@ from jcmspl.data.labels import Label, LabelArray
 from jcmspl.data.parts import Collected, Part, collected_of, each_added
 from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.data.samples import Samples
-from jcmspl.model.recogniser import LinearRecogniser, Recogniser
-from jcmspl.support.arguments import ROWS, Float64Array, FloatArray, IntArray, row_blocks
+from jcmspl.model.recogniser import LinearRecogniser, Recogniser, score_blocks
+from jcmspl.model.threshold import Rejection
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
-# Values of scores that are in memory at a time.
-_SCORES = 4_000_000
 #: The distance of the best candidate, which is in every set: less than any other's.
 BEST = -100.0
+# The largest distance: files hold no infinity.
+_FARTHEST = 1e9
 
 
 class Named(NamedTuple):
@@ -45,12 +46,12 @@ class SetLimit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Namer:
-    """A recogniser of k candidates; of the temperature of shares, the least score of a name and sets, if wanted."""
+    """A recogniser of k candidates, with the temperature of shares, the rule of rejection and sets, if wanted."""
 
     recogniser: Recogniser
     k: int = 1
     temperature: float | None = None
-    threshold: float | None = None
+    rejection: Rejection | None = None
     limit: SetLimit | None = None
 
     def __call__(self, X: npt.NDArray[Any]) -> Named:
@@ -58,10 +59,10 @@ class Namer:
         indices, scores = self.recogniser.top_k(X, self.k)
         shares = None
         if self.temperature is not None:
-            size = int(np.clip(_SCORES // len(self.recogniser.labels), 1, ROWS))
-            parts = [self._shares(X[rows], indices[rows]) for rows in row_blocks(len(X), size)]
+            blocks = score_blocks(len(X), len(self.recogniser.labels))
+            parts = [self._shares(X[rows], indices[rows]) for rows in blocks]
             shares = np.concatenate([scores[:0], *parts])
-        rejected = None if self.threshold is None else scores[:, 0] < self.threshold
+        rejected = None if self.rejection is None else self.rejection(X, scores[:, 0])
         sets = None if self.limit is None else set_members(self.recogniser, self.limit, X)
         return Named(indices, scores, shares, rejected, sets)
 
@@ -88,7 +89,7 @@ def softmax(scores: FloatArray, temperature: float) -> FloatArray:
 def set_members(recogniser: Recogniser, limit: SetLimit, X: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which candidates are in the sets of samples, (n, n_candidates)."""
     inside = np.empty((len(X), len(recogniser.labels)), dtype=bool)
-    for rows in row_blocks(len(X), max(1, _SCORES // max(inside.shape[1], 1))):
+    for rows in score_blocks(len(X), max(inside.shape[1], 1)):
         inside[rows] = distances_of(X[rows], recogniser, limit.temperature) <= limit.threshold
     return inside
 
@@ -98,7 +99,7 @@ def distances_of(X: npt.NDArray[Any], recogniser: Recogniser, temperature: float
     scores = recogniser.scores_less_lead(X).astype(np.float64)
     with np.errstate(over="ignore"):
         logits = (scores - scores.max(axis=1, keepdims=True)) / temperature
-    found = logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1])
+    found = np.minimum(logsumexp(logits, axis=1, keepdims=True) - logits - np.log(scores.shape[1]), _FARTHEST)
     found[np.arange(len(found)), recogniser.top_k(X, 1)[0][:, 0]] = BEST
     return np.asarray(found)
 

@@ -23,6 +23,7 @@ from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.data.sources import Sources, column_scale
 from jcmspl.data.training import LabelledRows, OfClasses, OfSamples, TrainingData
 from jcmspl.data.weights import require_known_classes
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
 from jcmspl.model.fitted import HOW_LOST, FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
@@ -62,7 +63,7 @@ def fitted_to(
 ) -> FittedModel:
     """Return the state after a fit to labelled samples; parameters are those of ``fit``."""
     model._check_parameters()
-    table = None if class_vectors is None else ClassTable.of(class_vectors)
+    table = None if class_vectors is None else load_classes(class_vectors)
     require_known_classes(model.class_weight, table)
     with told(f"{type(model).__name__}.fit", X) as line:
         started, reader = time.perf_counter(), model.reader
@@ -152,7 +153,7 @@ def fitted_to_statistics(
             "class_weight does not apply to statistics, in which all classes are summed up already: give weights to "
             "Statistics.update(..., sample_weight=...), and leave class_weight out"
         )
-    table = None if class_vectors is None else ClassTable.of(class_vectors)
+    table = None if class_vectors is None else load_classes(class_vectors)
     collected = LabelledStatistics.with_samples(statistics, labels)
     if table is not None:
         table.positions(collected.labels, "the statistics")
@@ -349,7 +350,7 @@ def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
     so_far, known = before.collected, before.given_table
     if class_vectors is None:
         return known if so_far is not None else None
-    table = ClassTable.of(class_vectors)
+    table = load_classes(class_vectors)
     if so_far is None:
         return table
     if known is None:

@@ -29,7 +29,7 @@ from jcmspl.model.adaptation import Adaptation, Agreement
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.parameters import NamedArrays, Shape, check_arrays
 from jcmspl.model.prediction_sets import LEVELS, SetCalibration
-from jcmspl.model.rejection import Threshold
+from jcmspl.model.threshold import Threshold
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of
 from jcmspl.support.names import KERNELS
 from jcmspl.support.scaling import Scaling
@@ -342,6 +342,8 @@ def threshold_of(about: dict[str, Any]) -> Threshold:
     found = Threshold(**{name: as_number(value, f"the {name} of a threshold") for name, value in about.items()})
     if not all(0 <= share <= 1 for share in (found.lost, found.rejected, found.auroc)):
         raise ModelFileError("a share of a threshold is not between 0 and 1")
+    if found.weight < 0 or found.temperature <= 0:
+        raise ModelFileError("the weight or the temperature of a threshold is out of range")
     return found
 
 

@@ -24,6 +24,7 @@ from jcmspl.model.labelling import Namer
 from jcmspl.model.parameters import as_temperature, check_parameters
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.temperature import AUTO_TEMPERATURE
+from jcmspl.model.threshold import Rejection, Rivals, Threshold
 from jcmspl.support.arguments import Float64Array, as_number, one_of
 from jcmspl.support.exceptions import UncalibratedWarning
 from jcmspl.support.scaling import Scaling
@@ -102,8 +103,8 @@ def namer_for(model: ZeroShotClassifier, k: int, *, proba: bool, reject: Any, **
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
     recogniser = recogniser_for(model, Call(**call))
     temperature = temperature_of(model, None, Call(**call)) if proba else None
-    threshold = None if reject is None else threshold_for(model, reject, Call(**call))
-    return Namer(recogniser, k, temperature, threshold)
+    rejection = None if reject is None else rejection_for(model, reject, Call(**call))
+    return Namer(recogniser, k, temperature, rejection)
 
 
 def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
@@ -111,10 +112,10 @@ def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
     return model._class_map(model.own_space)
 
 
-def threshold_for(model: ZeroShotClassifier, reject: Any, call: Call) -> float:
-    """Return the score below which a call rejects samples."""
+def rejection_for(model: ZeroShotClassifier, reject: Any, call: Call) -> Rejection:
+    """Return the rule by which a call rejects samples."""
     if not isinstance(reject, str):
-        return as_number(reject, "reject", "a number, 'auto' or None")
+        return Rejection(as_number(reject, "reject", "a number, 'auto' or None"))
     one_of(reject, "reject", ("auto",))
     group = group_of(model, call)
     chosen = model._fitted.rejection.get((model.own_space, model.own_metric, group))
@@ -124,7 +125,20 @@ def threshold_for(model: ZeroShotClassifier, reject: Any, call: Call) -> float:
             f"no threshold was chosen for candidates among {where}: choose one with training samples "
             "(calibrate_rejection(X, y), after calibrate; jcmspl fit --calibrate-rejection), or give a number"
         )
-    return chosen.value
+    rivals = rivals_for(model, chosen, model.own_space) if chosen.weight else None
+    return Rejection(chosen.value, chosen.weight, chosen.floor, rivals)
+
+
+def rivals_for(model: ZeroShotClassifier, threshold: Threshold, space: str) -> Rivals:
+    """Return the rivals that a threshold for a space is compared with."""
+    recogniser = model._cached(f"rivals in {space}", partial(_among_seen, model, space))
+    return Rivals(recogniser, threshold.temperature)
+
+
+def _among_seen(model: ZeroShotClassifier, space: str, *, scaled_already: bool = False) -> Recogniser:
+    fitted = model._fitted
+    seen = fitted.class_table.select(fitted.classes.tolist())
+    return recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=scaled_already)
 
 
 def group_of(model: ZeroShotClassifier, call: Call) -> str:
@@ -156,10 +170,13 @@ def spread_of(model: ZeroShotClassifier, space: str | None = None) -> float:
 
 
 def _spread(model: ZeroShotClassifier, space: str) -> float:
-    fitted = model._fitted
-    seen = fitted.class_table.select(fitted.classes.tolist())
-    recogniser = recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=True)
-    return max(float(recogniser.scores(fitted.class_means).std()), float(np.finfo(np.float32).tiny))
+    scores = _among_seen(model, space, scaled_already=True).scores(model._fitted.class_means)
+    return max(float(scores.std()), float(np.finfo(np.float32).tiny))
+
+
+def auto_temperature(model: ZeroShotClassifier, space: str) -> float:
+    """Return the temperature "auto" of a space before ``calibrate``."""
+    return AUTO_TEMPERATURE * spread_of(model, space)
 
 
 def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:

@@ -29,6 +29,7 @@ from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.reading import lazily, mapped
 from jcmspl.io.onnx import LinearLayer, write_onnx
 from jcmspl.support.arguments import (
+    ROWS,
     Float64Array,
     FloatArray,
     IntArray,
@@ -46,6 +47,8 @@ T = TypeVar("T")
 _MOST_ROWS = 10  # in a notebook
 # Samples that are handed to a function at a time.
 _BLOCK = 1024
+# Values of scores that are in memory at a time.
+_SCORES = 4_000_000
 
 
 class Recogniser:
@@ -238,6 +241,11 @@ class BlockRecogniser(Recogniser):
     def _blocks(self, X: npt.NDArray[Any]) -> Iterator[FloatArray]:
         for rows in row_blocks(max(len(X), 1), _BLOCK):  # an empty block tells the type of scores
             yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
+
+
+def score_blocks(n_samples: int, n_candidates: int) -> Iterator[slice]:
+    """Give the rows of samples whose scores for all candidates are in memory at a time."""
+    return row_blocks(n_samples, int(np.clip(_SCORES // n_candidates, 1, ROWS)))
 
 
 def lead_of(bias: Float64Array) -> float:

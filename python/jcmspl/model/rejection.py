@@ -1,27 +1,29 @@
 """Rejection: thresholds below which a sample is of no candidate, found on training classes as strangers.
 
-Of simple measures (the best score, its lead over the second, its share in the softmax, its height above the mean score,
-with or without a division by their spread) the best score tells strangers best, with nearly all methods and data:
-bench/open_set.py. Samples and classes are centred, so that a class of which nothing is known would score near zero; and
-unlike the others it does not change when a candidate is added that scores lower.
+Of measures that need the scores of the candidates alone (the best score, its lead over the second, its share in the
+softmax, its height above the mean score, with or without a division by their spread) the best score tells strangers
+best, with nearly all methods and data: bench/open_set.py. Samples and classes are centred, so that a class of which
+nothing is known would score near zero; and unlike the others it does not change when a candidate is added that scores
+lower. The scores of the training classes tell more (:mod:`jcmspl.model.threshold`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array
 from jcmspl.data.samples import Samples
 from jcmspl.model.calibration import Drawing, calibration_samples, fold_models
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.labelling import looked_at
+from jcmspl.model.prediction import auto_temperature
 from jcmspl.model.recogniser import Recogniser
+from jcmspl.model.threshold import Evidence, Rivals, Threshold
 from jcmspl.support.arguments import Float64Array, as_number
 from jcmspl.support.names import GROUPS
 from jcmspl.support.progress import told
@@ -29,53 +31,6 @@ from jcmspl.support.shown import quoted
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
-
-
-def area(known: npt.ArrayLike, strangers: npt.ArrayLike) -> float:
-    """Return the area under the ROC curve: how often a known sample scores higher than a stranger, ties half."""
-    one, two = np.asarray(known, dtype=np.float64), np.asarray(strangers, dtype=np.float64)
-    ranks = rankdata(np.concatenate([one, two]))[: len(one)]
-    return float((ranks.sum() - len(one) * (len(one) + 1) / 2) / (len(one) * len(two)))
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """The least score of a name, and what it did to training classes that played unseen ones and strangers.
-
-    Attributes
-    ----------
-    value : float
-        A sample whose best score is lower is rejected.
-    lost : float
-        The share of samples of candidates that it rejected.
-    rejected : float
-        The share of strangers that it rejected.
-    auroc : float
-        The area under the ROC curve of the best score, in the mean over folds: 1 tells strangers from known samples
-        without a mistake, 0.5 is a guess.
-    """
-
-    value: float
-    lost: float
-    rejected: float
-    auroc: float
-
-    @classmethod
-    def of(cls, folds: Sequence[tuple[Float64Array, Float64Array]], max_false_rejection: float) -> Threshold:
-        """Choose the highest threshold that rejects no more than a share of the known samples of all folds.
-
-        A fold has the best scores of known samples and of strangers.
-        """
-        known, strangers = (np.sort(np.concatenate(each)) for each in zip(*folds, strict=True))
-        value = float(known[min(int(max_false_rejection * len(known)), len(known) - 1)])
-        areas = [area(*fold) for fold in folds]
-        return cls(value, float(np.mean(known < value)), float(np.mean(strangers < value)), float(np.mean(areas)))
-
-    def __str__(self) -> str:
-        return (
-            f"below {self.value:.4g} (rejects {100 * self.lost:.1f} % of known samples and {100 * self.rejected:.1f} % "
-            f"of strangers; AUROC {self.auroc:.3f})"
-        )
 
 
 def with_none(labels: LabelArray, reject_label: Label) -> LabelArray:
@@ -87,8 +42,8 @@ def with_none(labels: LabelArray, reject_label: Label) -> LabelArray:
 
 #: How many candidates there must be for each of them to be left out once.
 LEAST_CANDIDATES = 2
-# The best scores of known samples, and of strangers.
-_Pair = tuple[Float64Array, Float64Array]
+# The evidence of known samples, and of strangers.
+_Pair = tuple[Evidence, Evidence]
 
 
 class TwoLooks(NamedTuple):
@@ -116,6 +71,10 @@ def _best_scores(X: npt.NDArray[Any], y: Sequence[Label], recogniser: Recogniser
     return np.asarray(recogniser.top_k(X, 1)[1][:, 0], dtype=np.float64)
 
 
+def _rivals(X: npt.NDArray[Any], y: Sequence[Label], rivals: Rivals) -> Float64Array:
+    return rivals(X)
+
+
 def with_thresholds(
     model: ZeroShotClassifier, X: Any, y: Any, drawing: Drawing, *, max_false_rejection: float
 ) -> FittedModel:
@@ -129,31 +88,42 @@ def with_thresholds(
         samples = calibration_samples(model, X, y)
         found: dict[tuple[str, Any, str], list[_Pair]] = {}
         drawing = drawing._replace(at_least=LEAST_CANDIDATES)
+        temperatures = {space: auto_temperature(model, space) for space in model.SPACES}
         for twin, unseen_rows, seen_rows in fold_models(model, samples, drawing):
             unseen, seen = samples.only(unseen_rows), samples.only(seen_rows)
             for space in model.SPACES:
                 bias = model.bias_in(space)
                 among = {group: twin.recogniser(candidates=group, seen_penalty=bias, space=space) for group in GROUPS}
-                for group, pair in _pairs_of_fold(among, unseen, seen).items():
+                rivals = Rivals(among["seen"], temperatures[space])
+                for group, pair in _pairs_of_fold(among, rivals, unseen, seen).items():
                     found.setdefault((space, model.own_metric, group), []).append(pair)
-        chosen = {key: Threshold.of(pairs, max_false_rejection) for key, pairs in found.items()}
+        chosen = {key: Threshold.of(pairs, max_false_rejection, temperatures[key[0]]) for key, pairs in found.items()}
         line.text = f"among unseen classes {chosen[model.own_space, model.own_metric, 'unseen']}"
     return replace(model.state, rejection=model.state.rejection | chosen)
 
 
-def _pairs_of_fold(among: dict[str, Recogniser], of_unseen: Samples, of_seen: Samples) -> dict[str, _Pair]:
-    """Return the best scores of known samples and strangers of a fold, for each group of candidates.
+def _pairs_of_fold(
+    among: dict[str, Recogniser], rivals: Rivals, of_unseen: Samples, of_seen: Samples
+) -> dict[str, _Pair]:
+    """Return the evidence of known samples and strangers of a fold, for each group of candidates.
 
     Strangers are always of classes that the model of the fold was not trained on. Among its training classes all of
     their samples are strangers; elsewhere their own class is left out.
     """
     unseen, everywhere = (TwoLooks.joined(looked_at(of_unseen, two_looks, among[group])) for group in ("unseen", "all"))
-    trained_of_all, trained, others = (
-        np.concatenate([np.empty(0), *looked_at(samples, _best_scores, among[group])])
-        for group, samples in (("all", of_seen), ("seen", of_seen), ("seen", of_unseen))
+    trained_of_all, trained, others, seen_rival, unseen_rival = (
+        np.concatenate([np.empty(0), *looked_at(samples, function, argument)])
+        for samples, function, argument in (
+            (of_seen, _best_scores, among["all"]),
+            (of_seen, _best_scores, among["seen"]),
+            (of_unseen, _best_scores, among["seen"]),
+            (of_seen, _rivals, rivals),
+            (of_unseen, _rivals, rivals),
+        )
     )
+    known_of_all = np.concatenate([everywhere.known, trained_of_all]), np.concatenate([unseen_rival, seen_rival])
     return {
-        "seen": (trained, others),
-        "unseen": (unseen.known, unseen.strangers),
-        "all": (np.concatenate([everywhere.known, trained_of_all]), everywhere.strangers),
+        "seen": (Evidence(trained, seen_rival), Evidence(others, unseen_rival)),
+        "unseen": (Evidence(unseen.known, unseen_rival), Evidence(unseen.strangers, unseen_rival)),
+        "all": (Evidence(*known_of_all), Evidence(everywhere.strangers, unseen_rival)),
     }

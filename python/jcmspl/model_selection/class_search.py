@@ -25,6 +25,7 @@ from jcmspl.data.collect import LabelledStatistics
 from jcmspl.data.labels import as_label_list, some, sorted_labels
 from jcmspl.data.samples import Samples
 from jcmspl.data.weights import require_known_classes
+from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.fitted import facts_of
@@ -154,7 +155,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
         """Set the results of a search, in one step at its end."""
         self._check_parameters()
         started = time.perf_counter()
-        table = None if class_vectors is None else ClassTable.of(class_vectors)
+        table = None if class_vectors is None else load_classes(class_vectors)
         template, name = self._template(), type(self).__name__
         require_known_classes(template.class_weight, table)
         samples, features = replace(template.reader, name=name).samples(X, y, sample_weight)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from jcmspl.support.containers import unwrapped
 from jcmspl.support.exceptions import NotFiniteError
 
 # Rows no further apart than this are read together: a seek costs about as much as a few rows.
@@ -123,7 +124,7 @@ def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArr
         raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked values: fill or remove them")
-    array: npt.NDArray[Any] = value if isinstance(value, LazyRows) else np.asarray(value)  # type: ignore[assignment]
+    array: npt.NDArray[Any] = value if isinstance(value, LazyRows) else np.asarray(unwrapped(value, name))  # type: ignore[assignment]
     if array.dtype.kind not in "fiubc" and not is_bfloat16(array):
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 from jcmspl.support import lazy
 
 LONG = 60  #: longer names are cut
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
+_LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "*": r"$^\ast$"}
+_LATEX |= {"±": r"$\pm$", "≈": r"$\approx$", "λ": r"$\lambda$", "<": r"\textless{}", ">": r"\textgreater{}"}
 
 
 def printable(text: str) -> str:
@@ -37,6 +41,12 @@ def quoted(label: Any) -> str:
     if type(label).__module__ == "numpy" and not getattr(label, "shape", None):
         label = label.item()  # 'zero' and not np.str_('zero')
     return repr(shortened(label)) if isinstance(label, str) else shown(repr(label))
+
+
+def suggestion(given: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" for the most similar known word, or an empty text."""
+    close = difflib.get_close_matches(given, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
@@ -121,6 +131,18 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
         return "| " + " | ".join(markdown_text(cell.strip()) for cell in cells) + " |"
 
     return [line(header), "|" + "---|" * len(header), *map(line, rows)]
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a LaTeX table."""
+    first, *others = (" & ".join(_latex_text(cell.strip()) for cell in cells) + r" \\" for cells in [header, *rows])
+    columns = "l" + "r" * (len(header) - 1)
+    return [rf"\begin{{tabular}}{{{columns}}}", r"\hline", first, r"\hline", *others, r"\hline", r"\end{tabular}"]
+
+
+def _latex_text(text: str) -> str:
+    """Escape a text for LaTeX; signs become commands, which every engine knows."""
+    return "".join(_LATEX.get(character, character) for character in printable(text))
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

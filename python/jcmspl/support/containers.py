@@ -1,0 +1,186 @@
+"""Samples as other libraries hold them: tensors, columns of vectors, and tables with such a column.
+
+No library is imported: pandas, polars, pyarrow, DuckDB, Hugging Face datasets and torch are known by their methods, and
+none is required.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jcmspl.support.shown import listed, quoted
+
+# How libraries call types of numbers; the columns of a table have few different ones.
+_NUMBERS = re.compile(r"(u?int(?!erval)|float|double|half|bool)", re.IGNORECASE)
+_OTHERS = ("dask", "jcmspl", "numpy", "scipy")  # are read in other ways
+_TABLE_METHODS = ("fetchnumpy", "collect_schema", "column_names", "columns")
+
+
+class Columns(NamedTuple):
+    """A table: the names of its columns, and how one is read.
+
+    ``suspects`` are the columns that may hold vectors, by their types.
+    """
+
+    names: list[str]
+    read: Callable[[str], Any]
+    suspects: list[str]
+
+    def vectors(self) -> list[str]:
+        """Return the columns with a vector in each row."""
+        return [name for name in self.suspects if _is_vector(_first(self.read(name)))]
+
+
+def columns_of_table(value: Any) -> Columns | None:
+    """Return the columns of a table in memory; None if the value is no table."""
+    module = type(value).__module__.partition(".")[0]
+    if isinstance(value, Mapping):
+        return _of_mapping(value) if value and all(isinstance(name, str) for name in value) else None
+    if module in _OTHERS or not any(hasattr(value, method) for method in _TABLE_METHODS):
+        return None
+    if hasattr(value, "fetchnumpy"):  # a result of DuckDB
+        return _of_mapping(value.fetchnumpy())
+    if hasattr(value, "collect_schema") and hasattr(value, "collect"):  # a lazy frame of polars
+        value = value.collect()
+    # the columns of an Arrow table are arrays, and those of others names
+    names = list(value.column_names if hasattr(value, "column_names") else value.columns)
+    types = getattr(value, "dtypes", getattr(getattr(value, "schema", None), "types", None))
+    if types is None:
+        return Columns(names, value.__getitem__, names)
+    types = list(types)
+    numbers = {one for one in set(types) if _NUMBERS.match(str(one))}
+    return Columns(names, value.__getitem__, [n for n, one in zip(names, types, strict=True) if one not in numbers])
+
+
+def _of_mapping(columns: Mapping[str, Any]) -> Columns:
+    suspects = [
+        name for name, there in columns.items() if getattr(getattr(there, "dtype", None), "kind", "O") not in "fiub"
+    ]
+    return Columns(list(columns), columns.__getitem__, suspects)
+
+
+def unwrapped(value: Any, name: str = "X") -> Any:
+    """Return vectors of another library as an array of NumPy; anything else unchanged.
+
+    Parameters
+    ----------
+    value : object
+        A tensor, a column of vectors, a table with one such column, a DuckDB result, or rows of equal length. Other
+        columns of the table are ignored.
+    name : str
+        For messages.
+    """
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O" and value.ndim == 1:
+            return _matrix(value, name) if len(value) and _is_list(value[0]) else value
+        return _plain(value)
+    if isinstance(value, (list, tuple)):
+        return _of_rows(value, name)
+    if _is_tensor(value):
+        return _of_tensor(value)
+    if isinstance(value, str) or type(value).__module__.partition(".")[0] in _OTHERS or getattr(value, "ndim", 1) == 0:
+        return value
+    table = columns_of_table(value)
+    if table is not None:
+        return _of_table(value, table, name)
+    if hasattr(value, "__array__") and len(getattr(value, "shape", (0,))) == 1:
+        found = np.asarray(value)
+        if found.ndim == 2 or (found.dtype.kind == "O" and found.ndim == 1 and len(found) and _is_list(found[0])):
+            return unwrapped(found, name)
+    return value
+
+
+def _of_table(value: Any, table: Columns, name: str) -> Any:
+    vectors = table.vectors()
+    if len(vectors) > 1:
+        raise ValueError(
+            f"{name} has several columns of vectors, {listed(map(quoted, vectors))}: pass one of them, such as "
+            f"{name}[{quoted(vectors[0])}]"
+        )
+    if vectors:
+        return column_matrix(table.read(vectors[0]), f"{name}[{quoted(vectors[0])}]")
+    if hasattr(value, "__array__") or hasattr(value, "__dataframe__"):
+        return value  # a table of numbers, whose names scikit-learn reads
+    columns = [np.asarray(table.read(column)) for column in table.names]
+    texts = [column for column, there in zip(table.names, columns, strict=True) if there.dtype.kind not in "fiub"]
+    if texts or not columns:
+        raise TypeError(
+            f"{name} has no column of vectors, and {listed(map(quoted, texts)) or 'no column'} does not hold numbers: "
+            "pass the column of vectors, or the columns of features alone"
+        )
+    return np.column_stack(columns)
+
+
+def column_matrix(column: Any, name: str) -> npt.NDArray[Any]:
+    """Return a column of vectors as a matrix."""
+    found = unwrapped(column, name)
+    return found if isinstance(found, np.ndarray) else _matrix(found, name)
+
+
+def _of_rows(rows: Sequence[Any], name: str) -> Any:
+    """Return a list of vectors as a matrix if they are tensors; those of other lengths than the first are refused."""
+    if not rows or not all(_is_vector(row) for row in rows):
+        return rows
+    if any(_is_tensor(row) for row in rows) or len({len(row) for row in rows}) > 1:
+        return _matrix(rows, name)
+    return rows
+
+
+def _matrix(rows: Iterable[Any], name: str) -> npt.NDArray[Any]:
+    vectors: list[npt.NDArray[Any]] = []
+    for number, row in enumerate(rows):
+        found = row if row is None or isinstance(row, str) else _plain(_of_tensor(row) if _is_tensor(row) else row)
+        vector = np.asarray(found)
+        if vector.ndim != 1 or vector.dtype.kind not in "fiubc":
+            advice = ": read the text first, for example with json.loads" if isinstance(row, str) else ""
+            raise TypeError(f"{name}: row {number} holds {quoted(row)} where a vector of numbers is expected{advice}")
+        if vectors and len(vector) != len(vectors[0]):
+            raise ValueError(f"{name}: row {number} has {len(vector)} numbers, but the first row has {len(vectors[0])}")
+        vectors.append(vector)
+    return np.stack(vectors)
+
+
+def _plain(value: Any) -> Any:
+    """Return an array whose type NumPy itself lacks, such as bfloat16 of ml_dtypes, as float32."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "V" and "float" in value.dtype.name:
+        return value.astype(np.float32)
+    return value
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "detach") and hasattr(value, "numpy")
+
+
+def _of_tensor(tensor: Any) -> npt.NDArray[Any]:
+    tensor = tensor.detach().cpu()
+    try:
+        return np.asarray(tensor.numpy())
+    except TypeError:  # bfloat16 and other types that NumPy lacks
+        return np.asarray(tensor.float().numpy())
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
+
+
+def _is_vector(value: Any) -> bool:
+    """Whether a value is a list of numbers, as far as its first entry tells."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if not _is_list(value):
+        return False
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return len(shape) == 1
+    return isinstance(value, Sequence) and all(isinstance(entry, (int, float, np.number)) for entry in value[:1])
+
+
+def _first(column: Any) -> Any:
+    if not len(column):
+        return None
+    return column.iloc[0] if hasattr(column, "iloc") else column[0]

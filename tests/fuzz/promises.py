@@ -32,7 +32,7 @@ def _flat(setting):
 
 
 _RANKERS = ("ALE", "DeViSE", "LATEM", "SJE")
-_NETWORKS = ("DEM",)
+_NETWORKS = ("CADAVAE", "CLSWGAN", "CNZSL", "CVA", "DEM", "FVAEGAN", "GMMN", "VZSL")
 
 # Methods, and of which of their settings that holds.
 EXEMPT = {
@@ -43,7 +43,7 @@ EXEMPT = {
         "COSMO": _logistic,  # so are halves chosen, of which one is left out
     },
     "repetition_is_weight": {
-        **dict.fromkeys(_RANKERS, _always),
+        **dict.fromkeys((*_RANKERS, *_NETWORKS), _always),  # an epoch is as many samples as there are rows
         "COSMO": _always,  # half of the samples are left out at a time, of one that is repeated perhaps some
     },
     "rotation": {
@@ -72,6 +72,7 @@ EXEMPT = {
     "candidates_do_not_matter_to_each_other": {
         "AMP": _always,
         "AAW": lambda setting: setting.model.prediction == "aware",
+        **dict.fromkeys(("CLSWGAN", "CVA", "FVAEGAN", "GMMN"), lambda setting: setting.model.head == "softmax"),
         "COSMO": _always,
     },
 }

@@ -149,9 +149,8 @@ class TestSeenClasses:
         assert_allclose(model._cosine_shares(TABLE), LONE_SHARE)
 
     def test_a_number_holds_for_all_classes(self):
-        model = fitted(cosine_share=0.3, seen_mean_share=0.6)
+        model = fitted(cosine_share=0.3)
         assert_allclose(model._cosine_shares(TABLE), 0.3)
-        assert model._sample_shares(np.arange(3.0)) == 0.6
 
 
 class TestWays:

@@ -253,7 +253,7 @@ class TestRecognition:
         again, seen = load(tmp_path / "model"), fitted.decision_function(zoo.X_new, candidates="seen")
         assert again.rejection_ == fitted.rejection_
         for group in ("seen", "unseen", "all"):
-            chosen = fitted.rejection_[fitted.own_space, getattr(model, "metric", None), group]
+            chosen = fitted.rejection_[fitted.own_space, model.own_metric, group]
             best = fitted.predict_topk(zoo.X_new, 1, candidates=group, return_scores=True, seen_penalty=0)[1][:, 0]
             rival = chosen.temperature * logsumexp(seen / chosen.temperature, axis=1)
             sure = best - chosen.weight * np.maximum(rival - chosen.floor, 0) >= chosen.value

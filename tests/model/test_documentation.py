@@ -64,7 +64,7 @@ def test_attributes_are_there(cls):
     width = {"TextPrototypes": 12, "IdentityRidge": 12}.get(cls.__name__)
     zoo = make_zoo(n_seen=6, n_attributes=12, n_features=12) if width else ZOO
     model.set_params(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table)
-    optional = {"adapted_", "adaptation_constants_", "feature_names_in_"}
+    optional = {"adapted_", "adaptation_constants_", "feature_names_in_", "set_calibration_"}
     assert [name for name in described.keys() - optional if not hasattr(model, name)] == []
 
 

@@ -397,3 +397,11 @@ def test_a_linear_layer_is_shown_in_a_line():
     assert text.startswith("<LinearRecogniser: ")
     assert f" candidates, {ZOO.X.shape[1]} features" in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, dict])
+def test_score_takes_class_vectors_of_any_form(form):
+    model, unseen = fitted(), {label: ZOO.table[label] for label in ZOO.unseen}
+    given = pd.DataFrame(unseen).T if form is pd.DataFrame else unseen
+    expected = model.score(ZOO.X_new, ZOO.y_new, candidates="unseen")
+    assert model.score(ZOO.X_new, ZOO.y_new, class_vectors=given) == expected

@@ -144,11 +144,7 @@ class Solution:
 
 def class_codes(n_concepts: int, n_classes: int) -> Float64Array:
     """Return Hc (n_concepts, n_classes): one block of concepts per class, of sizes as equal as possible."""
-    codes = np.zeros((n_concepts, n_classes))
-    first = _core.concept_blocks(n_concepts, n_classes)
-    for cls in range(n_classes):
-        codes[first[cls] : first[cls + 1], cls] = 1
-    return codes
+    return np.repeat(np.eye(n_classes), np.diff(_core.concept_blocks(n_concepts, n_classes)), axis=0)
 
 
 def solve(

@@ -104,13 +104,20 @@ def sylvester_residual(a: npt.ArrayLike, b: npt.ArrayLike, q: npt.ArrayLike, x: 
     a, b, q, x = _equation(a=a, b=b, q=q, x=x)
     if x.shape != q.shape:
         raise ValueError(f"x must have the shape of q, {q.shape}, but has {x.shape}")
-    return _complex_residual(a, b, q, x) if q.dtype.kind == "c" else float(_core.sylvester_residual(a, b, q, x))
+    if q.dtype.kind != "c":
+        return float(_core.sylvester_residual(a, b, q, x))
+    of_ab = max(_exponent(a), _exponent(b))
+    larger = max(_exponent(q), of_ab + _exponent(x))
+    a, b = _times_power(a, -of_ab), _times_power(b, -of_ab)
+    return _relative_residual(a, b, _times_power(q, -larger), _times_power(x, of_ab - larger))
 
 
 def _equation(**given: npt.ArrayLike) -> tuple[Matrix, ...]:
     """Return the given arrays as finite matrices of one dtype, with the shapes of a, b and q checked."""
     arrays = {name: as_number_array(value, name) for name, value in given.items()}
-    dtype = _dtype(*arrays.values())
+    single = all(array.dtype in (np.float16, np.float32, np.complex64) for array in arrays.values())
+    complex_ = any(array.dtype.kind == "c" for array in arrays.values())
+    dtype = np.dtype(("complex64" if single else "complex128") if complex_ else ("float32" if single else "float64"))
     a, b, q, *others = (np.ascontiguousarray(array, dtype=dtype) for array in arrays.values())
     for name, matrix in zip(arrays, (a, b, q, *others), strict=True):
         require_finite(matrix, name)
@@ -120,13 +127,6 @@ def _equation(**given: npt.ArrayLike) -> tuple[Matrix, ...]:
     if q.shape != (len(a), len(b)):
         raise ValueError(f"q must have the shape {(len(a), len(b))} that a and b imply, but has {q.shape}")
     return a, b, q, *others
-
-
-def _dtype(*arrays: npt.NDArray[Any]) -> np.dtype[Any]:
-    single = all(array.dtype in (np.float16, np.float32, np.complex64) for array in arrays)
-    if any(array.dtype.kind == "c" for array in arrays):
-        return np.dtype(np.complex64 if single else np.complex128)
-    return np.dtype(np.float32 if single else np.float64)
 
 
 @dataclass(frozen=True)
@@ -157,14 +157,6 @@ def _solve_complex(a: Matrix, b: Matrix, q: Matrix) -> _Results:
         x = better
     nearly_singular = separation < np.sqrt(equation.epsilon) * equation.size
     return _Results(_times_power(x, of_q - of_ab), bool(nearly_singular), float(np.ldexp(separation, of_ab)))
-
-
-def _complex_residual(a: Matrix, b: Matrix, q: Matrix, x: Matrix) -> float:
-    """Return ``|q - a x - x b| / ((|a| + |b|) |x| + |q|)``."""
-    of_ab = max(_exponent(a), _exponent(b))
-    larger = max(_exponent(q), of_ab + _exponent(x))
-    a, b = _times_power(a, -of_ab), _times_power(b, -of_ab)
-    return _relative_residual(a, b, _times_power(q, -larger), _times_power(x, of_ab - larger))
 
 
 class _Triangular:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, as_targets, numbered, some, sorted_labels
+from jcmspl.data.labels import Label, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
@@ -104,22 +104,10 @@ class LabelledSums:
 class Collector:
     """Collects statistics of samples whose classes become known as they arrive.
 
-    Parameters
-    ----------
-    table : ClassTable or None
-        The classes that may occur; None: any.
-    unit_rows : bool
-        Whether samples are scaled to length one.
-    power : bool or None
-        Whether the signed roots of values are taken; None: where no value of the first samples is negative.
-    progress : bool
-        Whether to show progress.
-    declared : set of labels or None
-        The classes that may occur, where the user has named them.
-    spares_aligned : bool
-        Whether no roots are taken, where samples are to decide, if encoders are aligned: a cosine knows no roots.
-    so_far : LabelledStatistics or None
-        To which the result is to be added: their classes are numbered alike, and samples are scaled alike.
+    Classes that may occur are those of the table, if there is one, and those declared, if the user has named any. With
+    ``power=None`` signed roots of values are taken where no value of the first samples is negative; with
+    ``spares_aligned`` not if encoders are aligned, for a cosine knows no roots. The classes of statistics ``so_far``,
+    to which the result is to be added, are numbered alike, and samples are scaled alike.
     """
 
     def __init__(
@@ -158,14 +146,13 @@ class Collector:
     def add(
         self,
         X: npt.NDArray[Any],
-        y: Any,
+        labels: list[Label],
         weights: Float64Array | None = None,
         *,
         first_row: int = 0,
         line: Progress | None = None,
     ) -> None:
         """Add samples; what weighs nothing is as if it were not there, its label included."""
-        labels = as_targets(y)
         if not len(X) or (weights is not None and not weights.any()):
             return
         numbers = self._number(labels, weights)
@@ -246,14 +233,3 @@ class Collector:
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
-
-
-def gives_chunks(X: Any) -> bool:
-    """Whether X is an iterable of chunks, (X, y) or (X, y, sample_weight), rather than samples."""
-    if isinstance(X, (list, tuple)):
-        return bool(X) and all(_is_chunk(chunk) for chunk in X)
-    return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
-
-
-def _is_chunk(chunk: Any) -> bool:
-    return isinstance(chunk, (list, tuple)) and len(chunk) in (2, 3) and len(getattr(chunk[0], "shape", ())) == 2

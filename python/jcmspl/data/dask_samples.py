@@ -124,10 +124,8 @@ class DaskSamples(Samples):
         told = {name: how.pop(name) for name in ("what", "progress") if name in how}
         return reduced(self._tasks(in_list(function), *arguments, **how), merge, **told)
 
-    def reduce_each(
-        self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any, *, what: str = "reading"
-    ) -> list[Any]:
-        found: list[Any] = self.reduce(_of_each, function, each, merge=each_added, what=what)
+    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
+        found: list[Any] = self.reduce(_of_each, function, each, merge=each_added, what="recognising")
         return found
 
     def keep(self, function: Callable[..., Any], *arguments: Any, progress: bool = False) -> Kept:
@@ -158,10 +156,10 @@ class DaskSamples(Samples):
             f"{reader} reads the samples themselves, which dask would have to send again and again: pass X.compute()"
         )
 
-    def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
+    def collected(self, collector: Collector) -> LabelledStatistics:
         if collector.power is None:
             collector.power = self._takes_roots(collector)
-        total: Collected = self.reduce(collected_of, collector, progress=progress)
+        total: Collected = self.reduce(collected_of, collector, progress=collector.progress)
         if total.statistics is None:
             raise ValueError("there are no samples: all partitions are empty, or all weights are zero")
         if total.has_negatives:

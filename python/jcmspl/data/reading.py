@@ -5,9 +5,10 @@ Only this module asks which of them X is. Elsewhere samples are a :class:`~jcmsp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from jcmspl.data.collect import Collector, LabelledStatistics, gives_chunks
+from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks, of_whole
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
@@ -27,6 +28,7 @@ from jcmspl.support.arguments import (
     IntArray,
     LazyRows,
     as_real_array,
+    is_plain,
     readable_in_place,
     row_blocks,
 )
@@ -65,6 +67,9 @@ class Features:
         Rows that are read on demand stay so, and samples of dask become a dask array of whole rows.
         """
         options: dict[str, Any] = {"skip_check_array": True}
+        known = vars(self._estimator)
+        if not self._is_open and "feature_names_in_" not in known and is_plain(X, known["n_features_in_"]):
+            return np.asarray(X)  # validation takes longer than reading a few samples
         if is_dask(X):
             self.checked(DaskSamples(X).header, least=0)
             return as_dask_array(X)  # type: ignore[no-any-return]
@@ -102,7 +107,6 @@ class SampleReader:
     needs: str = "statistics"
     reads_weights: bool = True
     class_weight: Any = None
-    progress: bool = False
 
     def without_balance(self) -> SampleReader:
         """Return a reader without class_weight="balanced", which depends on all labels of a call."""
@@ -124,7 +128,7 @@ class SampleReader:
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
         """
         features, X = Features(self.name, columns), unwrapped(X)
-        chunked = not is_dask(X) and gives_chunks(X)
+        chunked = not is_dask(X) and _gives_chunks(X)
         if y is None and chunked:
             self.require_weights_known("chunks of samples")
             if sample_weight is not None:
@@ -156,21 +160,21 @@ class SampleReader:
             on_dask = DaskSamples(X)
             features.checked(on_dask.header, least=0)
             return on_dask
+        in_chunks = _gives_chunks(X)
         if isinstance(X, (list, tuple)):
-            in_chunks = bool(X) and all(_is_matrix(part) or _is_labelled(part) for part in X)
-        else:
-            in_chunks = gives_chunks(X)
+            in_chunks = bool(X) and all(_is_matrix(part) or _is_chunk(part) for part in X)
         if not in_chunks:
             return SamplesInMemory(features.checked(X, least=0))
-        chunks = (_without_labels(*one) for one in enumerate(X))
-        return SampleChunks(chunks, columns.n_features, partial(features.checked, least=0))
+        return SampleChunks(
+            starmap(_without_labels, enumerate(X)), columns.n_features, partial(features.checked, least=0)
+        )
 
     def read(
         self, X: Any, y: Any, sample_weight: Any, collector: Collector, columns: Columns | None = None
     ) -> tuple[LabelledStatistics, Columns]:
         """Return the statistics of samples, read in one pass, and their features; parameters as of :meth:`samples`."""
         samples, features = self.samples(X, y, sample_weight, columns)
-        return samples.collected(collector, progress=self.progress), features.columns
+        return samples.collected(collector), features.columns
 
     def _weights_of(self, labels: list[Label], sample_weight: Any) -> Float64Array | None:
         """Return the weight of each sample, class_weight included; None if each counts once."""
@@ -202,12 +206,19 @@ def _is_matrix(part: Any) -> bool:
     return len(getattr(part, "shape", ())) == 2
 
 
-def _is_labelled(part: Any) -> bool:
-    return isinstance(part, (list, tuple)) and len(part) == 2 and _is_matrix(part[0])
+def _is_chunk(part: Any) -> bool:
+    return isinstance(part, (list, tuple)) and len(part) in (2, 3) and _is_matrix(part[0])
+
+
+def _gives_chunks(X: Any) -> bool:
+    """Whether X is an iterable of chunks, (X, y) or (X, y, sample_weight), rather than samples."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(_is_chunk(chunk) for chunk in X)
+    return isinstance(X, Iterable) and not (isinstance(X, str) or hasattr(X, "shape") or hasattr(X, "__array__"))
 
 
 def _without_labels(number: int, chunk: Any) -> Any:
-    if _is_labelled(chunk):
+    if _is_chunk(chunk):
         raise TypeError(f"chunk {number} is a pair (X, y), but these samples are to have no labels: give X alone")
     return chunk
 

@@ -105,9 +105,7 @@ class Samples:
         """
         return self.map(function, *arguments, **how)[0]
 
-    def reduce_each(
-        self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any, *, what: str = "reading"
-    ) -> list[Any]:
+    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
         """Return for each of several tuples of arguments the sum of ``function(part, *arguments)``.
 
         The threads of a pool share them out, or workers get them all in one pass over the samples.
@@ -153,7 +151,7 @@ class Samples:
         """
         return None
 
-    def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
+    def collected(self, collector: Collector) -> LabelledStatistics:
         """Return the statistics of the samples."""
         raise NotImplementedError
 
@@ -218,9 +216,7 @@ class SamplesInMemory(Samples):
         with _line(len(self._part), **how) as line:
             return [function(self._part.reporting(line), *of_rows, *arguments)]
 
-    def reduce_each(
-        self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any, *, what: str = "reading"
-    ) -> list[Any]:
+    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
         return list(pool.results((function, self._part, *arguments) for arguments in each))
 
     def only(self, rows: IntArray) -> Samples:
@@ -248,12 +244,12 @@ class SamplesInMemory(Samples):
         rows = self._part.rows[wanted] if isinstance(self._part, ChosenPart) else wanted
         return LabelledRows(self._X, rows, numbers, weights)
 
-    def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
+    def collected(self, collector: Collector) -> LabelledStatistics:
         X, weights = self._part.whole().X, self._part.weights
         if weights is not None and not weights.any():
             raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
         with Progress("reading", len(X), "samples", enabled=collector.progress) as line:
-            collector.add(X, self.labels, weights, line=line)
+            collector.add(X, as_targets(self.labels), weights, line=line)
         return collector.result()
 
     def is_without_negatives(self) -> bool:
@@ -286,7 +282,7 @@ class SampleChunks(Samples):
         with _line(None, **how) as line:
             return [function(part.reporting(line), *arguments)]
 
-    def collected(self, collector: Collector, *, progress: bool = False) -> LabelledStatistics:
+    def collected(self, collector: Collector) -> LabelledStatistics:
         read = 0
         with Progress("reading", None, "samples", enabled=collector.progress) as line:
             for number, chunk in enumerate(self._chunks):

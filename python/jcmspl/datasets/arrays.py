@@ -14,7 +14,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, some, sorted_labels
 from jcmspl.datasets.class_files import SUFFIXES as CLASS_SUFFIXES
 from jcmspl.datasets.class_files import load_classes, load_label_names
-from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Roles, Table, TableForm, beside_vector, one_vector, roles_of
+from jcmspl.datasets.columns import LABEL_COLUMNS, Column, Table, TableForm, named_roles
 from jcmspl.datasets.csv_table import checked_delimiter, read_csv, read_text_rows
 from jcmspl.datasets.database import DATABASES, is_database, read_database
 from jcmspl.datasets.dataset import PARTS, Dataset
@@ -350,22 +350,20 @@ def _in_memory(features: Any, labels: Any, form: TableForm) -> tuple[Features, A
     place, names = Path("features"), [str(name) for name in table.names]
     wanted = LABEL_COLUMNS if labels is None else labels if isinstance(labels, (str, int)) else None
     vectors = [name for name in table.vectors() if name not in form.ignore and name != wanted]
-    vector = form.vector or one_vector(place, vectors)
-    if vector is not None:
-        label, own = beside_vector(place, names, vector, wanted, form)
-        roles = Roles(())
-        X = column_matrix(table.read(vector), f"features[{quoted(vector)}]")
+    vectors = [form.vector] if form.vector in names else vectors
+    texts = (names.index(name) for name in table.suspects if np.asarray(table.read(name)).dtype.kind not in "fiub")
+    features_, is_vector, label, own, left_out = named_roles(place, names, vectors, wanted, form, texts)
+    if is_vector:
+        X = column_matrix(table.read(features_[0]), f"features[{quoted(features_[0])}]")
     else:
-        texts = [names.index(name) for name in table.suspects if np.asarray(table.read(name)).dtype.kind not in "fiub"]
-        roles = roles_of(place, names, len(names), wanted, form, texts)
-        label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
-        X = np.column_stack([as_real_array(table.read(table.names[i]), names[i], ndim=1) for i in roles.features])
+        given = dict(zip(names, table.names, strict=True))
+        X = np.column_stack([as_real_array(table.read(given[name]), name, ndim=1) for name in features_])
     ids = None if own is None else as_ids(np.asarray(table.read(own)).tolist())
-    columns = tuple(names[i] for i in roles.features) or None
+    columns = None if is_vector else features_
     types: Any = getattr(features, "features", None)  # of Hugging Face: a label table knows its names
     carried = types.get(label) if isinstance(types, Mapping) else None
     label_names = tuple(getattr(carried, "names", None) or ())
-    table_read = Features(X, ids, own or "id", roles.left_out, columns, label_names)
+    table_read = Features(X, ids, own or "id", left_out, columns, label_names)
     return table_read, _read_labels(labels) if label is None else np.asarray(table.read(label))
 
 

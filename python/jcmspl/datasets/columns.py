@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,25 +121,42 @@ def roles_of(
     return Roles(features, label, identity, tuple(names[i] for i in unasked) if names else ())
 
 
-def one_vector(path: Place, names: Sequence[str]) -> str | None:
-    """Return the only column of vectors, or None; several are refused."""
-    if len(names) > 1:
+class NamedRoles(NamedTuple):
+    """The names of the columns of features, or of the one that holds vectors, of labels and of ids."""
+
+    features: tuple[str, ...] = ()
+    is_vector: bool = False
+    label: str | None = None
+    id: str | None = None
+    left_out: tuple[str, ...] = ()  #: names of columns that were left out without being asked for
+
+
+def named_roles(
+    path: Place,
+    names: Sequence[str],
+    vectors: Sequence[str],
+    labels: Column | Sequence[str] | None,
+    form: TableForm,
+    texts: Iterable[int],
+) -> NamedRoles:
+    """Return the role of each column of a table in which some columns may hold a vector in each row."""
+    if form.vector is not None and form.vector not in vectors:
+        raise no_column(path, f"{quoted(form.vector)} with a vector in each row", names)
+    if form.vector is None and len(vectors) > 1:
         raise DatasetError(
-            f"{path}: the columns {some(list(names))} all hold vectors: name one with vector (--vector), or leave the "
-            "others out with ignore (--ignore)"
+            f"{path}: the columns {some(list(vectors))} all hold vectors: name one with vector (--vector), or leave "
+            "the others out with ignore (--ignore)"
         )
-    return names[0] if names else None
-
-
-def beside_vector(
-    path: Place, names: Sequence[str], vector: str, labels: Column | Sequence[str] | None, form: TableForm
-) -> tuple[str | None, str | None]:
-    """Return the columns of labels and ids beside a column of vectors."""
+    if not vectors:
+        roles = roles_of(path, names, len(names), labels, form, texts)
+        label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
+        return NamedRoles(tuple(names[i] for i in roles.features), False, label, own, roles.left_out)
+    vector = form.vector or vectors[0]
     label = None if labels is None else names[_label(path, names, len(names), labels)]
     if form.id_column is not None:
-        return label, names[position_of(path, names, len(names), form.id_column)]
+        return NamedRoles((vector,), True, label, names[position_of(path, names, len(names), form.id_column)])
     by_name = {name.lower(): name for name in reversed(names) if name not in (vector, label)}
-    return label, next((by_name[name] for name in ID_COLUMNS if name in by_name), None)
+    return NamedRoles((vector,), True, label, next((by_name[name] for name in ID_COLUMNS if name in by_name), None))
 
 
 def position_of(path: Place, names: Sequence[str] | None, width: int, column: Column) -> int:

@@ -7,20 +7,18 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jcmspl.datasets.columns import (
     MISSING_ADVICE,
     Column,
+    NamedRoles,
     Table,
     TableForm,
-    beside_vector,
     joined,
-    no_column,
-    one_vector,
-    roles_of,
+    named_roles,
 )
 from jcmspl.datasets.csv_table import text_lines
 from jcmspl.datasets.errors import DatasetError, decoding
@@ -29,16 +27,6 @@ from jcmspl.support.shown import quoted
 
 _VECTOR = "features"  # the key of the vector, if there are several
 _SIZE = 4096  # lines of a block
-
-
-class _Keys(NamedTuple):
-    """The keys of the objects in a file; a file of lists has none."""
-
-    vector: str | None = None
-    columns: tuple[str, ...] = ()  #: keys of single numbers, if there is no vector
-    label: str | None = None
-    id: str | None = None
-    left_out: tuple[str, ...] = ()
 
 
 def read_json_lines(path: Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
@@ -92,9 +80,9 @@ def record_blocks(
     where, value = first
     if not isinstance(value, (list, dict)):
         raise DatasetError(f"{where} holds {quoted(value)} where a list of numbers or an object is expected")
-    keys = _Keys() if isinstance(value, list) else _keys(path, where, value, labels, form)
     if isinstance(value, list) and labels is not None:
         raise DatasetError(f"{path} holds lists of numbers without labels: name the file that has them")
+    keys = NamedRoles() if isinstance(value, list) else _keys(path, value, labels, form)
     width = n_features
     have_ids = isinstance(value, dict) and value.get(keys.id) is not None
     rest = itertools.chain([first], records)
@@ -115,7 +103,7 @@ def record_blocks(
                 if names[-1] is None:
                     raise DatasetError(f"{where} has no value for {quoted(keys.label)}")
         yield Table(
-            list(keys.columns) or None,
+            None if keys.is_vector else list(keys.features) or None,
             np.stack(rows),
             None if keys.label is None else names,
             ids if have_ids else None,
@@ -134,32 +122,21 @@ def _records(lines: Iterable[str], path: Place) -> Iterator[tuple[str, Any]]:
                 raise DatasetError(f"{where} is not JSON ({error})") from None
 
 
-def _keys(
-    path: Place, where: str, record: dict[str, Any], labels: Column | Sequence[str] | None, form: TableForm
-) -> _Keys:
+def _keys(path: Place, record: dict[str, Any], labels: Column | Sequence[str] | None, form: TableForm) -> NamedRoles:
     """Return the roles of the keys, as the first object has them."""
-    names = list(record)
-    if form.vector is not None and form.vector not in record:
-        raise no_column(path, quoted(form.vector), names)
+    names, preferred = list(record), form.vector or _VECTOR
     lists = [name for name in names if isinstance(record[name], list) and name not in form.ignore]
-    lists = [_VECTOR] if form.vector is None and _VECTOR in record else lists
-    vector = form.vector or one_vector(path, lists)
-    if vector is not None:
-        return _Keys(vector, (), *beside_vector(path, names, vector, labels, form))
     texts = [i for i, name in enumerate(names) if not isinstance(record[name], (int, float, type(None)))]
-    roles = roles_of(path, names, len(names), labels, form, texts)
-    label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
-    return _Keys(None, tuple(names[i] for i in roles.features), label, own, roles.left_out)
+    return named_roles(path, names, [preferred] if preferred in record else lists, labels, form, texts)
 
 
-def _numbers(where: str, value: Any, keys: _Keys, width: int | None, missing: bool) -> Any:
+def _numbers(where: str, value: Any, keys: NamedRoles, width: int | None, missing: bool) -> Any:
     """Return the features of a line as an array."""
     if isinstance(value, dict):
-        wanted = (keys.vector,) if keys.vector is not None else keys.columns
-        lacking = next((name for name in wanted if name not in value), None)
-        if lacking is not None or not wanted:
+        lacking = next((name for name in keys.features if name not in value), None)
+        if lacking is not None or not keys.features:
             raise DatasetError(f"{where} has no {quoted(lacking or _VECTOR)}, which the first line has")
-        value = value[keys.vector] if keys.vector is not None else [value[name] for name in keys.columns]
+        value = value[keys.features[0]] if keys.is_vector else [value[name] for name in keys.features]
     if not isinstance(value, list) or (len(value) != width if width else not value):
         found = f"{len(value)} values" if isinstance(value, list) else quoted(value)
         raise DatasetError(f"{where} holds {found} where a list of {width or 'some'} numbers is expected")

@@ -276,7 +276,10 @@ class Matlab5File:
         with self._opened(name) as (header, elements):
             if header.is_complex or header.kind not in (*_NUMERIC, _SPARSE):
                 raise DatasetError(f"{self.path}: {name} must hold real numbers, but holds {_kind(header)}")
-            values = self._values(header, elements, name)
+            if header.kind == _SPARSE:
+                values = self._dense(header, elements, name)
+            else:
+                values = elements.numbers(name) if elements.left else np.empty(0)
             if values.size != header.size:
                 raise DatasetError(f"{self.path}: {name} has {values.size} values, but its shape is {header.shape}")
         return values.reshape(header.shape, order="F")
@@ -315,11 +318,6 @@ class Matlab5File:
             )
         cell.skip(cell.left)
         return texts[0]
-
-    def _values(self, header: Header, elements: Elements, name: str) -> npt.NDArray[Any]:
-        if header.kind == _SPARSE:
-            return self._dense(header, elements, name)
-        return elements.numbers(name) if elements.left else np.empty(0)
 
     def _dense(self, header: Header, elements: Elements, name: str) -> npt.NDArray[Any]:
         """Return a sparse matrix as a dense vector, by columns."""

@@ -23,11 +23,9 @@ from jcmspl.datasets.columns import (
     Column,
     Table,
     TableForm,
-    beside_vector,
     joined,
+    named_roles,
     no_column,
-    one_vector,
-    roles_of,
 )
 from jcmspl.datasets.errors import DatasetError, decoding, require_features, require_memory, require_unchanged
 from jcmspl.datasets.row_source import as_ids
@@ -273,29 +271,24 @@ def _columns_of(
     names = [str(name) for name in schema.names if not str(name).startswith(_PANDAS_INDEX)]
     ignored = {str(name) for name in form.ignore} | ({labels} if isinstance(labels, str) else set())
     lists = [name for name in names if name not in ignored and _is_list(schema.field(name).type)]
-    if form.vector is not None and form.vector not in lists:
-        raise no_column(path, f"{quoted(form.vector)} with a vector in each row", names)
-    vector = form.vector or one_vector(path, lists)
-    if vector is None:
-        types = [_numpy_type(schema.field(name).type) for name in names]
-        texts = [i for i, type_ in enumerate(types) if type_.kind not in "fiub"]
-        roles = roles_of(path, names, len(names), labels, form, texts)
-        label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
-        features = tuple(names[i] for i in roles.features)
-        dtype = _common([types[i] for i in roles.features], exact)
-        return _Columns(features, None, dtype, label, own, roles.left_out, _label_names(schema, label))
-    type_ = schema.field(vector).type
-    dtype = _numpy_type(type_.value_type)
-    if dtype.kind not in "fiub":
-        raise DatasetError(f"{path}: the column {quoted(vector)} does not hold vectors of numbers")
-    length = getattr(type_, "list_size", None)
-    if length is None:
-        first = first_of(vector)
-        length = 0 if first is None else first.value_lengths()[0].as_py()
-        if first is not None and not length:
-            raise DatasetError(f"{path}: row 0 has no value in the column {quoted(vector)}")
-    label, own = beside_vector(path, names, vector, labels, form)
-    return _Columns((vector,), int(length), _common([dtype], exact), label, own, (), _label_names(schema, label))
+    types = {name: _numpy_type(schema.field(name).type) for name in names}
+    texts = [i for i, name in enumerate(names) if types[name].kind not in "fiub"]
+    features, is_vector, label, own, left_out = named_roles(path, names, lists, labels, form, texts)
+    length = None
+    if is_vector:
+        (vector,) = features
+        type_ = schema.field(vector).type
+        types[vector] = _numpy_type(type_.value_type)
+        if types[vector].kind not in "fiub":
+            raise DatasetError(f"{path}: the column {quoted(vector)} does not hold vectors of numbers")
+        length = getattr(type_, "list_size", None)
+        if length is None:
+            first = first_of(vector)
+            length = 0 if first is None else first.value_lengths()[0].as_py()
+            if first is not None and not length:
+                raise DatasetError(f"{path}: row 0 has no value in the column {quoted(vector)}")
+    dtype = _common([types[name] for name in features], exact)
+    return _Columns(features, length, dtype, label, own, left_out, _label_names(schema, label))
 
 
 def _label_names(schema: Any, label: str | None) -> tuple[str, ...]:

@@ -73,14 +73,17 @@ def find_pictures(folder: str | Path, labels: str | Path | None = None) -> Pictu
 
 def read_picture(path: Path) -> Any:
     """Read a picture as an upright RGB image of Pillow; transparent pixels become white."""
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     kind = other_kind(path)
     if kind is not None:  # opening it might wait forever, in a thread that no signal reaches
         raise OSError(f"is {kind}, but a regular file is expected")
     with Image.open(path, formats=formats()) as opened:
         opened.load()
-        return as_rgb(_upright(opened))
+        upright: Any = opened
+        with contextlib.suppress(Exception):  # damaged EXIF data is ignored
+            upright = ImageOps.exif_transpose(opened)
+        return as_rgb(upright)
 
 
 def reason(error: Exception) -> str:
@@ -166,16 +169,6 @@ def formats() -> list[str]:
 
     Image.init()
     return [name for name in _FORMATS if name in Image.OPEN]
-
-
-def _upright(image: Any) -> Any:
-    """Rotate a picture by its EXIF orientation; damaged EXIF data is ignored."""
-    from PIL import ImageOps
-
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:
-        return image
 
 
 def as_rgb(image: Any) -> Any:

@@ -20,11 +20,6 @@ class ClassMeanRidge(Bilinear):
     has. Where all have b samples this is :class:`RPL` with b times the penalty. It is also the predictor of
     :class:`EXEM`, which has other distances. Where samples are not centred and class vectors are, means are predicted
     with an intercept, the overall mean, in the visual space.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty of the regression.
     """
 
     alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)

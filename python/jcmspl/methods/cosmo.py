@@ -39,10 +39,6 @@ def _check_expert(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be a bilinear method on statistics, such as 'JCMSPL' or 'RPL', but is {value!r}")
 
 
-def _check_splits(value: Any, name: str) -> None:
-    as_count(value, name, minimum=2)
-
-
 @estimator
 class COSMO(LdaOrLogistic):
     """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
@@ -93,7 +89,7 @@ class COSMO(LdaOrLogistic):
     expert: str = field(default="JCMSPL", kw_only=False, metadata=checked_by(_check_expert))
     shrinkage: float = 0.3
     smoothing: bool = field(default=True, metadata=FLAG)
-    n_splits: int = field(default=4, metadata=checked_by(_check_splits))
+    n_splits: int = field(default=4, metadata=checked_by(partial(as_count, minimum=2)))
     feature_normalisation: str = "auto_power+sample_l2+center+whiten"
     class_normalisation: str = "sample_l2+center_unit"
 

@@ -27,10 +27,7 @@ class DAP(PosteriorMethod):
 
     Parameters
     ----------
-    threshold : {"attribute_mean", "overall_mean"}
-        A class has an attribute if that is above its mean over the training classes, or above the mean of all
-        attributes of these (the same where class vectors are centred). Attributes that all training classes have, or
-        none, do not count.
+    threshold
     use_prior : bool
         Whether P(a_j) is subtracted.
     posterior : {"lda", "logistic"}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jcmspl.data.training import TrainingData
+from jcmspl.model.iterations import weighted_samples
 from jcmspl.model.kinds import PredictedMeans
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import Moments
@@ -80,13 +81,11 @@ class _Prepared(Moments):
 
     def __init__(self, training: TrainingData) -> None:
         super().__init__(training)
-        means, weights, first = self.means, training.sample_weights, 0
-        squares = np.zeros_like(means)
-        for Z, numbers in training.samples():
+        means, squares = self.means, np.zeros_like(self.means)
+        for Z, numbers, weights in weighted_samples(training):
             members = np.zeros((len(means), len(Z)))
-            members[numbers, np.arange(len(Z))] = 1 if weights is None else weights[first : first + len(Z)]
+            members[numbers, np.arange(len(Z))] = weights
             squares += members @ (Z - means[numbers]) ** 2
-            first += len(Z)
         self.variances: Float64Array = squares / self.counts[:, None]
         #: The mean variance; 1 if samples of a class do not differ.
         self.unit = float(self.variances.mean())

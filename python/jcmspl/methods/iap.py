@@ -21,10 +21,7 @@ class IAP(PosteriorMethod):
 
     Parameters
     ----------
-    threshold : {"attribute_mean", "overall_mean"}
-        A class has an attribute if that is above its mean over the training classes, or above the mean of all
-        attributes of these (the same where class vectors are centred). Attributes that all training classes have, or
-        none, do not count.
+    threshold
     use_prior : bool
         Whether P(a_j), the share of training classes that have or lack the attribute, is subtracted.
     """

@@ -21,8 +21,7 @@ class LESD(Bilinear):
 
     Parameters
     ----------
-    alpha : float
-        Penalty of the regression.
+    alpha
     n_components : int
         The rank; by default all that classes give.
     n_members : int

@@ -10,11 +10,6 @@ from jcmspl.support.arguments import Float64Array
 class RidgeVS(Bilinear):
     """Ridge regression of class vectors on samples: ``min |WX - Y|^2 + alpha |W|^2``.
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty of the regression.
-
     Examples
     --------
     >>> import numpy as np

@@ -11,11 +11,6 @@ class RPL(Bilinear):
     """Ridge regression of samples on class vectors: ``min |X - W'Y|^2 + alpha |W|^2``, compared in the visual space.
 
     The "reverse projection", which suffers less from hubs than :class:`RidgeVS`.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty of the regression.
     """
 
     alpha: float = field(default=1.0, kw_only=False, metadata=WEIGHT)

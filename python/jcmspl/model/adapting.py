@@ -40,26 +40,16 @@ def adapted(model: VisualPrototypes, X: Any, call: Call, *, class_shares: Any, c
     model = model._settled(start)
     table, bias = biased_candidates(model, call, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
+    layer, labelled, show = model._visual_scorer(table), model._labelled(table), bool(model.progress)
+    assert isinstance(layer, LinearScorer)  # by cosine
+    samples = model.reader.unlabelled(X, start.columns)
     with (
         told(f"{type(model).__name__}.adapt", X) as line,
-        directions_of(
-            model.reader.unlabelled(X, start.columns),
-            start.feature_normalisation,
-            table.n_classes,
-            progress=bool(model.progress),
-        ) as directions,
-        Progress("adapting", MOST_ROUNDS, "rounds", enabled=bool(model.progress)) as progress,
+        directions_of(samples, start.feature_normalisation, table.n_classes, progress=show) as directions,
+        Progress("adapting", MOST_ROUNDS, "rounds", enabled=show) as progress,
     ):
-        found = adaptation_to(
-            directions,
-            table,
-            scorer_without_adaptation(model, table),
-            model._labelled(table),
-            settings,
-            bias,
-            check=check,
-            on_round=progress.update,
-        )
+        tell = progress.update
+        found = adaptation_to(directions, table, layer, labelled, settings, bias, check=check, on_round=tell)
         line.text = f"{found.n_samples} samples, {table.n_classes} classes, {found.rounds} rounds"
     for text in found.warnings:
         warn_user(text, RuntimeWarning)
@@ -83,13 +73,6 @@ def require_adaptable(model: VisualPrototypes) -> None:
                 f"only models that compare by cosine in the visual space can be adapted to samples, but {name} is "
                 f"{shown}: use set_params({name}={needed!r}) (--set {name}={needed})"
             )
-
-
-def scorer_without_adaptation(model: VisualPrototypes, table: ClassTable) -> LinearScorer:
-    """Return the linear layer of candidates in the visual space."""
-    scorer = model._visual_scorer(table)
-    assert isinstance(scorer, LinearScorer)  # by cosine
-    return scorer
 
 
 def adaptation_to(
@@ -189,7 +172,7 @@ class AdaptationTrials:
         """Try all settings on a model, and on the samples in some rows, all of them of unseen classes."""
         fitted = model._fitted
         table = fitted.class_table.select(fitted.unseen_classes.tolist())
-        layer, labelled = scorer_without_adaptation(model, table), model._labelled(table)
+        layer, labelled = model._visual_scorer(table), model._labelled(table)
         own = samples.only(rows)
         true = numbered(own.labels, table)
         none, counts = np.zeros(table.n_classes), np.bincount(true, minlength=table.n_classes)

@@ -35,12 +35,11 @@ from jcmspl.model.parameters import (
 )
 from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
+    COSINE_COUNT,
     LONE_SHARE,
     NEW_SHARE,
     ratio_of_spreads,
     require_alignable,
-    share_of_cosine,
-    share_of_samples,
     with_class_vectors,
 )
 from jcmspl.model.recogniser import (
@@ -297,12 +296,12 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         """Return the share of the plain cosine in the score of each candidate, in the visual space."""
         check_parameters(self, ("cosine_share",))  # it may have been set since the fit
         if self._finds_shares and not self._lacks_scatter:
-            return share_of_cosine(self._labelled(table))
+            return NEW_SHARE * COSINE_COUNT / (COSINE_COUNT + self._labelled(table))
         return np.full(table.n_classes, self._cosine_share(self.alignment_))
 
     def _sample_shares(self, counts: Float64Array) -> float | Float64Array:
         if isinstance(self.seen_mean_share, str) and self._finds_shares:
-            return share_of_samples(counts)
+            return counts / (COSINE_COUNT + counts)
         return super()._sample_shares(counts)
 
     def _predicted(self, vectors: Float64Array) -> Float64Array:

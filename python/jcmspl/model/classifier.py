@@ -250,7 +250,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             (X, y, sample_weight), are read one at a time.
         y : array_like of shape (n_samples,)
             The label of each sample; None if X gives chunks.
-        class_vectors : ClassTable, dict of label -> vector, DataFrame or array_like
+        class_vectors : ClassTable, dict of label -> vector, table, array_like or the path of a file
             The vector of each class in y and, if you like, of other classes, which become candidates for later. The
             index of a DataFrame holds the labels; the labels of an array are its row numbers. In cross-validation
             pass a ClassTable: scikit-learn cuts up other forms that are as long as X. By default each class gets a
@@ -859,8 +859,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     @property
     def reader(self) -> SampleReader:
         """The reader of samples, by the parameters of the model."""
-        name, progress = type(self).__name__, bool(self.progress)
-        return SampleReader(name, self._needs, self.READS_WEIGHTS, self.class_weight, progress)
+        return SampleReader(type(self).__name__, self._needs, self.READS_WEIGHTS, self.class_weight)
 
     @property
     def state(self) -> FittedModel:

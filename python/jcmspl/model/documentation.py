@@ -19,6 +19,11 @@ import numpy.typing as npt
 
 #: Parameters that several kinds of model have: name, type, meaning.
 PARAMETERS = r"""
+alpha : float
+    Penalty of the regression.
+threshold : {"attribute_mean", "overall_mean"}
+    A class has an attribute if that is above its mean over the training classes, or above the mean of all attributes of
+    these (the same where class vectors are centred). Attributes that all training classes have, or none, do not count.
 space : {"semantic", "visual", "concept"}
     Where samples x and class vectors y are compared: B'Ax with y, x with A'By, or Ax with By.
 metric : {"cosine", "euclidean", "dot"} or callable

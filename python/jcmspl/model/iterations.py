@@ -90,7 +90,7 @@ class WeightedBlocks(Iterable[Block]):
         return weighted_samples(self._training, self._size) if self._kept is None else iter(self._kept)
 
 
-def weighted_samples(training: TrainingData, size: int) -> Iterator[Block]:
+def weighted_samples(training: TrainingData, size: int = 8192) -> Iterator[Block]:
     """Give normalised samples, their class numbers and their weights, a block at a time."""
     weights, first = training.sample_weights, 0
     for Z, numbers in training.samples(size):

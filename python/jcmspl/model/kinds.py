@@ -86,13 +86,7 @@ def map_to_means(moments: Moments, alpha: float) -> Float64Array:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PredictedMeans(ZeroShotClassifier):
-    """A method that compares samples with predicted means; subclasses implement the comparison.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty of the regression that predicts means.
-    """
+    """A method that compares samples with means predicted by a regression; subclasses implement the comparison."""
 
     alpha: float = field(default=0.3, kw_only=False, metadata=WEIGHT)
 

@@ -135,7 +135,13 @@ def candidates_of(fitted: FittedModel, call: Call) -> tuple[ClassTable, npt.NDAr
     known, trained = fitted.class_table, fitted.classes.tolist()
     given = None if call.class_vectors is None else load_classes(call.class_vectors).aligned_with(known)
     if given is not None and call.candidates is not None:
-        _require_trained_vectors(given, known, trained)
+        changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
+        if changed:
+            raise ValueError(
+                f"class_vectors has another vector for {some(changed)} than the model was trained with. If it is "
+                "another class, give it another name (the names of an array, or of a DataFrame without an index, are "
+                "row numbers)"
+            )
     pool = known if given is None else known.updated(given)
     wanted = _wanted(pool, trained, given, call.candidates)
     if not wanted:
@@ -160,15 +166,6 @@ def unseen_in(labels: Iterable[Label], known: ClassTable, seen: Iterable[Label])
             f"y holds the single unseen class {some([*unseen])}, which would be its only candidate: name the candidates"
         )
     return [label for label in known if label in unseen]
-
-
-def _require_trained_vectors(given: ClassTable, known: ClassTable, trained: list[Label]) -> None:
-    changed = [label for label in trained if label in given and not np.allclose(given[label], known[label])]
-    if changed:
-        raise ValueError(
-            f"class_vectors has another vector for {some(changed)} than the model was trained with. If it is another "
-            "class, give it another name (the names of an array, or of a DataFrame without an index, are row numbers)"
-        )
 
 
 def _wanted(pool: ClassTable, trained: list[Label], given: ClassTable | None, candidates: Any) -> list[Label]:

@@ -125,11 +125,7 @@ def lazy_topk(recogniser: Recogniser, X: Any, k: int) -> tuple[Any, Any]:
     """Return labels and scores of the k best candidates, as arrays of dask for such samples."""
     dtypes = np.int64, scores_dtype(recogniser, X)
     indices, scores = lazily_both(partial(recogniser.top_k, k=k), X, dtypes, k)
-    return lazily(partial(_labels_at, recogniser.labels), indices, recogniser.labels.dtype, k), scores
-
-
-def _labels_at(labels: LabelArray, indices: npt.NDArray[Any]) -> LabelArray:
-    return np.asarray(labels[indices])
+    return lazily(partial(np.take, recogniser.labels), indices, recogniser.labels.dtype, k), scores
 
 
 class Judged(NamedTuple):

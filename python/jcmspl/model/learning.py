@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +70,7 @@ def fitted_to(
         if reader.needs == "samples":
             samples.require_rereadable(reader.name)
             samples.array(reader.name)  # refused where samples stay on workers
-        collected = samples.collected(collector_for(model, table), progress=reader.progress)
+        collected = samples.collected(collector_for(model, table))
         rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
         timings = {"read": time.perf_counter() - started}
         fitted = learnt(model, collected, table, features.columns, timings, rows)
@@ -110,7 +109,9 @@ def fitted_to_more(
         started = time.perf_counter()
         collector = collector_for(model, table, so_far, declared)
         new, columns = reader.read(X, y, sample_weight, collector, None if so_far is None else before.columns)
-        known = _known_with(before, table)
+        known = before.class_table
+        if table is not None and before.is_solved:  # in the order of the fitted model, training classes first
+            known = table.select([*before.classes.tolist(), *table.others(before.classes.tolist())])
         digest = new.digest if so_far is None else sum_if_known(before.digest, new.digest)
         # A sum and never an addition in place: readers and copies of the model may hold the statistics so far. For
         # 2048 features that adds a few milliseconds to a call, a small part of what a chunk of samples takes.
@@ -128,7 +129,7 @@ def fitted_to_more(
                 declared=declared,
                 digest=digest,
                 columns=columns,
-                class_table=before.class_table if known is None else known,
+                class_table=known,
                 adaptation=None,
             )
         line.text = fitted.size
@@ -320,30 +321,24 @@ def collector_for(
 
 def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArrays, dict[str, float]]:
     """Return the arrays of a fit and the seconds per stage; progress is shown."""
-    started, n_features = time.perf_counter(), training.statistics.n_features
-
-    def bar(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress | None]:
-        return Progress(what, total, unit) if model.progress else nullcontext()
-
-    with bar("decomposing", n_features, "features") as line:
-        if line is not None and n_features >= _LONG_DECOMPOSITION:
+    started, n_features, show = time.perf_counter(), training.statistics.n_features, bool(model.progress)
+    with Progress("decomposing", n_features, "features", enabled=show) as line:
+        if n_features >= _LONG_DECOMPOSITION:
             line.announce()
         shared = prepared(model, training)
     timings = {"prepare": time.perf_counter() - started}
     with (
-        bar("fitting", getattr(model, "max_iter", None), "iterations") as line,
-        bar("coding", None, "samples") as coding,
+        Progress("fitting", getattr(model, "max_iter", None), "iterations", enabled=show) as line,
+        Progress("coding", None, "samples", enabled=show) as coding,
     ):
-        monitor = Monitor()
-        if line is not None and coding is not None:
-            monitor = Monitor(_objective_on(line), coding.update_of)
+
+        def tell(done: int, value: float) -> None:
+            line.update(done, f"objective {value:.6g}")
+
+        monitor = Monitor(tell, coding.update_of) if show else Monitor()
         arrays = solution(model, shared, monitor)
     timings["solve"] = time.perf_counter() - started - timings["prepare"]
     return arrays, monitor.timings or timings
-
-
-def _objective_on(line: Progress) -> Callable[[int, float], None]:
-    return lambda done, value: line.update(done, f"objective {value:.6g}")
 
 
 def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
@@ -360,11 +355,3 @@ def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
     if not np.array_equal(merged.select(so_far.labels).vectors, trained.vectors):
         raise ValueError("class_vectors changes the vector of a class that has samples already: start anew with fit")
     return merged
-
-
-def _known_with(before: FittedModel, table: ClassTable | None) -> ClassTable | None:
-    """Return all classes of a table in the order of a fitted model, which has its training classes first."""
-    if table is None or not before.is_solved:
-        return None
-    trained = before.classes.tolist()
-    return table.select([*trained, *table.others(trained)])

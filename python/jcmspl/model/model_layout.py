@@ -257,17 +257,13 @@ def _check_whitening(T: Float64Array) -> None:
 def sample_arrays(fitted: FittedModel, statistics: Statistics | None) -> NamedArrays:
     """Return the sums of samples by class, with the Gram matrix if the statistics are given, and the digest."""
     sums = fitted.samples if statistics is None else statistics
-    found = {"class_sums": sums.sums if isinstance(sums, LabelledSums) else sums.class_sums}
-    found["counts"] = _whole_if_possible(sums.counts)
+    counts: npt.NDArray[Any] = sums.counts
+    if np.all((counts == np.floor(counts)) & (counts < 2**53)):
+        counts = counts.astype(np.int64)  # which all versions read; sums of weights stay floats
+    found = {"class_sums": sums.sums if isinstance(sums, LabelledSums) else sums.class_sums, "counts": counts}
     if statistics is not None:
         found["gram"] = statistics.gram
     return found if fitted.digest is None else {**found, HASHES: fitted.digest.hashes}
-
-
-def _whole_if_possible(counts: Float64Array) -> npt.NDArray[Any]:
-    """Return numbers of samples as integers, which all versions read; sums of weights stay floats."""
-    whole = np.all((counts == np.floor(counts)) & (counts < 2**53))
-    return counts.astype(np.int64) if whole else counts
 
 
 def statistics_of(

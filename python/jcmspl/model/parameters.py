@@ -49,17 +49,13 @@ def estimator(cls: type[T]) -> type[T]:
     """
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
     for parameter in fields(made):
-        parameter.metadata = parameter.metadata or _inherited_metadata(made, parameter.name)
+        declared = (vars(base).get("__dataclass_fields__", {}).get(parameter.name) for base in made.__mro__)
+        found = (one.metadata for one in declared if one is not None and one.metadata)
+        parameter.metadata = next(found, MappingProxyType({}))
     accept_old_parameters(made)
     if made.__doc__ is not None:  # python -OO
         made.__doc__ = documented(made)
     return cls
-
-
-def _inherited_metadata(cls: type[Any], name: str) -> MappingProxyType[Any, Any]:
-    declared = (vars(base).get("__dataclass_fields__", {}).get(name) for base in cls.__mro__)
-    found = (one.metadata for one in declared if one is not None and one.metadata)
-    return next(found, MappingProxyType({}))
 
 
 def checked_by(check: Check, **more: Any) -> Mapping[str, Any]:

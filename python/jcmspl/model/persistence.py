@@ -25,7 +25,7 @@ from jcmspl.model.model_layout import COMMON, FITTED, IMPUTED, PARAMETER, decode
 from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
 from jcmspl.support.arguments import as_number, one_of
 from jcmspl.support.calls import current_names
-from jcmspl.support.names import GROUPS
+from jcmspl.support.names import GROUPS, HEADS
 from jcmspl.support.shown import listed, quoted
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _with_parameters(model_class: Any, given: dict[str, Any], arrays: NamedArray
 
 def _key(model: Any, space: Any, metric: Any) -> tuple[str, Any]:
     """Return the space and, if the method has one, the metric that a calibration is for."""
-    known = one_of(metric, "metric", METRICS) if hasattr(model, "metric") else None
+    known = None if model.own_metric is None else one_of(metric, "metric", (*METRICS, *HEADS))
     return one_of(space, "space", model.SPACES), known
 
 

@@ -333,11 +333,7 @@ class Signatures:
             lacks -= np.log1p(-self.prior)
         found = np.asarray(has @ candidates.T + lacks @ (1 - candidates).T)
         # BLAS may round equal columns differently, by their place: classes of one signature must tie nevertheless.
-        first = _first_equal(candidates[:, self.varies] > 0)
+        signatures = np.packbits(candidates[:, self.varies] > 0, axis=1)
+        _, first, which = np.unique(signatures, axis=0, return_index=True, return_inverse=True)
+        first = first[which.reshape(-1)]
         return found if np.array_equal(first, np.arange(len(first))) else found[:, first]
-
-
-def _first_equal(signatures: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> IntArray:
-    """Return for each row the number of the first row that is equal to it."""
-    _, first, which = np.unique(np.packbits(signatures, axis=1), axis=0, return_index=True, return_inverse=True)
-    return np.asarray(first[which.reshape(-1)])

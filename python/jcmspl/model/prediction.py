@@ -89,7 +89,8 @@ def recogniser_for(model: ZeroShotClassifier, call: Call, space: str | None = No
 def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], call: Call) -> Recogniser:
     """Return the recogniser that ``score`` evaluates for these true labels."""
     fitted, present = model._fitted, dict.fromkeys(labels)
-    if call[:2] == (None, None) and not present.keys() & set(fitted.classes.tolist()):
+    is_open = call.class_vectors is None and call.candidates is None
+    if is_open and not present.keys() & set(fitted.classes.tolist()):
         call = call._replace(candidates=unseen_in(present, fitted.class_table, fitted.classes.tolist()))
     recogniser = recogniser_for(model, call)
     possible = set(recogniser.labels.tolist())
@@ -182,13 +183,12 @@ def auto_temperature(model: ZeroShotClassifier, space: str) -> float:
 def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
     one_of(average, "average", ("class", "sample"))
-    reader = model.reader
-    samples, _ = reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
+    samples, _ = model.reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)
     totals = samples.label_counts()
     if not any(totals.values()):
         raise ValueError("there are no samples in X, or none that weighs anything: there is nothing to score")
     recogniser = recogniser_for_labels(model, totals, call)
-    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=reader.progress)
+    right: Counter[Label] = samples.reduce(_right_in, recogniser, what="recognising", progress=bool(model.progress))
     if average == "sample":
         return float(sum(right.values()) / sum(totals.values()))
     return float(np.mean([right[label] / weight for label, weight in totals.items() if weight]))

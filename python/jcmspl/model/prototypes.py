@@ -155,16 +155,6 @@ def with_class_vectors(
     )
 
 
-def share_of_cosine(counts: Float64Array) -> Float64Array:
-    """Return the share of the plain cosine in the score of classes of aligned encoders with so many samples."""
-    return NEW_SHARE * COSINE_COUNT / (COSINE_COUNT + counts)
-
-
-def share_of_samples(counts: Float64Array) -> Float64Array:
-    """Return the share of the mean of so many samples in the prototype of a training class of aligned encoders."""
-    return counts / (COSINE_COUNT + counts)
-
-
 def ratio_of_spreads(
     predicted: Float64Array, vectors: Float64Array, class_means: Float64Array, normalisation: Normalisation
 ) -> float:

@@ -144,7 +144,7 @@ class LinearRecogniser(ShownAsCard, Recogniser):
         return self.scaling.unit_rows
 
     def scores_less_lead(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the same less the lead."""
+        """Return the scores of all candidates less the lead."""
         return self._scorer.scores(X)
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
@@ -180,7 +180,6 @@ class DistanceRecogniser(LinearRecogniser):
     calibration: Float64Array
 
     def top_k(self, X: npt.ArrayLike, k: int = 1) -> tuple[IntArray, FloatArray]:
-        """Return the indices and scores, each (n, k), of the best candidates, best first."""
         samples = as_real_array(X, "X")
         k = as_count(k, "k", maximum=len(self.labels))
         try:
@@ -225,11 +224,9 @@ class BlockRecogniser(Recogniser):
     lead: float = 0.0
 
     def scores_less_lead(self, X: npt.NDArray[Any]) -> FloatArray:
-        """Return the same less the lead."""
         return np.concatenate(list(self._blocks(X)))
 
     def top_k(self, X: npt.NDArray[Any], k: int = 1) -> tuple[IntArray, FloatArray]:
-        """Return the indices and scores of the k best candidates, best first."""
         k = as_count(k, "k", maximum=len(self.labels))
         indices, values = [], []
         for scores in self._blocks(X):
@@ -284,7 +281,6 @@ class LinearScorer:
     offsets: Float64Array
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> LinearRecogniser:
-        """Return a linear layer of raw samples."""
         weights, offsets = normalisation.folded(self.weights, self.offsets)
         lead = lead_of(bias)
         less = offsets + (bias - lead) if lead else None
@@ -303,7 +299,6 @@ class NearestScorer(LinearScorer):
     prototypes: Float64Array
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> DistanceRecogniser:
-        """Return a linear layer of raw samples that knows the distances behind it."""
         layer = super().recogniser(normalisation, labels, bias)
         stretch, shift = (self.norm * part for part in normalisation.reach())
         return DistanceRecogniser(
@@ -323,7 +318,6 @@ class FunctionScorer:
     function: Callable[[FloatArray], FloatArray]
 
     def recogniser(self, normalisation: Normalisation, labels: LabelArray, bias: Float64Array) -> BlockRecogniser:
-        """Return a recogniser that normalises raw samples and calls the function, a block at a time."""
         return BlockRecogniser(partial(_of_raw, self.function, normalisation), bias, labels, lead_of(bias))
 
 

@@ -440,7 +440,7 @@ class BaseClassSearch(SearchOptions, ClassifierMixin, BaseEstimator):
             "interrupted_": False,
         }
         chosen = template.set_params(**parameters)
-        return chosen, samples.collected(collector_for(chosen, table), progress=bool(self.progress)), found
+        return chosen, samples.collected(collector_for(chosen, table)), found
 
     def _blind_axes(self) -> dict[str, Any]:
         """Return the values to choose from where nothing can be held out."""

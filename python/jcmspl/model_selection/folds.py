@@ -132,7 +132,7 @@ class FoldedData:
     def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
         """Return the mean accuracy over held-out classes of each recogniser of each fold."""
         each = list(zip(self.held_out, recognisers, strict=False))
-        found = self._samples.reduce_each(_hits, each, pool, what="recognising")
+        found = self._samples.recognised_each(_hits, each, pool)
         return [np.asarray((hits[:, :-1] / hits[:, -1:]).mean(axis=0)) for hits in found]
 
 

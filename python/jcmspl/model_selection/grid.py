@@ -18,21 +18,16 @@ Key = tuple[Any, ...]
 
 def as_values(value: Any, name: str) -> list[Any]:
     """Return the different values of an axis; a single one may come without a list."""
-    if name == "source_shares":
-        value = _as_shares(value)
+    if name == "source_shares":  # one of them, a tuple of numbers, may come without a list
+        if not isinstance(value, (list, tuple)) or all(isinstance(item, Number) for item in value):
+            value = [value]
+        value = [tuple(item) if isinstance(item, (list, np.ndarray)) else item for item in value]
     elif isinstance(value, str) or value is None or callable(value) or np.ndim(value) == 0:
         value = [value]
     values = [item.item() if isinstance(item, np.generic) else item for item in value]
     if not values:
         raise ValueError(f"there is no value of {name} to try")
     return list(dict.fromkeys(values))
-
-
-def _as_shares(value: Any) -> list[Any]:
-    """Return the shares to try; one of them, a tuple of numbers, may come without a list."""
-    if not isinstance(value, (list, tuple)) or all(isinstance(item, Number) for item in value):
-        value = [value]
-    return [tuple(item) if isinstance(item, (list, np.ndarray)) else item for item in value]
 
 
 class Grid:

@@ -212,8 +212,10 @@ class JCMSPLCV(BaseClassSearch):
         return {name: own[name] if getattr(self, name) is None else values for name, values in self._axes().items()}
 
     def _search(self, template: ZeroShotClassifier, axes: dict[str, Any], data: FoldedData) -> Search:
-        if self.cosine_share == AUTO and not _is_aligned(data, as_values(axes["feature_normalisation"], "")):
-            template = clone(template).set_params(cosine_share=0.0)  # folds of few classes might find otherwise
+        if self.cosine_share == AUTO:
+            found = (data.alignment(name) for name in as_values(axes["feature_normalisation"], ""))
+            if not any(one is not None and one.is_aligned for one in found):
+                template = clone(template).set_params(cosine_share=0.0)  # folds of few classes might find otherwise
         return (PathSearch if self._is_on_path else Search)(template, axes, data, self)
 
     def _is_prudent(self, n_classes: int) -> bool:
@@ -255,12 +257,6 @@ _ON_PATH: dict[str, Any] = {
 # all directions of whitened samples are kept
 _NORMALISATION = tuple(name for name in NORMALISATION if name != "whitening_components")
 _IN_GRID: dict[str, Any] = {name: getattr(JCMSPL, name) for name in _NORMALISATION} | JCMSPL.GRID
-
-
-def _is_aligned(data: FoldedData, normalisations: list[Any]) -> bool:
-    """Return whether encoders are found to be aligned, as samples are scaled by any of some normalisations."""
-    found = [data.alignment(name) for name in normalisations]
-    return any(alignment is not None and alignment.is_aligned for alignment in found)
 
 
 def _best_factors(search: Search, best: tuple[Key, int], number: int) -> tuple[float, ...] | None:

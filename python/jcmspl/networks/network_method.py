@@ -17,6 +17,7 @@ from jcmspl.model.bilinear_ranker import settled_classes, settled_order
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import COUNT, POSITIVE_WEIGHT, SEED, NamedArrays, Shape
+from jcmspl.model.posteriors import Covariance
 from jcmspl.networks.perceptron import Array, Perceptron
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 from jcmspl.support.exceptions import DivergenceError
@@ -88,9 +89,14 @@ class NetworkData:
         return settled_order(self._training)
 
     @cached_property
-    def _cumulated_weights(self) -> Float64Array:
+    def weights(self) -> Float64Array:
+        """The weight of each sample."""
         weights = self._training.sample_weights
-        return np.cumsum(np.ones(len(self._order)) if weights is None else weights[self._order])
+        return np.ones(len(self._order)) if weights is None else weights[self._order]
+
+    @cached_property
+    def _cumulated_weights(self) -> Float64Array:
+        return np.cumsum(self.weights)
 
     def batches(self, size: int, rng: np.random.RandomState) -> Iterator[IntArray]:
         """Give rows of samples for an epoch, drawn with replacement, as often as their weights say."""
@@ -102,6 +108,18 @@ class NetworkData:
         sums = self._cumulated_weights
         drawn: IntArray = np.searchsorted(sums, rng.random_sample(size) * sums[-1], side="right")
         return np.minimum(drawn, len(sums) - 1)
+
+    def some_of(self, rows: IntArray, size: int, rng: np.random.RandomState) -> IntArray:
+        """Return some of these rows, each once at most, those of large weight more often than others."""
+        keys = rng.standard_exponential(len(rows)) / self.weights[rows]
+        return rows[np.argsort(keys, kind="stable")[:size]]
+
+    def precision(self, shrinkage: float) -> Array:
+        """Return the inverse of the shrunk covariance of normalised samples within classes."""
+        training = self._training
+        statistics = training.statistics
+        within = Covariance(statistics, training.class_means, statistics.counts, training.rounding)
+        return self._single(within.solve(np.eye(self.n_features), shrinkage))
 
     def rows_of_classes(self) -> list[IntArray]:
         """Return the rows of the samples of each class."""

@@ -124,7 +124,8 @@ def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArr
         raise TypeError(f"{name} is a sparse matrix: pass a dense array, for example {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(f"{name} has masked values: fill or remove them")
-    array: npt.NDArray[Any] = value if isinstance(value, LazyRows) else np.asarray(unwrapped(value, name))  # type: ignore[assignment]
+    given: Any = value if isinstance(value, (np.ndarray, LazyRows)) else unwrapped(value, name)
+    array: npt.NDArray[Any] = given if isinstance(given, LazyRows) else np.asarray(given)  # type: ignore[assignment]
     if array.dtype.kind not in "fiubc" and not is_bfloat16(array):
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:

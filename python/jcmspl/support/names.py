@@ -6,6 +6,9 @@ SPACES = ("visual", "semantic", "concept")
 #: Ways to compare them.
 METRICS = ("cosine", "euclidean", "dot")
 
+#: Ways to recognise by generated samples.
+HEADS = ("cosine", "lda", "softmax")
+
 #: The ablations of the paper: settings of JCMSPL.
 ABLATIONS = ("JCMSPL1", "JCMSPL0", "IPL")
 

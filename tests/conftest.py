@@ -1,4 +1,5 @@
 import os
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _random_numbers(request):
+    """The generator ``RNG`` of a module of tests as it is before the first of them."""
+    return deepcopy(getattr(request.module, "RNG", None))
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers_in_any_order(request, _random_numbers):
+    """A test draws the same numbers from the ``RNG`` of its module, whatever tests ran before it."""
+    if _random_numbers is not None:
+        request.module.RNG = deepcopy(_random_numbers)
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def test_one_layer_ends_at_ridge_regression():
         adam.step(mean_loss(network, vectors, means, shares)[1])
     inputs = np.hstack([vectors[y], np.ones((len(y), 1))])
     ridge = np.linalg.solve(inputs.T @ inputs / len(y) + 0.1 * 3 / 2 * np.eye(5), inputs.T @ X / len(y))
-    assert_allclose(np.hstack([network.weights[0], network.biases[0][:, None]]), ridge.T, atol=1e-4)
+    assert_allclose(np.hstack([network.weights[0], network.biases[0][:, None]]), ridge.T, atol=1e-3)
 
 
 def test_the_number_of_samples_of_a_class_is_its_weight():
@@ -61,6 +61,7 @@ def test_the_number_of_samples_of_a_class_is_its_weight():
     assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
 
+@pytest.mark.filterwarnings("ignore:almost none of the")  # a network so small hardly knows one of the classes
 def test_what_is_known_besides_the_prediction():
     model = small(DEM, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     before = model.score(ZOO.X_new, ZOO.y_new)

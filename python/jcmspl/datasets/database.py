@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -23,6 +24,7 @@ from jcmspl.support.shown import listed, quoted, shown
 #: Suffixes of databases.
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 _SEPARATOR = "::"
+_PLACE = re.compile(f"(.*?(?:{'|'.join(map(re.escape, DATABASES))}))(?:{_SEPARATOR}(.*))?", re.IGNORECASE | re.DOTALL)
 _ROWS = 4096  # of a batch
 _STEPS = 1_000_000  # of SQLite between two looks at signals
 _SAFE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -30,12 +32,13 @@ _SAFE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sq
 
 def is_database(path: str | Path) -> bool:
     """Whether a path stands for a table of a database, ``file.db::table``, or for a database."""
-    return Path(str(path).partition(_SEPARATOR)[0]).suffix.lower() in DATABASES
+    return _PLACE.fullmatch(str(path)) is not None
 
 
 def read_database(path: str | Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
     """Read samples from a table, or from the result of ``form.query``; other arguments as for :func:`roles_of`."""
-    name, _, table = str(path).partition(_SEPARATOR)
+    place = _PLACE.fullmatch(str(path))
+    name, table = place.groups("") if place else (str(path), "")
     query = form.query
     if table and query is not None:
         raise DatasetError(f"{path} names a table, and there is a query as well: give one of them")
@@ -57,6 +60,8 @@ def _running(path: Path, kind: str, query: str | None) -> Iterator[None]:
         except Exception as error:
             if "interrupted" in str(error).lower():  # Ctrl-C during a query
                 raise KeyboardInterrupt from None
+            if "is locked" in str(error) or "set lock on file" in str(error):
+                raise DatasetError(f"{path} is locked by another program: try again when it has finished") from None
             if query is None:
                 raise
             raise DatasetError(f"{path}: the query fails: {shown(str(error).splitlines()[0], 200)}") from error
@@ -118,11 +123,12 @@ def _select(path: Path, table: str, there: Sequence[str]) -> str:
     """Return the query for a table, by default the only one."""
     if not table and len(there) == 1:
         table = there[0]
+    if not there:
+        raise DatasetError(f"{path} has no tables: is it the right file?")
     if table not in there:
         asked = f"no table {quoted(table)}" if table else f"{len(there)} tables"
         raise DatasetError(
-            f"{path} has {asked}: name one of {listed(there) or 'none'}, as {path}{_SEPARATOR}TABLE, or give a query "
-            "(--query)"
+            f"{path} has {asked}: name one of {listed(there)}, as {path}{_SEPARATOR}TABLE, or give a query (--query)"
         )
     name = table.replace('"', '""')
     return f'SELECT * FROM "{name}"'

@@ -1,5 +1,6 @@
 """A whole fit against the one product that any least-squares method needs, ridge regression and the textbook."""
 
+import time
 from functools import lru_cache, partial
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.linalg
 from jcmspl import JCMSPL
 from jcmspl.cli.bench import SHAPES
 from jcmspl.core import Spectrum, Statistics, solve
+from jcmspl.data.normalisation import Normalisation
 from question import Contestants, Question, Target, need
 from samples import assert_equal, labelled_samples, normalised, reference
 
@@ -73,6 +75,24 @@ def default_against_gram(dataset: str) -> Contestants:
     return Contestants(ours=partial(default_fit, dataset), peer=lambda: X.T @ X, check=check)
 
 
+def whitening_against_gram(dataset: str) -> Contestants:
+    """Compare normalisation and whitening alone, from statistics that were read before."""
+    X, labels, _ = labelled_samples(*SHAPES[dataset])
+    raw = Statistics.from_samples(X, labels)
+
+    def check():
+        normalisation, statistics = Normalisation.of_training("center+whiten", raw)
+        whitened = Statistics.from_samples(normalisation.of_rows(X), labels)
+        assert_equal("gram of whitened samples", statistics.gram, whitened.gram, 1e-8)
+
+    return Contestants(
+        ours=lambda: Normalisation.of_training("center+whiten", raw),
+        peer=lambda: X.T @ X,
+        check=check,
+        clock=time.process_time,
+    )
+
+
 def against_ridge(dataset: str) -> Contestants:
     X, labels, class_vectors = labelled_samples(*SHAPES[dataset])
     Y = class_vectors[labels]
@@ -128,6 +148,15 @@ QUESTIONS = [
             rounds=15,
         )
         for dataset, bound in (("AwA", 2.5), ("CUB", 5.5))
+    ),
+    *(
+        Question(
+            f"whitening-{dataset.lower()}",
+            f"normalisation and whitening of statistics, {dataset} shape / NumPy X.T @ X, CPU time",
+            Target("time", 0.6),
+            partial(whitening_against_gram, dataset),
+        )
+        for dataset in ("AwA", "CUB")
     ),
 ]
 

@@ -1,6 +1,7 @@
 """Statistics of a file, read a block at a time, against NumPy's product of what is in memory already."""
 
 import tempfile
+import time
 from functools import lru_cache
 
 import numpy as np
@@ -47,6 +48,24 @@ def digest() -> Contestants:
     )
 
 
+def halves() -> Contestants:
+    """Read samples of 16 bits, CUB's shape, against the same samples in float32."""
+    X, labels, _ = labelled_samples(8855, 1024, 312, 150)
+    half = X.astype(np.float16)
+    single = half.astype(np.float32)
+
+    def check():
+        ours, peer = Statistics.from_samples(half, labels, 150), Statistics.from_samples(single, labels, 150)
+        assert_equal("gram", ours.gram, peer.gram, 1e-13)
+
+    return Contestants(
+        ours=lambda: Statistics.from_samples(half, labels, 150),
+        peer=lambda: Statistics.from_samples(single, labels, 150),
+        check=check,
+        clock=time.process_time,
+    )
+
+
 def _written(chunks) -> np.memmap:
     """Return a memory map of float32 rows; its file, in TMPDIR, has no name and goes when the map does."""
     with tempfile.TemporaryFile() as file:
@@ -62,6 +81,7 @@ QUESTIONS = [
     Question("stream-speed", f"{_TASK} / NumPy float64 X.T @ X in memory", Target("speed", 0.7), prepare, rounds=3),
     Question("stream-memory", f"{_TASK}: peak anonymous memory", Target("memory", 300), prepare),
     Question("stream-digest", "hashes of 7,051 x 1280 float32 / their statistics", Target("time", 0.05), digest),
+    Question("stream-float16", "statistics of 8,855 x 1024 float16 / float32, CPU time", Target("time", 1.15), halves),
 ]
 
 

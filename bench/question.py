@@ -95,10 +95,10 @@ class Question:
     rounds: int = 5
 
     @contextmanager
-    def contest(self):
+    def contest(self, threads: int = THREADS):
         """Yield contestants that have been found to agree, on the same number of threads."""
         contestants = self.prepare()  # loads the peer's libraries, which the limit must know of
-        with threadpool_limits(THREADS):
+        with threadpool_limits(threads):
             contestants.check()
             yield contestants
 

@@ -21,6 +21,7 @@ import bench_startup
 import bench_stream
 import bench_sylvester
 import bench_tuning
+from jcmspl._core import byte_products
 from question import THREADS, Question, Unavailable, blas_kernels
 
 MODULES = (
@@ -37,26 +38,33 @@ MODULES = (
 )
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]
 PACKAGES = ("jcmspl", "numpy", "scipy", "scikit-learn", "faiss-cpu")
-LAYOUT = "{name:<29} {compares:<88} {target:<26} {measured:>9}  {verdict}"
+LAYOUT = "{name:<29} {compares:<88} {target:<26} {one:>10} {measured:>11}  {instructions:<24} {verdict}"
 WRONG = "WRONG ANSWER"
 
 
 def answer(question: Question, rounds: int | None) -> dict:
-    row = {"name": question.name, "compares": question.compares, "target": str(question.target), "measured": "-"}
+    """Return the row of a question: measured with one thread and with all; the verdict is about all threads."""
+    row = {"name": question.name, "compares": question.compares, "target": str(question.target)}
+    row |= {"one": "-", "measured": "-", "instructions": instructions()}
     try:
-        with question.contest() as contestants:
-            measurement = question.measure(contestants, rounds)
+        for column, threads in {"one": 1, "measured": THREADS}.items():
+            with question.contest(threads) as contestants:
+                measurement = question.measure(contestants, rounds)
+            row |= {
+                column: question.target.show(measurement.value),
+                f"value_{threads}": measurement.value,
+                f"seconds_{threads}": measurement.seconds,
+            }
     except Unavailable as reason:
         return row | {"verdict": "skipped", "note": str(reason)}
     except AssertionError as error:
         return row | {"verdict": WRONG, "note": str(error).strip()}
-    return row | {
-        "measured": question.target.show(measurement.value),
-        "verdict": "ok" if question.target.is_met(measurement.value) else "miss",
-        "note": contestants.caveat,
-        "value": measurement.value,
-        "seconds": measurement.seconds,
-    }
+    return row | {"verdict": "ok" if question.target.is_met(measurement.value) else "miss", "note": contestants.caveat}
+
+
+def instructions() -> str:
+    """Return the instructions that the BLAS of SciPy and the screens of searches use."""
+    return f"{blas_kernels().get('scipy', '?')}, {byte_products()}"
 
 
 def environment() -> dict:
@@ -110,7 +118,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     facts = environment()
     print(f"{facts['cpu']}, {THREADS} threads, Python {facts['python']}, {listed(facts['packages'])}")
-    print(LAYOUT.format(name="name", compares="ours / peer", target="target", measured="measured", verdict="verdict"))
+    titles = {"name": "name", "compares": "ours / peer", "target": "target", "one": "one thread"}
+    titles |= {"measured": f"{THREADS} threads", "instructions": "BLAS, screen", "verdict": "verdict"}
+    print(LAYOUT.format(**titles))
     rows = []
     for question in QUESTIONS:
         if options.only in question.name:

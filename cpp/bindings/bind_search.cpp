@@ -103,7 +103,8 @@ void register_search(py::module_& m) {
       },
       py::arg("visual_projection").noconvert(), py::arg("semantic_projection").noconvert(),
       py::arg("candidates").noconvert(), py::arg("space"), py::arg("metric"));
-  m.def("allow_portable_screen", &search::allow_portable_screen, py::arg("allowed"));  // for tests
+  m.def("byte_products", &search::byte_products);
+  m.def("use_byte_products", &search::use_byte_products, py::arg("name"));  // for tests and comparisons
   register_scores<float>(m);
   register_scores<double>(m);
 }

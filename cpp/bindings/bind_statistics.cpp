@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "jcmspl/data/half.hpp"
 #include "jcmspl/data/start_statistics.hpp"
 #include "jcmspl/data/statistics.hpp"
 #include "register.hpp"
@@ -22,13 +23,13 @@ std::vector<T> copied(const Contiguous<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
+using Weights = std::optional<Contiguous<double>>;
+
 template <class T>
-void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, bool roots,
-            Index first_row, const std::optional<Contiguous<double>>& weights) {
-  require(x.ndim() == 2 && labels.ndim() == 1 && x.shape(0) == labels.shape(0), "expected a label for each sample");
-  require(!weights || (weights->ndim() == 1 && weights->shape(0) == x.shape(0)), "expected a weight for each sample");
-  const Samples<T> chunk = samples(x);
-  const Scaling scaling{roots, unit_rows};
+void add_chunk(SharedStatistics& self, const Samples<T>& chunk, const Labels& labels, Scaling scaling, Index first_row,
+               const Weights& weights, Index n_threads) {
+  require(labels.ndim() == 1 && chunk.rows == labels.shape(0), "expected a label for each sample");
+  require(!weights || (weights->ndim() == 1 && weights->shape(0) == chunk.rows), "expected a weight for each sample");
   const std::vector<std::int64_t> own_labels = copied(labels);
   const std::int64_t* label_data = own_labels.data();
   const std::vector<double> own_weights = weights ? copied(*weights) : std::vector<double>();
@@ -37,7 +38,8 @@ void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, b
   try {
     // A large chunk is summed outside the lock, where it may poll for signals.
     if (chunk.rows > self.block_rows) {
-      Statistics part = Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll(), weight_data);
+      Statistics part =
+          Statistics::of(chunk, label_data, self.n_classes, scaling, SignalPoll(), weight_data, n_threads);
       self.with([&](Statistics& total) { total.add(std::move(part)); });
     } else {
       self.with([&](Statistics& total) { total.update(chunk, label_data, scaling, [] {}, weight_data); });
@@ -45,6 +47,28 @@ void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, b
   } catch (const BadValue& e) {
     throw BadValue(first_row + e.row, e.finite);
   }
+}
+
+template <class T>
+void update(SharedStatistics& self, const Strided<T>& x, const Labels& labels, bool unit_rows, bool roots,
+            Index first_row, const Weights& weights, Index n_threads) {
+  add_chunk(self, samples(x), labels, {roots, unit_rows}, first_row, weights, n_threads);
+}
+
+// NumPy has no type for bfloat16, and pybind11 none for float16: both come as the integers with their bits.
+template <class T>
+void update_bits(SharedStatistics& self, const Strided<std::uint16_t>& bits, const Labels& labels, bool unit_rows,
+                 bool roots, Index first_row, const Weights& weights, Index n_threads) {
+  const auto [data, rows, cols, row_stride, col_stride] = samples(bits);
+  const Samples<T> chunk{reinterpret_cast<const T*>(data), rows, cols, row_stride, col_stride};
+  add_chunk(self, chunk, labels, {roots, unit_rows}, first_row, weights, n_threads);
+}
+
+template <class Class, class Function>
+void define_update(Class& statistics, const char* name, Function function) {
+  statistics.def(name, function, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
+                 py::arg("roots") = false, py::arg("first_row") = 0, py::arg("weights") = py::none(),
+                 py::arg("n_threads") = 1);
 }
 
 template <class Function>
@@ -92,14 +116,14 @@ void register_update(py::class_<SharedStart>& start) {
 }  // namespace
 
 void register_statistics(py::module_& m) {
-  py::class_<SharedStatistics>(m, "Statistics")
-      .def(py::init<Index, Index>(), py::arg("n_features"), py::arg("n_classes"))
+  py::class_<SharedStatistics> statistics(m, "Statistics");
+  define_update(statistics, "update", &update<float>);
+  define_update(statistics, "update", &update<double>);
+  define_update(statistics, "update_float16", &update_bits<Half>);
+  define_update(statistics, "update_bfloat16", &update_bits<BFloat16>);
+  statistics.def(py::init<Index, Index>(), py::arg("n_features"), py::arg("n_classes"))
       .def_static("from_arrays", &from_arrays, py::arg("gram").noconvert(), py::arg("class_sums").noconvert(),
                   py::arg("counts").noconvert())
-      .def("update", &update<float>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("roots") = false, py::arg("first_row") = 0, py::arg("weights") = py::none())
-      .def("update", &update<double>, py::arg("X").noconvert(), py::arg("labels").noconvert(), py::arg("unit_rows"),
-           py::arg("roots") = false, py::arg("first_row") = 0, py::arg("weights") = py::none())
       .def(
           "add",
           [](SharedStatistics& self, SharedStatistics& other) {
@@ -114,9 +138,15 @@ void register_statistics(py::module_& m) {
           py::arg("other"))
       .def_readonly("n_features", &SharedStatistics::n_features)
       .def_readonly("n_classes", &SharedStatistics::n_classes)
+      .def_readonly("block_rows", &SharedStatistics::block_rows)
       .def_property_readonly(
           "gram",
           [](SharedStatistics& self) { return to_numpy(snapshot(self, [](const Statistics& s) { return s.gram(); })); })
+      .def_property_readonly("squares",
+                             [](SharedStatistics& self) {
+                               return to_numpy<double>(snapshot(
+                                   self, [](const Statistics& s) -> VectorD { return s.gram_lower.diagonal(); }));
+                             })
       .def_property_readonly("class_sums",
                              [](SharedStatistics& self) {
                                return to_numpy(snapshot(self, [](const Statistics& s) { return s.class_sums; }));

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, m) {
   bind_kernels();
   register_errors(m);
   register_statistics(m);
+  register_normalisation(m);
   register_spectrum(m);
   register_descent(m);
   register_sylvester(m);

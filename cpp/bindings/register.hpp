@@ -7,6 +7,7 @@ namespace jcmspl::bindings {
 void bind_kernels();
 void register_errors(pybind11::module_& m);
 void register_statistics(pybind11::module_& m);
+void register_normalisation(pybind11::module_& m);
 void register_spectrum(pybind11::module_& m);
 void register_descent(pybind11::module_& m);
 void register_sylvester(pybind11::module_& m);

@@ -107,6 +107,34 @@ TEST(an_error_of_the_poll_stops_all_threads) {
   }
 }
 
+TEST(parts_in_order_are_done_in_order) {
+  for (const Index n_threads : {1, 2, 8}) {
+    std::vector<Index> order;
+    InOrder in_order;
+    for_each_in_parallel(50, n_threads, no_poll, [&] {
+      return [&](Index block, const Poll& poll) { in_order(block, poll, [&] { order.push_back(block); }); };
+    });
+    CHECK(order.size() == 50);
+    CHECK(std::is_sorted(order.begin(), order.end()));
+  }
+}
+
+TEST(a_part_in_order_that_fails_ends_the_others) {
+  for (const Index n_threads : {1, 2, 8}) {
+    InOrder in_order;
+    const auto loop = [&] {
+      for_each_in_parallel(50, n_threads, no_poll, [&] {
+        return [&](Index block, const Poll& poll) {
+          in_order(block, poll, [&] {
+            if (block == 7) throw std::runtime_error("the seventh");
+          });
+        };
+      });
+    };
+    CHECK(error_of(loop) == "the seventh");
+  }
+}
+
 }  // namespace
 
 }  // namespace jcmspl

@@ -265,7 +265,7 @@ int main(int argc, char** argv) {
   test_statistics();
   test_start_statistics();
   test_search("products");
-  allow_portable_screen(true);
+  use_byte_products("portable");
   test_search("bounds");
   test_descent();
   test_sylvester();

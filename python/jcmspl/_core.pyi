@@ -11,6 +11,7 @@ __version__: str
 _F32 = npt.NDArray[np.float32]
 _F64 = npt.NDArray[np.float64]
 _I64 = npt.NDArray[np.int64]
+_U16 = npt.NDArray[np.uint16]
 _U64 = npt.NDArray[np.uint64]
 _OnIteration = Callable[[int, float], None] | None
 
@@ -26,6 +27,27 @@ class Statistics:
         roots: bool = False,
         first_row: int = 0,
         weights: _F64 | None = None,
+        n_threads: int = 1,
+    ) -> None: ...
+    def update_float16(
+        self,
+        X: _U16,
+        labels: _I64,
+        unit_rows: bool,
+        roots: bool = False,
+        first_row: int = 0,
+        weights: _F64 | None = None,
+        n_threads: int = 1,
+    ) -> None: ...
+    def update_bfloat16(
+        self,
+        X: _U16,
+        labels: _I64,
+        unit_rows: bool,
+        roots: bool = False,
+        first_row: int = 0,
+        weights: _F64 | None = None,
+        n_threads: int = 1,
     ) -> None: ...
     def add(self, other: Statistics) -> None: ...
     def subtract(self, other: Statistics) -> None: ...
@@ -34,11 +56,21 @@ class Statistics:
     @property
     def n_classes(self) -> int: ...
     @property
+    def block_rows(self) -> int: ...
+    @property
     def gram(self) -> _F64: ...
+    @property
+    def squares(self) -> _F64: ...
     @property
     def class_sums(self) -> _F64: ...
     @property
     def counts(self) -> _F64: ...
+
+def shift_and_scale(statistics: Statistics, shift: _F64, scale: _F64, noise: _F64) -> Statistics: ...
+def whiten(
+    statistics: Statistics, shrinkage: float, noise: _F64, symmetric: bool, n_threads: int
+) -> tuple[_F64, Statistics] | None: ...
+def whitened_by(statistics: Statistics, T: _F64, noise: _F64, n_threads: int) -> Statistics: ...
 
 class StartStatistics:
     def __init__(self, n_concepts: int, n_features: int, n_classes: int) -> None: ...
@@ -193,7 +225,8 @@ def fold(
     space: Space,
     metric: Metric,
 ) -> tuple[_F64, _F64]: ...
-def allow_portable_screen(allowed: bool) -> None: ...
+def byte_products() -> str: ...
+def use_byte_products(name: str) -> bool: ...
 def top_k(
     X: npt.NDArray[Any],
     weights: npt.NDArray[Any],

@@ -14,12 +14,19 @@ from jcmspl.support.machine import blas_threads
 from support.threads import most_blas_threads
 
 
-@pytest.fixture(autouse=True, scope="module", params=["as the CPU is", "portable"])
+@pytest.fixture(autouse=True, scope="module", params=["avx512_vnni", "avx_vnni", "avx2", "portable", "portable63"])
 def screen(request):
-    """Search as the CPU can; and with the instructions' twin in plain C++, by which bounds are tested on any CPU."""
-    _core.allow_portable_screen(request.param == "portable")
+    """Search by all instructions of the CPU, and by their twins in plain C++, which test the bounds on any CPU."""
+    if not _core.use_byte_products(request.param):
+        pytest.skip(f"this CPU has no {request.param}")
     yield
-    _core.allow_portable_screen(False)
+    _core.use_byte_products("fastest")
+
+
+def test_byte_products_are_chosen_by_name():
+    chosen = _core.byte_products()
+    assert not _core.use_byte_products("unknown")
+    assert _core.byte_products() == chosen
 
 
 def features(rng, n, m):

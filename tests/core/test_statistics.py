@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from jcmspl import _core
 from jcmspl.core import Spectrum, StartStatistics, Statistics, solve
+from jcmspl.support.machine import one_blas_thread
 from support.samples import make_samples
 
 
@@ -496,3 +498,61 @@ class TestWeights:
         assert repr(statistics) == "Statistics(n_features=4, n_classes=3, n_samples=9)"
         whole = Statistics.from_arrays(statistics.gram, statistics.class_sums, np.array([3, 3, 3], np.int64))
         assert whole.counts.dtype == np.float64
+
+
+def halves(name, shape, seed=0):
+    """Return samples of 16 bits, with numbers of all sizes, and the same in float64."""
+    values = np.random.default_rng(seed).standard_normal(shape) * 10.0 ** np.random.default_rng(1).integers(
+        -6, 3, shape
+    )
+    X = values.astype(np.float16 if name == "float16" else pytest.importorskip("ml_dtypes").bfloat16)
+    return X, X.astype(np.float64)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("scaling", [{}, {"unit_rows": True}, {"power": True}])
+def test_samples_of_16_bits_are_read_as_they_are(name, layout, scaling):
+    X, wide = halves(name, (400, 40))
+    X = {"C": X, "F": np.asfortranarray(X), "strided": np.repeat(X, 2, axis=1)[:, ::2]}[layout]
+    labels, weights = np.arange(400) % 7, np.random.default_rng(0).random(400)
+    for weight in (None, weights):
+        statistics = Statistics.from_samples(X, labels, sample_weight=weight, **scaling)
+        assert statistics.allclose(Statistics.from_samples(wide, labels, sample_weight=weight, **scaling), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n_samples", [20, 9000])
+def test_bad_values_of_16_bits_are_found(name, n_samples):
+    X = halves(name, (n_samples, 12))[0]
+    for bad in (np.nan, np.inf, -np.inf):
+        X[n_samples - 3, 5] = bad
+        with pytest.raises(ValueError, match=f"sample {n_samples - 3} holds NaN or infinity"):
+            Statistics.from_samples(X, np.zeros(n_samples, dtype=int))
+
+
+@pytest.mark.parametrize("options", [(False, False), (True, True)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_do_not_change_a_bit(options, weighted):
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((30_000, 24)), rng.integers(5, size=30_000)
+    weights = rng.random(30_000) if weighted else None
+    results = []
+    for n_threads in (1, 2, 5):
+        core = _core.Statistics(24, 5)
+        with one_blas_thread():
+            core.update(X, labels, *options, 0, weights, n_threads)
+        results.append([core.gram, core.class_sums, core.counts])
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            assert_array_equal(one, two)
+    assert len(X) > 3 * core.block_rows  # so that threads have several blocks each
+
+
+def test_the_first_bad_sample_is_named_whatever_the_thread():
+    X, labels = np.ones((40_000, 24)), np.zeros(40_000, dtype=np.int64)
+    X[[12_345, 39_000]] = np.nan
+    core = _core.Statistics(24, 1)
+    with one_blas_thread(), pytest.raises(ValueError, match="sample 12345 holds NaN"):
+        core.update(X, labels, False, False, 0, None, 4)
+    assert core.counts.sum() == 0

@@ -26,7 +26,7 @@ def products(Z):
     return Z @ Z.T
 
 
-@given(st.integers(0, 99), st.sampled_from([0.1, 5.0, 100.0]), st.booleans(), st.sampled_from([3, 8, 60]))
+@given(st.integers(0, 99), st.sampled_from([0.1, 5.0, 100.0]), st.booleans(), st.sampled_from([3, 8, 60, 150]))
 def test_equals_the_definition_up_to_a_rotation(seed, shrinkage, unit_rows, m):
     rng = np.random.default_rng(seed)
     labels = np.r_[np.arange(4), rng.integers(4, size=26)]
@@ -211,8 +211,9 @@ def test_samples_of_a_class_that_are_equal_are_not_whitened_by_rounding_errors(s
             assert model.feature_normalisation_.whitening is None
 
 
-def test_the_symmetric_whitening_is_a_rotation_of_the_other(tmp_path):
-    X, labels, _ = make_samples()
+@pytest.mark.parametrize("n_features", [12, 150])  # the core works on panels of 128
+def test_the_symmetric_whitening_is_a_rotation_of_the_other(n_features):
+    X, labels, _ = make_samples(n=400, m=n_features)
     raw = Statistics.from_samples(X, labels)
     plain, _ = Normalisation.of_training("center+whiten", raw)
     symmetric, statistics = Normalisation.of_training("center+whiten", raw, symmetric=True)
@@ -225,6 +226,35 @@ def test_the_symmetric_whitening_is_a_rotation_of_the_other(tmp_path):
     weights = rng.standard_normal((3, X.shape[1]))
     back, offsets = symmetric.unfolded(weights)
     assert_allclose(Z @ back.T + offsets, X @ weights.T, rtol=1e-8)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_statistics_are_whitened_in_the_core_and_stay_as_they_are(symmetric):
+    X, labels, _ = make_samples(n=400, m=150)
+    raw = Statistics.from_samples(X - X.mean(axis=0), labels)
+    noise = np.full(150, 1e-12)
+    T, statistics = raw.whitened(5.0, noise, symmetric=symmetric)
+    assert raw.allclose(Statistics.from_samples(X - X.mean(axis=0), labels), rtol=0)
+    assert_allclose(statistics.gram, T @ raw.gram @ T.T, rtol=1e-9, atol=1e-10)
+    assert_allclose(statistics.class_sums, raw.class_sums @ T.T, rtol=1e-9, atol=1e-10)
+    assert raw.whitened_by(T, noise).allclose(statistics, rtol=1e-12)
+    assert_array_equal(T, T.T if symmetric else np.tril(T))
+
+
+def test_columns_within_the_noise_become_zero():
+    X, labels, _ = make_samples()
+    raw = Statistics.from_samples(X, labels)
+    noise = np.zeros(X.shape[1])
+    noise[3] = np.inf
+    shifted = raw.shifted_and_scaled(np.full(X.shape[1], 0.5), np.full(X.shape[1], 2.0), noise)
+    Z = (X - 0.5) / 2
+    Z[:, 3] = 0
+    assert shifted.allclose(Statistics.from_samples(Z, labels), rtol=1e-12)
+    assert_array_equal(shifted.squares, shifted.gram.diagonal())
+    T, noise = np.eye(X.shape[1]), np.zeros(X.shape[1])
+    noise[2] = 1e9
+    Z[:, 2] = 0
+    assert shifted.whitened_by(T, noise).allclose(Statistics.from_samples(Z, labels), rtol=1e-12)
 
 
 def test_a_search_whitens_anew_for_each_kind(monkeypatch):

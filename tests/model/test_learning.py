@@ -1,5 +1,6 @@
 """Learning: what goes into fit, and what comes out."""
 
+import time
 import warnings
 
 import numpy as np
@@ -132,8 +133,18 @@ def test_diagnostics():
     assert np.all(np.diff(model.objective_) <= 0)
     assert_allclose(model.objective_terms_.sum(axis=1), model.objective_)
     assert model.objective_terms_.shape == (model.n_iter_, 5)
-    assert set(model.timings_) >= {"read", "visual_basis", "semantic_basis", "projections", "concepts"}
+    stages = {"read", "normalise", "whiten", "visual_basis", "semantic_basis", "projections", "concepts", "other"}
+    assert set(model.timings_) >= stages
     assert set(model.stationarity_) == {"visual", "semantic", "concepts"}
+
+
+def test_timings_add_up_to_the_time_of_the_fit(monkeypatch):
+    monkeypatch.setattr(JCMSPL, "_check_training", lambda self, training: time.sleep(0.05))
+    started = time.perf_counter()
+    timings = fitted().timings_
+    assert all(seconds >= 0 for seconds in timings.values())
+    assert timings["other"] >= 0.05  # a stage without a name
+    assert sum(timings.values()) <= time.perf_counter() - started
 
 
 def test_random_starts_are_seeded():

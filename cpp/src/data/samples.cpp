@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
+
+#include "jcmspl/data/half.hpp"
 
 namespace jcmspl {
 
@@ -17,8 +20,10 @@ bool within(const Values& values, double limit) {  // NaN is beyond any limit
 
 template <class T>
 void check_row(const Samples<T>& samples, Index row, double limit) {
-  const Eigen::Map<const Vector<T>, 0, Eigen::InnerStride<>> values(
-      samples.data + row * samples.row_stride, samples.cols, Eigen::InnerStride<>(samples.col_stride));
+  const T* first = samples.data + row * samples.row_stride;
+  using Computed = std::conditional_t<std::is_floating_point_v<T>, T, float>;
+  const auto value = [=](Index j) { return static_cast<Computed>(first[j * samples.col_stride]); };
+  const auto values = Vector<Computed>::NullaryExpr(samples.cols, value);
   if (!within(values, limit)) throw BadValue(row, within(values, std::numeric_limits<double>::max()));
 }
 
@@ -29,6 +34,10 @@ void check_values(const Samples<T>& samples, double limit) {
 
 template void check_row(const Samples<float>&, Index, double);
 template void check_row(const Samples<double>&, Index, double);
+template void check_row(const Samples<Half>&, Index, double);
+template void check_row(const Samples<BFloat16>&, Index, double);
+template void check_values(const Samples<Half>&, double);
+template void check_values(const Samples<BFloat16>&, double);
 template void check_values(const Samples<float>&, double);
 template void check_values(const Samples<double>&, double);
 

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "data/sample_reader.hpp"
+#include "jcmspl/data/half.hpp"
 #include "linalg/blas.hpp"
 #include "linalg/norm.hpp"
 #include "linalg/symmetric.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 
@@ -38,6 +40,20 @@ void check_samples(const Samples<T>& chunk, Scaling scaling, const double* weigh
     if (weights[i] != 0) check_row(chunk, i, largest_accepted(scaling, weights[i]));
 }
 
+void add_lower(const MatrixD& part, MatrixD& total) {
+  for (Index j = 0; j < part.cols(); ++j) total.col(j).tail(part.rows() - j) += part.col(j).tail(part.rows() - j);
+}
+
+// A sample of weight 0 becomes zero, even if it has NaN.
+void multiply_by_roots(View<double>& block, const double* weights) {
+  for (Index i = 0; i < block.cols(); ++i) {
+    if (weights[i] == 0)
+      block.col(i).setZero();
+    else
+      block.col(i) *= std::sqrt(weights[i]);
+  }
+}
+
 // A sum of weights from which others were subtracted is zero to rounding below this share of the first sum.
 constexpr double rounding_of_weights = 1e-10;
 
@@ -50,25 +66,14 @@ Statistics::Statistics(Index n_features, Index n_classes)
 
 MatrixD Statistics::gram() const { return full_symmetric(gram_lower); }
 
-void Statistics::accumulate(const ConstView<double>& block, const std::int64_t* labels) {
-  const bool first = counts.sum() == 0;
-  add_class_sums(block, labels);
-  syrk(Op::none, 1, block, first ? 0 : 1, gram_lower);  // with 0 the memory, still zero, is not read
-}
-
-void Statistics::accumulate_weighted(View<double> block, const std::int64_t* labels, const double* weights) {
-  const bool first = counts.sum() == 0;
+// The samples of a block are multiplied by the roots of their weights already.
+void Statistics::add_weighted_class_sums(const ConstView<double>& block, const std::int64_t* labels,
+                                         const double* weights) {
   for (Index i = 0; i < block.cols(); ++i) {
-    auto sample = block.col(i);
-    if (weights[i] == 0) {  // even if it has NaN
-      sample.setZero();
-      continue;
-    }
+    if (weights[i] == 0) continue;
     counts[labels[i]] += weights[i];
-    class_sums.col(labels[i]) += weights[i] * sample;
-    sample *= std::sqrt(weights[i]);
+    class_sums.col(labels[i]) += std::sqrt(weights[i]) * block.col(i);
   }
-  syrk(Op::none, 1, constant(block), first ? 0 : 1, gram_lower);
 }
 
 // Class by class and four samples at a time: the sum stays in cache, and several samples are read from memory at once.
@@ -95,36 +100,52 @@ void Statistics::add_class_sums(const ConstView<double>& block, const std::int64
 
 template <class T>
 void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling,
-                                  const Poll& poll, const double* weights) {
-  SampleReader<double, T> reader(chunk, nullptr, scaling.roots);
+                                  const Poll& poll, const double* weights, Index n_threads) {
+  const bool copies =
+      scaling.unit_rows || weights || !SampleReader<double, T>(chunk, nullptr, scaling.roots).in_place();
   // Every step reads and writes the whole Gram matrix once, so that larger steps are better where no copy has to stay
   // in cache. Steps are equal: a short one at the end would cost as much of that as a long one.
-  const bool copies = scaling.unit_rows || weights || !reader.in_place();
   const Index largest_step = copies ? block_rows() : 4 * block_rows();
   const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
   const Index step = (chunk.rows + steps - 1) / steps;
-  for (Index first = 0; first < chunk.rows; first += step) {
-    const Index rows = std::min(step, chunk.rows - first);
-    if (copies) {
-      View<double> block = reader.copy(first, rows);
-      if (scaling.unit_rows) scale_columns_to_unit(block);
-      if (weights)
-        accumulate_weighted(block, labels + first, weights + first);
-      else
-        accumulate(constant(block), labels + first);
-    } else {
-      accumulate(reader.read(first, rows), labels + first);
-    }
-    poll();
-  }
+  const double share_of_former = counts.sum() == 0 ? 0 : 1;  // with 0 the memory, still zero, is not read
+  InOrder in_order;
+  for_each_in_parallel(steps, n_threads, poll, [&] {
+    return [&, reader = SampleReader<double, T>(chunk, nullptr, scaling.roots), gram = MatrixD()](
+               Index index, const Poll& own_poll) mutable {
+      const Index first = index * step, rows = std::max<Index>(0, std::min(step, chunk.rows - first));
+      const auto read = [&]() -> ConstView<double> {
+        if (!copies) return reader.read(first, rows);
+        View<double> block = reader.copy(first, rows);
+        if (scaling.unit_rows) scale_columns_to_unit(block);
+        if (weights) multiply_by_roots(block, weights + first);
+        return constant(block);
+      };
+      const ConstView<double> block = read();
+      // The first block needs no memory for its products: the others wait until it is added.
+      if (index == 0) {
+        syrk(Op::none, 1, block, share_of_former, gram_lower);
+      } else {
+        if (gram.size() == 0) gram = MatrixD::Zero(n_features(), n_features());
+        syrk(Op::none, 1, block, 0, gram);
+      }
+      in_order(index, own_poll, [&] {
+        if (index > 0) add_lower(gram, gram_lower);
+        if (weights)
+          add_weighted_class_sums(block, labels + first, weights + first);
+        else
+          add_class_sums(block, labels + first);
+      });
+    };
+  });
 }
 
 template <class T>
 Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, Index n_classes, Scaling scaling,
-                          const Poll& poll, const double* weights) {
+                          const Poll& poll, const double* weights, Index n_threads) {
   check_labels(labels, chunk.rows, n_classes);
   Statistics out(chunk.cols, n_classes);
-  out.accumulate_chunk(chunk, labels, scaling, poll, weights);
+  out.accumulate_chunk(chunk, labels, scaling, poll, weights, n_threads);
   // A bad value shows on the diagonal of the Gram matrix (NaN fails the comparison): only then the samples are read
   // again.
   const bool all_good = (out.gram_lower.diagonal().array().abs() <= largest_value * largest_value).all();
@@ -134,22 +155,24 @@ Statistics Statistics::of(const Samples<T>& chunk, const std::int64_t* labels, I
 
 template <class T>
 void Statistics::update(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
-                        const double* weights) {
+                        const double* weights, Index n_threads) {
   if (chunk.cols != n_features()) throw std::invalid_argument("the chunk has the wrong number of features");
   // A large chunk gets separate statistics, which are dropped if there is a bad value. For a small chunk that would
   // cost more than checking its values first.
-  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll, weights));
+  if (chunk.rows > block_rows()) return add(of(chunk, labels, n_classes(), scaling, poll, weights, n_threads));
   check_labels(labels, chunk.rows, n_classes());
   check_samples(chunk, scaling, weights);
-  accumulate_chunk(chunk, labels, scaling, [] {}, weights);
+  accumulate_chunk(chunk, labels, scaling, [] {}, weights, 1);
 }
 
 #define JCMSPL_INSTANTIATE(T)                                                                             \
   template Statistics Statistics::of(const Samples<T>&, const std::int64_t*, Index, Scaling, const Poll&, \
-                                     const double*);                                                      \
-  template void Statistics::update(const Samples<T>&, const std::int64_t*, Scaling, const Poll&, const double*);
+                                     const double*, Index);                                               \
+  template void Statistics::update(const Samples<T>&, const std::int64_t*, Scaling, const Poll&, const double*, Index);
 JCMSPL_INSTANTIATE(float)
 JCMSPL_INSTANTIATE(double)
+JCMSPL_INSTANTIATE(Half)
+JCMSPL_INSTANTIATE(BFloat16)
 #undef JCMSPL_INSTANTIATE
 
 void Statistics::check_same_shape(const Statistics& other) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "jcmspl/support/types.hpp"
 
 namespace jcmspl {
@@ -15,6 +17,9 @@ public:
 
   // Whether K was positive definite. If not, the factor is NaN.
   bool exists() const { return factor_.diagonal().allFinite(); }
+
+  // L^-1, lower triangle; the upper one is that of K_lower.
+  MatrixD matrix() && { return std::move(factor_); }
 
   // x = x K^-1
   void divide(View<double> x) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace jcmspl {
 
@@ -14,6 +15,12 @@ MatrixD full_symmetric(MatrixD a) {
       for (Index j = j0; j < std::min(j0 + tile, n); ++j)
         for (Index i = std::max(i0, j + 1); i < std::min(i0 + tile, n); ++i) a(j, i) = a(i, j);
   return a;
+}
+
+MatrixD transposed_lower(MatrixD lower) {
+  MatrixD out = full_symmetric(std::move(lower));
+  out.triangularView<Eigen::StrictlyLower>().setZero();
+  return out;
 }
 
 SymmetricProduct symmetric_product(const MatrixD& a, const MatrixD& b) {

@@ -49,6 +49,7 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bia
       centre_(mean_of_some(weights)),
       origin_length_(origin_.norm()),
       centre_length_(centre_.norm()),
+      limit_(candidate_limit()),
       groups_(n_groups(weights.rows())),
       panel_bytes_(groups_ * group_size * panel_width) {
   const Index m = weights.rows(), count = weights.cols();
@@ -60,11 +61,13 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bia
     return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * group_size))](Index first, Index last,
                                                                                                const Poll&) mutable {
       for (Index c = first; c < last; ++c) {
-        const Rounded w = round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, row.data());
+        const Rounded w =
+            round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, limit_, row.data());
         if (!w.exists) all_exist = false;
         std::uint8_t* to = codes_.data() + c / panel_width * panel_bytes_ + c % panel_width * group_size;
         for (Index j = 0; j < groups_ * group_size; ++j)
-          to[j / group_size * group_size * panel_width + j % group_size] = static_cast<std::uint8_t>(row[j] + 128);
+          to[j / group_size * group_size * panel_width + j % group_size] =
+              static_cast<std::uint8_t>(row[j] + limit_ + 1);
         raw.row(c) << w.step, w.length, w.error + epsilon * (w.length + 2 * centre_length_),
             static_cast<double>(bias[c]) + w.along;
       }
@@ -113,7 +116,7 @@ std::optional<typename Screen<T>::SampleBounds> Screen<T>::bounds_of(const Round
   terms.size = static_cast<float>(sample.size * scale);
   terms.weight = static_cast<float>(largest_bias_ / unit);
   terms.slack = static_cast<float>(bias_error_ / unit + 1e-12);
-  terms.offset = 128 * sample.sum;
+  terms.offset = (limit_ + 1) * sample.sum;
   const double product_error = 4 * epsilon * static_cast<double>(origin_.size()) * (sample.length + origin_length_) *
                                (largest_length_ + centre_length_);
   if (!(terms.error < 1 && terms.slack < 1)) return std::nullopt;  // they would bound nothing, and could overflow
@@ -164,7 +167,7 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
     if (i >= x.cols()) continue;
     std::int8_t* codes = codes_.data() + i * screen_.groups_ * group_size;
     const Rounded rounded = round_to_bytes(x.col(i).data(), factors ? (*factors)[i] : 1, screen_.origin_.data(),
-                                           screen_.centre_.data(), x.rows(), codes);
+                                           screen_.centre_.data(), x.rows(), sample_limit, codes);
     if (const auto bounds = screen_.bounds_of(rounded)) {
       terms_[i] = bounds->terms;
       row.units = bounds->units;

@@ -54,6 +54,7 @@ private:
   Vector<T> bias_;
   VectorD origin_, centre_;  // subtracted from samples and from candidates
   double origin_length_, centre_length_;
+  int limit_;  // of the codes of candidates
   Index groups_, panel_bytes_;
   std::vector<std::uint8_t> codes_;
   Matrix<float> terms_;  // a column each: step, length, error, bias

@@ -88,8 +88,32 @@ void for_each_in_parallel(Index n_blocks, Index n_threads, const Poll& poll, Mak
   if (error) std::rethrow_exception(error);
 }
 
-// The same for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each long enough to be worth a
-// thread. cost: the number of values that are read for each index.
+// Lets the workers of a loop do a part of their work one after the other, in the order of their blocks, so that sums of
+// blocks do not depend on the number of threads.
+class InOrder {
+public:
+  // Calls function() when all earlier blocks have done so.
+  template <class Function>
+  void operator()(Index block, const Poll& poll, Function function) {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return next_ == block; })) {
+      lock.unlock();
+      poll();  // throws if an earlier block has failed
+      lock.lock();
+    }
+    function();
+    ++next_;
+    changed_.notify_all();
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Index next_ = 0;
+};
+
+// for_each_in_parallel for ranges: calls worker(first, last, poll) for parts of 0..count - 1, each long enough to be
+// worth a thread. cost: the number of values that are read for each index.
 template <class MakeWorker>
 void for_ranges_in_parallel(Index count, Index cost, Index n_threads, const Poll& poll, MakeWorker make_worker) {
   const Index size = std::max<Index>(1, 131072 / std::max<Index>(1, cost));

@@ -14,6 +14,7 @@ from jcmspl import _core
 from jcmspl.core.rotated_classes import rotated_classes
 from jcmspl.core.statistics import StartStatistics, Statistics
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
+from jcmspl.support.machine import small_products
 
 #: The five terms of the objective, in the order of the paper's formula.
 TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reconstruction", "semantic_reconstruction")
@@ -22,6 +23,7 @@ TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reco
 STATIONARITY = ("visual", "semantic", "concepts")
 #: The stages of a fit whose times are reported.
 STAGES = ("start", "projections", "concepts", "objective", "finish")
+_PANEL = 96  # columns of the products that reduce a matrix to tridiagonal form
 _ARRAYS = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
 
 OnIteration = Callable[[int, float], None]
@@ -77,11 +79,13 @@ class Spectrum:
         if np.abs(vectors).max() > 1e145:
             raise ValueError("class_vectors holds values too large to square")
         self._rotated = rotated_classes(statistics, vectors)
-        if self._rotated is None:
-            self._core = _core.Spectrum(statistics._core, vectors)
-        else:
-            parts = self._rotated
-            self._core = _core.Spectrum(parts.statistics._core, parts.class_vectors, parts.idle)
+        with small_products(_PANEL * statistics.n_features**2):
+            if self._rotated is None:
+                self._core = _core.Spectrum(statistics._core, vectors)
+            else:
+                parts = self._rotated
+                self._core = _core.Spectrum(parts.statistics._core, parts.class_vectors, parts.idle)
+        if self._rotated is not None:
             self._given = statistics.copy(), vectors
             self._whole: _core.Spectrum | None = None
             self._lock = threading.Lock()
@@ -223,11 +227,13 @@ def solve(
     )
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
-    if rotated is None:
-        codes = _start(start, k, spectrum, random_state)
-        results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration)
-    else:
-        results = _core.solve(spectrum._core, settings, np.eye(rotated.n_directions), on_iteration)
+    n_concepts = settings.n_concepts
+    with small_products((spectrum.n_features + n_concepts) * n_concepts * max(n_concepts, spectrum.n_attributes)):
+        if rotated is None:
+            codes = _start(start, k, spectrum, random_state)
+            results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration)
+        else:
+            results = _core.solve(spectrum._core, settings, np.eye(rotated.n_directions), on_iteration)
     A, B, P, E = (getattr(results, name) for name in _ARRAYS)
     if rotated is not None:
         A, B = rotated.by_class(A), rotated.by_class(B)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,8 +21,10 @@ from jcmspl.support.arguments import (
     readable_in_place,
     require_finite,
 )
+from jcmspl.support.machine import one_blas_thread_each
 from jcmspl.support.scaling import Scaling
 
+_READABLE = ("float16", "bfloat16", "float32", "float64")
 _LEAST_COUNT, _MOST_COUNT = 1e-150, 1e150  # the range of sums of weights other than zero
 
 
@@ -137,7 +140,8 @@ class Statistics:
         Parameters
         ----------
         X : array_like of shape (n, n_features)
-            float32 and float64 arrays of any memory layout, also memory maps, are read in place, block by block.
+            Arrays of float16, bfloat16 (of ml_dtypes), float32 and float64 of any memory layout, also memory maps, are
+            read in place, block by block.
         labels : array_like of shape (n,)
             The class number of each sample.
         sample_weight : array_like of shape (n,), optional
@@ -150,16 +154,28 @@ class Statistics:
             raise ValueError(f"X has {X.shape[1]} features, but the statistics are for {self.n_features}")
         labels = as_labels(labels, len(X), self.n_classes)
         weights = None if sample_weight is None else as_sample_weights(sample_weight, len(X))
-        if readable_in_place(X):
-            self._core.update(X, labels, *self.scaling, first_row, weights)
+        if readable_in_place(X, _READABLE):
+            self._add(X, labels, first_row, weights)
             return self
         part = Statistics(self.n_features, self.n_classes, **self.scaling._asdict())
         for rows in readable_blocks(X):
-            block = np.array(X[rows], dtype=np.float64, order="C")
+            read = np.ascontiguousarray(X[rows])
+            block = read if readable_in_place(read, _READABLE) else read.astype(np.float64)
             of_rows = None if weights is None else weights[rows]
-            part._core.update(block, labels[rows], *self.scaling, first_row + rows.start, of_rows)
+            part._add(block, labels[rows], first_row + rows.start, of_rows)
         self._core.add(part._core)
         return self
+
+    def _add(
+        self, X: npt.NDArray[Any], labels: npt.NDArray[np.int64], first_row: int, weights: Float64Array | None
+    ) -> None:
+        """Add samples that the core can read; several blocks of them in several threads."""
+        core, name = self._core, X.dtype.name
+        update: Any = {"float16": core.update_float16, "bfloat16": core.update_bfloat16}.get(name, core.update)
+        values = X.view(np.uint16) if name in ("float16", "bfloat16") else X
+        several_blocks = len(X) > core.block_rows
+        with one_blas_thread_each(X.size * self.n_features) if several_blocks else nullcontext(1) as n_threads:
+            update(values, labels, *self.scaling, first_row, weights, n_threads)
 
     @property
     def n_features(self) -> int:
@@ -180,6 +196,11 @@ class Statistics:
     def gram(self) -> Float64Array:
         """``X.T @ X``, the paper's XX'. Each access makes a copy, as for the other arrays."""
         return self._core.gram
+
+    @property
+    def squares(self) -> Float64Array:
+        """The sum of squares of each feature, the diagonal of the Gram matrix."""
+        return self._core.squares
 
     @property
     def class_sums(self) -> Float64Array:
@@ -220,6 +241,38 @@ class Statistics:
         new_counts, new_sums = np.zeros(len(chosen)), np.zeros((len(chosen), self.n_features))
         new_counts[chosen >= 0], new_sums[chosen >= 0] = counts[kept], self.class_sums[kept]
         return self._wrap(_core.Statistics.from_arrays(self.gram, new_sums, new_counts), self.scaling)
+
+    def shifted_and_scaled(self, shift: Float64Array, scale: Float64Array, noise: Float64Array) -> Statistics:
+        """Return the statistics of ``(x - shift) / scale``; a column whose squares sum up to noise at most is zero."""
+        return self._wrap(_core.shift_and_scale(self._core, shift, scale, noise), Scaling())
+
+    def whitened(
+        self, shrinkage: float, noise: Float64Array, *, symmetric: bool = False
+    ) -> tuple[Float64Array, Statistics] | None:
+        """Return T and the statistics of ``T x``: :mod:`jcmspl.data.whitening`.
+
+        Parameters
+        ----------
+        shrinkage : float
+        noise : ndarray of shape (n_features,)
+            The error of ``gram[i, j]`` is up to ``noise[i] * noise[j]``.
+        symmetric : bool, default False
+            Whether T is symmetric and not lower triangular.
+
+        Returns
+        -------
+        tuple or None
+            None if samples of a class do not differ.
+        """
+        with one_blas_thread_each(self.n_features**3) as n_threads:
+            result = _core.whiten(self._core, shrinkage, noise, symmetric, n_threads)
+        return None if result is None else (result[0], self._wrap(result[1], Scaling()))
+
+    def whitened_by(self, T: Float64Array, noise: Float64Array) -> Statistics:
+        """Return the statistics of ``T x`` for a given T; noise as in :meth:`whitened`."""
+        with one_blas_thread_each(self.n_features**3) as n_threads:
+            core = _core.whitened_by(self._core, np.ascontiguousarray(T), noise, n_threads)
+        return self._wrap(core, Scaling())
 
     def __iadd__(self, other: Statistics) -> Statistics:
         self._core.add(self._core_of(other))

@@ -18,6 +18,8 @@ LabelArray = npt.NDArray[Any]
 
 #: Types of which NumPy makes arrays, by the kinds of dtype that give every label back as it was.
 _UNIFORM_KINDS = {str: "U", int: "iu", float: "f", bool: "b"}
+# Python's types that can be neither missing nor unhashable.
+_PLAIN_TYPES = {str, int, bool}
 # Units of NumPy's times that are finer than those of Python.
 _FINE_UNITS = ("ns", "ps", "fs", "as")
 
@@ -27,6 +29,8 @@ def as_label_list(labels: Any, name: str = "y") -> list[Label]:
     values: list[Any]
     # A list is not made an array first: NumPy would turn [1, "a"] into two strings and tuples into a matrix.
     if isinstance(labels, (list, tuple)):
+        if set(map(type, labels)) <= _PLAIN_TYPES:
+            return list(labels)
         values = [_plain(value) for value in labels]
     else:
         array = _flat(labels, name)

@@ -7,6 +7,7 @@ recogniser, all but the root and the length.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -130,12 +131,14 @@ class Normalisation:
         *,
         symmetric: bool = False,
         n_components: int | None = None,
+        timings: dict[str, float] | None = None,
     ) -> tuple[Normalisation, Statistics]:
         """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it.
 
         ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`), ``n_components`` how many directions
-        of whitened samples are left, if not all.
+        of whitened samples are left, if not all. Seconds are added to ``timings``.
         """
+        timings, started = {} if timings is None else timings, time.perf_counter()
         steps = parse_feature_normalisation(name)
         scaling = steps.scaling(statistics.power)
         for option in ("unit_rows", "power"):
@@ -143,24 +146,26 @@ class Normalisation:
                 needed = f"{option}={getattr(scaling, option)}"
                 raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
         n = statistics.n_samples
-        squares = statistics.gram.diagonal() / (n or 1)
+        squares = statistics.squares / (n or 1)
         mean = statistics.class_sums.sum(axis=0) / (n or 1)
         resolved = decided_name(name, scaling.power)
         plain = cls(resolved, scaling, *_column_step(steps.column, mean, squares, n))
         normalised = plain.of_statistics(statistics)
+        timings["normalise"] = time.perf_counter() - started
         if not steps.whiten:
             return plain, normalised
-        whitened = whitening.whiten(normalised, shrinkage, plain._noise_of(statistics), symmetric=symmetric)
+        whitened = normalised.whitened(shrinkage, plain._noise_of(statistics), symmetric=symmetric)
+        if whitened is not None and n_components is not None and n_components < len(whitened[0]):
+            whitened = whitening.reduced(*whitened, n_components)
+        timings["whiten"] = time.perf_counter() - started - timings["normalise"]
         if whitened is None:
-            if normalised.gram.any():  # samples that are all the same are another matter
+            if normalised.squares.any():  # samples that are all the same are another matter
                 warn_user(
                     "there is one sample of each class, or those of a class do not differ: there is no scatter within "
                     "classes to whiten by, and nothing is whitened",
                     RuntimeWarning,
                 )
             return replace(plain, name=resolved.removesuffix(_WHITEN)), normalised
-        if n_components is not None and n_components < len(whitened[0]):
-            whitened = whitening.reduced(*whitened, n_components)
         return replace(plain, whitening=whitened[0]), whitened[1]
 
     @classmethod
@@ -187,31 +192,23 @@ class Normalisation:
 
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
-        n, counts = statistics.n_samples, statistics.counts
-        sums = statistics.class_sums
-        total = sums.sum(axis=0)
-        # sum over samples of (x - s)(x - s)' = G - t s' - s t' + n s s', with t the sum of the samples
-        cross = np.outer(total - n * self.shift / 2, self.shift)
-        gram = statistics.gram
-        squares = gram.diagonal().copy()
-        gram -= cross
-        gram -= cross.T
-        gram /= np.outer(self.scale, self.scale)
         # what is left of a constant column is rounding, and must not look like a small signal
-        noise = NOISE * squares / self.scale**2
-        constant = gram.diagonal() <= noise
-        gram[constant] = 0
-        gram[:, constant] = 0
-        sums = (sums - counts[:, None] * self.shift) / self.scale
-        sums[:, constant] = 0
-        normalised = Statistics.from_arrays(gram, sums, counts)
+        noise = NOISE * statistics.squares / self.scale**2
+        normalised = statistics.shifted_and_scaled(self.shift, self.scale, noise)
         if self.whitening is None:
             return normalised
-        return whitening.whitened(normalised, self.whitening, self._noise_of(statistics))
+        return normalised.whitened_by(self.whitening, self._noise_of(statistics))
+
+    def squares_of(self, statistics: Statistics) -> Float64Array:
+        """Return the sum of squares of each column before whitening, from statistics of the raw samples."""
+        n, shift = statistics.n_samples, self.shift
+        squares, total = statistics.squares, statistics.class_sums.sum(axis=0)
+        left = squares - (2 * total - n * shift) * shift
+        return np.asarray(np.where(left > NOISE * squares, left, 0) / self.scale**2)
 
     def _noise_of(self, statistics: Statistics) -> Float64Array:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
-        return np.asarray(np.sqrt(NOISE * statistics.gram.diagonal()) / self.scale)
+        return np.asarray(np.sqrt(NOISE * statistics.squares) / self.scale)
 
     def rounding_in(self, statistics: Statistics) -> Float64Array:
         """Return how much of the sum of squares of each normalised column may be rounding alone.
@@ -219,7 +216,7 @@ class Normalisation:
         The statistics are those before normalisation: what centring takes off leaves its rounding errors behind.
         """
         squares = self._noise_of(statistics) ** 2
-        return squares if self.whitening is None else np.asarray(self.whitening**2 @ squares)
+        return squares if self.whitening is None else np.einsum("ij,ij,j->i", self.whitening, self.whitening, squares)
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return normalised rows, of the dtype of the rows."""

@@ -81,8 +81,9 @@ class Features:
             raise ValueError("X has masked values: fill or remove them")
         else:
             X = unwrapped(X)
-            kind = getattr(getattr(X, "dtype", None), "kind", "O")
-            dtype = None if kind in "fiub" else "numeric"
+            given = getattr(X, "dtype", None)
+            is_number = getattr(given, "kind", "O") in "fiub" or getattr(given, "name", "") == "bfloat16"
+            dtype = None if is_number else "numeric"
             options = {"dtype": dtype, "ensure_all_finite": False, "ensure_min_samples": least}
         array: npt.NDArray[Any] = validate_data(self._estimator, X, reset=self._is_open, **options)
         self._is_open = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ class TrainingData:
     _rows: LabelledRows | None = None
     sources: Sources | None = None  #: that class vectors were joined of
     rounding_of_columns: Float64Array | None = None  #: how much of the sum of squares of each may be rounding alone
+    timings: dict[str, float] = field(default_factory=dict)  #: seconds of normalisation and whitening
 
     @classmethod
     def of(
@@ -71,12 +72,14 @@ class TrainingData:
     ) -> TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         name, shrinkage, symmetric, n_components = of_samples
+        timings: dict[str, float] = {}
         features, statistics = Normalisation.of_training(
-            name, raw, shrinkage, symmetric=symmetric, n_components=n_components
+            name, raw, shrinkage, symmetric=symmetric, n_components=n_components, timings=timings
         )
         classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
         means, rounding = raw.class_sums / raw.counts[:, None], features.rounding_in(raw)
-        return cls(statistics, classes.of_rows(vectors), features, classes, means, vectors, rows, sources, rounding)
+        given = means, vectors, rows, sources, rounding, timings
+        return cls(statistics, classes.of_rows(vectors), features, classes, *given)
 
     def with_classes(self, of_classes: OfClasses) -> TrainingData:
         """Return the same samples with class vectors that are normalised otherwise."""
@@ -97,7 +100,7 @@ class TrainingData:
     @property
     def sample_length(self) -> float:
         """The root mean square length of the normalised samples; 1 if all of them are zero."""
-        squares = float(self.statistics.gram.trace()) / (self.n_samples or 1)
+        squares = float(self.statistics.squares.sum()) / (self.n_samples or 1)
         return float(np.sqrt(squares)) if squares > 0 else 1.0
 
     @cached_property
@@ -136,7 +139,7 @@ class TrainingData:
         rows, numbers = source.rows, source.numbers
         if order is not None:
             rows, numbers = rows[order], numbers[order]
-        constant = self.statistics.gram.diagonal() == 0  # as in the statistics, what is left of them is rounding
+        constant = self.statistics.squares == 0  # as in the statistics, what is left of them is rounding
         for block in row_blocks(len(rows), size):
             read = source.X[rows[block]] if order is None else _read_ascending(source.X, rows[block])
             normalised = self.features.of_rows(np.asarray(read, dtype=np.float64))

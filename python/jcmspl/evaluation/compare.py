@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.datasets import Dataset, make_split
+from jcmspl.datasets.dataset import Dataset
+from jcmspl.datasets.splits import make_split
 from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, Row, Seconds
 from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.io.json_text import plain

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.scoring import SPACES
-from jcmspl.datasets import Dataset
+from jcmspl.datasets.dataset import Dataset
 from jcmspl.evaluation import experiment_report as results
 from jcmspl.evaluation import published
 from jcmspl.evaluation.accuracy import Tally

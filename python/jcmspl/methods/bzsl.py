@@ -123,7 +123,7 @@ class _Coding:
         statistics = training.statistics
         n, self._counts = statistics.n_samples, statistics.counts
         self.visual_origin: Float64Array = statistics.class_sums.sum(axis=0) / n
-        squares = float(statistics.gram.trace()) / n - float(self.visual_origin @ self.visual_origin)
+        squares = float(statistics.squares.sum()) / n - float(self.visual_origin @ self.visual_origin)
         self._visual_scale = _scale(squares, n_bits)
         self.semantic_origin: Float64Array = training.class_vectors.mean(axis=0)
         centred = training.class_vectors - self.semantic_origin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,11 +30,7 @@ def warn_of_lost_digits(raw: Statistics, training: TrainingData) -> None:
 
     The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
     """
-    before = raw.gram.diagonal() / training.features.scale**2
-    features = training.features
-    whitened = features.whitening is not None
-    centred = replace(features, whitening=None).of_statistics(raw) if whitened else training.statistics
-    after = centred.gram.diagonal()
+    before, after = raw.squares / training.features.scale**2, training.features.squares_of(raw)
     if not after.any():
         message = (
             "after normalisation all samples are the same, or their differences are too small beside their mean to be "
@@ -102,7 +98,7 @@ def warn_of_alignment(model: Bilinear, alignment: Alignment, raw: Statistics) ->
             AlignmentWarning,
         )
     if isinstance(model.cosine_share, str):
-        lengths = float(raw.gram.trace()) / raw.n_samples
+        lengths = float(raw.squares.sum()) / raw.n_samples
         if share and not raw.unit_rows and abs(lengths - 1) > _UNIT:
             warn_user(
                 f"{alignment}, but samples are not of length one (mean square {lengths:.3g}), and "

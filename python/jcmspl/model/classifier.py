@@ -169,7 +169,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     training_digest_ = FittedAttribute[SampleDigest | None](
         "digest", "The digest of all labelled samples so far; None where it is not known.", may_be_none=True
     )
-    timings_ = FittedAttribute[dict[str, float]]("timings", "Seconds per stage of the fit.")
+    timings_ = FittedAttribute[dict[str, float]]("timings", "Seconds per stage of the fit; they add up to its time.")
     _trained_vectors = FittedAttribute[Float64Array]("trained_vectors", "The vectors of classes_.")
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -177,7 +177,7 @@ def learnt(
     ``table`` holds the class vectors that the user gave, ``timings`` the seconds that were spent before, ``rows`` the
     samples themselves, for methods that read them.
     """
-    raw = collected.statistics
+    started, raw = time.perf_counter(), collected.statistics
     # an equal label of another type, as 1.0 is to 1, may stand in y: the type in the table counts
     labels = collected.labels if table is None else table.own_labels(collected.labels)
     if len(labels) < 2:
@@ -199,7 +199,7 @@ def learnt(
     arrays, of_solution = _solved(model, training)
     total = LabelledStatistics(labels, raw)
     fitted = replace(
-        state_of(model, arrays, timings | of_solution, training),
+        state_of(model, arrays, timings | training.timings | of_solution, training),
         alignment=None if table is None else training.alignment,
         classes=label_array(labels),
         class_table=known,
@@ -213,10 +213,13 @@ def learnt(
         digest=collected.digest,
         columns=columns,
     )
-    logger.debug("%s: seconds per stage %s", type(model).__name__, fitted.timings)
     twin = model._settled(fitted)
     twin._warn_of_training(raw)
     twin._warn_of_result()
+    named = sum(seconds for name, seconds in fitted.timings.items() if name not in timings)
+    other = max(time.perf_counter() - started - named, 0.0)
+    fitted = replace(fitted, timings=fitted.timings | {"other": other})
+    logger.debug("%s: seconds per stage %s", type(model).__name__, fitted.timings)
     return fitted
 
 

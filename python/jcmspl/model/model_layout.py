@@ -302,7 +302,7 @@ def sample_length_of(
     with np.errstate(all="ignore"):  # of a file that is damaged
         if collected is not None:
             raw = collected.statistics
-            squares = float(features.of_statistics(raw).gram.trace()) / raw.n_samples
+            squares = float(features.of_statistics(raw).squares.sum()) / raw.n_samples
         else:
             squares = float((features.of_sums(means, np.ones(len(means))) ** 2).sum(axis=1).mean())
     if not np.isfinite(squares):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +126,7 @@ def as_number_array(value: npt.ArrayLike, name: str, ndim: int = 2) -> npt.NDArr
         raise TypeError(f"{name} has masked values: fill or remove them")
     given: Any = value if isinstance(value, (np.ndarray, LazyRows)) else unwrapped(value, name)
     array: npt.NDArray[Any] = given if isinstance(given, LazyRows) else np.asarray(given)  # type: ignore[assignment]
-    if array.dtype.kind not in "fiubc":
+    if array.dtype.kind not in "fiubc" and not is_bfloat16(array):
         raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
     if array.ndim != ndim:
         hint = f": use {name}.reshape(1, -1) for a single sample" if name == "X" and array.ndim == 1 else ""
@@ -149,12 +149,17 @@ def is_plain(X: Any, n_columns: int | None) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.shape[1] == n_columns and len(X) > 0
 
 
-def readable_in_place(array: npt.NDArray[Any]) -> bool:
-    """Whether the core can read the array without a copy: native, aligned float32 or float64, any strides."""
+def is_bfloat16(array: Any) -> bool:
+    """Whether numbers are of the type bfloat16 of ml_dtypes, which NumPy takes for bytes."""
+    return bool(array.dtype.name == "bfloat16")
+
+
+def readable_in_place(array: npt.NDArray[Any], names: Collection[str] = ("float32", "float64")) -> bool:
+    """Whether the core can read the array without a copy: native, aligned, of a type of these names, any strides."""
     return (
         isinstance(array, np.ndarray)
         and array.dtype.isnative
-        and array.dtype in (np.float32, np.float64)
+        and array.dtype.name in names
         and array.flags.aligned
         and all(stride % array.dtype.itemsize == 0 for stride in array.strides)
     )

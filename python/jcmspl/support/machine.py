@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,49 @@ from threadpoolctl import ThreadpoolController
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores that this process may use, by its affinity and by the limit of its container."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = _cores_of_this_container()
+    return cores if limit is None else min(cores, limit)
+
+
+@cache  # the calls of kernels would read files
+def _cores_of_this_container(groups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return the limit of the control group, version 2 or 1, rounded up; None without one."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = " ".join((groups / name).read_text() for name in names).split()
+            if quota != "max" and int(quota) > 0:
+                return max(1, math.ceil(int(quota) / int(period)))
+    return None
 
 
 def blas_threads() -> int:
-    """Return the number of threads of the BLAS libraries in this process, the smallest if they differ."""
-    counts = (library.num_threads for library in _libraries().lib_controllers)
-    return min(filter(None, counts), default=usable_cores())
+    """Return the number of threads of the BLAS libraries in this process, the smallest if they differ.
+
+    It is at most the number of cores that this process may use.
+    """
+    counts: Iterator[int | None] = (library.num_threads for library in _libraries().lib_controllers)
+    return min([count for count in counts if count] + [usable_cores()])
+
+
+# Threads of BLAS wait for each other in a loop at the end of each product. On a busy machine that takes far longer than
+# the product, so that small products have one thread, and threads of the core, which sleep, take large parts.
+def small_products(multiplications: float) -> AbstractContextManager[None]:
+    """Limit BLAS to one thread if its products have no more multiplications than are given to one thread."""
+    few = multiplications < _FEW_MULTIPLICATIONS or usable_cores() == 1
+    return one_blas_thread() if few else contextlib.nullcontext()
+
+
+@contextmanager
+def one_blas_thread_each(multiplications: float) -> Iterator[int]:
+    """Give the number of threads of the core for so much work, and limit BLAS to one thread in each of them."""
+    n_threads = 1 if multiplications < _FEW_MULTIPLICATIONS else blas_threads()
+    with one_blas_thread():
+        yield n_threads
+
+
+_FEW_MULTIPLICATIONS = 2**27
 
 
 @contextmanager

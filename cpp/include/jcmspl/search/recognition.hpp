@@ -5,6 +5,8 @@
 // leaves threads to BLAS.
 #pragma once
 
+#include <string>
+
 #include "jcmspl/data/samples.hpp"
 #include "jcmspl/support/types.hpp"
 
@@ -50,8 +52,11 @@ template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
              std::int64_t* indices, T* values, Index n_threads, const Poll& poll);
 
-// Lets large searches screen candidates by products of bytes on any CPU, in plain C++. It is slower than no screen, and
-// is there for tests.
-void allow_portable_screen(bool allowed);
+// The instructions by which large searches screen candidates: "avx512_vnni", "avx_vnni", "avx2", or "none".
+std::string byte_products();
+
+// Uses others than the fastest of this CPU, for tests and comparisons: one of the above, "portable" or "portable63" in
+// plain C++ (slower than no screen), or "fastest". Returns false where there are none of this name.
+bool use_byte_products(const std::string& name);
 
 }  // namespace jcmspl::search

@@ -130,7 +130,7 @@ def _read_object(path: Path) -> Any:
             return json.loads(path.read_bytes(), object_pairs_hook=partial(_without_repeats, path))
     yaml = needed("yaml", f"{path} is a YAML file, which needs PyYAML", "yaml")
 
-    class Loader(yaml.SafeLoader):  # type: ignore[name-defined, misc]
+    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             _without_repeats(path, [(key.value, None) for key, _ in node.value])
             return super().construct_mapping(node, deep)

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -108,15 +109,28 @@ def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, lab
     import_parquet(path, "a DuckDB database")
     # without external access a view or query cannot read or write other files
     safely = {"enable_external_access": "false", "lock_configuration": "true"}
-    with _running(path, "a DuckDB database", query), closing(duckdb.connect(str(path), True, safely)) as database:
+
+    def read(database: Any) -> Table:
         names = "SELECT table_name FROM information_schema.tables"
         sql = query or _select(path, table, [str(name) for (name,) in database.execute(names).fetchall()])
         relation = database.sql(sql)
         if relation is None:
             raise DatasetError(f"{path}: the query gives no rows: it must be a SELECT")
-        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before version 1.4
-        reader = read(_ROWS)
+        rows = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before version 1.4
+        reader = rows(_ROWS)
         return table_of_batches(path, reader.schema, iter(reader), form, labels)
+
+    with (
+        _running(path, "a DuckDB database", query),
+        closing(duckdb.connect(str(path), True, safely)) as database,
+        ThreadPoolExecutor(1) as worker,
+    ):
+        reading = worker.submit(read, database)
+        try:
+            return reading.result()
+        except BaseException:  # a query looks at no signals, so Ctrl-C must end it from another thread
+            database.interrupt()
+            raise
 
 
 def _select(path: Path, table: str, there: Sequence[str]) -> str:

@@ -49,6 +49,8 @@ class VZSL(NetworkMethod):
         The share of units of first layers that are left out in a step.
     batch_size : int
         The number of samples in a step.
+    decay : float
+        Penalty of all weights and biases.
     """
 
     reconstruction_weight: float = field(default=1.0, metadata=NOT_NEGATIVE)

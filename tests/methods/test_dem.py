@@ -61,14 +61,15 @@ def test_the_number_of_samples_of_a_class_is_its_weight():
     assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
 
-@pytest.mark.filterwarnings("ignore:almost none of the")  # a network so small hardly knows one of the classes
 def test_what_is_known_besides_the_prediction():
-    model = small(DEM, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+    model = small(DEM, hidden=256, max_iter=300, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
     before = model.score(ZOO.X_new, ZOO.y_new)
     model.add_classes(X=ZOO.X_new[::5], y=ZOO.y_new[::5])
     assert model.score(ZOO.X_new, ZOO.y_new) >= before
     adapted = (
-        small(DEM, progress=False).fit(ZOO.X, ZOO.y, class_vectors=ZOO.table).adapt(ZOO.X_new, candidates="unseen")
+        small(DEM, hidden=256, max_iter=300, progress=False)
+        .fit(ZOO.X, ZOO.y, class_vectors=ZOO.table)
+        .adapt(ZOO.X_new, candidates="unseen")
     )
     assert adapted.adapted_.n_samples == len(ZOO.X_new)
     assert adapted.score(ZOO.X_new, ZOO.y_new) >= before

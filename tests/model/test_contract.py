@@ -221,7 +221,7 @@ class TestRecognition:
     def test_calibrated_probabilities_and_sets(self, model, tmp_path):
         zoo = zoo_of(model)
         fitted = fit(model).calibrate(zoo.X, zoo.y, n_splits=2).calibrate_sets(zoo.X, zoo.y, n_splits=2)
-        groups = {(space, getattr(model, "metric", None), kind) for space in model.SPACES for kind in GROUPS}
+        groups = {(space, fitted.own_metric, kind) for space in model.SPACES for kind in GROUPS}
         assert set(fitted.temperatures_) == groups
         assert set(fitted.set_calibration_) == set(GROUPS)
         fitted.save(tmp_path / "model")

@@ -80,6 +80,13 @@ def test_a_locked_database(database, query, monkeypatch):
             load_features(database, query=query)
 
 
+def test_an_endless_result_is_refused_before_memory_is_full(database, monkeypatch):
+    monkeypatch.setattr("jcmspl.datasets.errors.memory_at_hand", lambda: 2**21)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT i, i AS j FROM n"
+    with pytest.raises(DatasetError, match=r"takes .* of memory, but only"):
+        load_features(database, query=endless)
+
+
 def test_a_file_name_with_colons(database):
     renamed = database.rename(database.with_name("ani::mals.db"))
     assert len(load_features(f"{renamed}::blobs").X) == len(X)

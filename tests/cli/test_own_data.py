@@ -123,3 +123,11 @@ def test_quiet_is_quiet(command, here, capsys):
     assert capsys.readouterr() == ("", "")
     assert main([*command.split(), "--quiet", "--force", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_info_of_samples_and_labels(here, capsys):
+    assert main(["info", "a.parquet", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_samples"], found["n_features"], found["ids"]) == (len(X), X.shape[1], "id")
+    assert sorted(found["seen_classes"]) == sorted(set(Y))
+    assert "n_attributes" not in found

@@ -377,7 +377,7 @@ class TestSets:
         assert "2 coverages" in run("predict", with_sets, features, "--set", "0.9", "--set", "0.8", code=FAILED).err
         with pytest.raises(SystemExit):
             main(["predict", str(with_sets), str(features), "--set", "visual"])
-        assert "PARAM=VALUE" in capsys.readouterr().err
+        assert "expected a coverage, such as 0.9, or PARAM=VALUE" in capsys.readouterr().err
 
 
 class TestRejection:

@@ -50,6 +50,9 @@ def write(path, kind):
     return path
 
 
+# a list of the list before it, ten times, and so on: a text of it would have 10 ** 12 entries
+BOMB = "zebra: [&a0 [1], " + ", ".join(f"&a{i + 1} [{', '.join([f'*a{i}'] * 10)}]" for i in range(12)) + "]"
+
 KINDS = [
     *("a.json", "attributes.json", "a.yaml", "a.jsonl", "a.parquet", "columns.parquet", "a.feather"),
     *("a.npz", "keys.npz", "a.safetensors", "matrix.safetensors"),
@@ -89,6 +92,10 @@ def test_models_take_the_name_of_a_file(tmp_path):
         ("a.json", '{"zebra": [1, 2], "horse": [1]}', "'horse' has 1"),
         ("a.json", '{"zebra": {"a": 1}, "horse": {"b": 1}}', "'horse' has other attributes than 'zebra'"),
         ("a.json", '{"zebra": {"a": [1]}}', "'zebra' has .* where a list of numbers"),
+        ("a.json", '{"zebra": [1], "otter": [2], "zebra": [3]}', "has 'zebra' twice"),
+        ("a.json", '{"zebra": {"tail": 1, "tail": 2}}', "has 'tail' twice"),
+        ("a.yaml", "zebra: [1]\notter: [2]\nzebra: [3]", "has 'zebra' twice"),
+        ("a.yaml", BOMB, "'zebra' has .* where a list of numbers"),
         ("a.json", '{"zebra": [%s]}' % ("9" * 400), "class_vectors|a.json"),
         ("a.yaml", "zebra: !!python/object/apply:os.system [exit]", "not a YAML file"),
         ("a.yaml", "a: &a [1, 2]\nb: &b [*a, *a]\n", "'b' has .* where a list of numbers"),

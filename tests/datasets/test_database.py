@@ -4,6 +4,7 @@ import json
 import signal
 import sqlite3
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,6 +71,29 @@ def test_bad_queries(database, query, told, monkeypatch, tmp_path):
     assert not (tmp_path / "other.db").exists()
 
 
+@pytest.mark.parametrize("query", [None, "SELECT * FROM blobs"])
+def test_a_locked_database(database, query, monkeypatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(DatasetError, match="is locked by another program: try again"):
+            load_features(database, query=query)
+
+
+def test_an_endless_result_is_refused_before_memory_is_full(database, monkeypatch):
+    monkeypatch.setattr("jcmspl.datasets.errors.memory_at_hand", lambda: 2**21)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT i, i AS j FROM n"
+    with pytest.raises(DatasetError, match=r"takes .* of memory, but only"):
+        load_features(database, query=endless)
+
+
+def test_a_file_name_with_colons(database):
+    renamed = database.rename(database.with_name("ani::mals.db"))
+    assert len(load_features(f"{renamed}::blobs").X) == len(X)
+    with pytest.raises(DatasetError, match="has 3 tables"):
+        load_features(renamed)
+
+
 def test_mistakes(database, tmp_path):
     with pytest.raises(DatasetError, match="has 3 tables: name one of blobs, texts"):
         load_features(database)
@@ -82,6 +106,9 @@ def test_mistakes(database, tmp_path):
     (tmp_path / "text.db").write_text("no database" * 1000)
     with pytest.raises(DatasetError, match="not a SQLite or DuckDB database"):
         load_features(f"{tmp_path / 'text.db'}::blobs")
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(DatasetError, match=r"empty\.db has no tables"):
+        load_features(tmp_path / "empty.db")
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(DatasetError, match=r"is not a database .* leave query \(--query\) out"):
         load_features(tmp_path / "x.npy", query="SELECT 1")
@@ -89,15 +116,22 @@ def test_mistakes(database, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
-def test_an_interrupt_ends_a_long_query(database):
+@pytest.mark.parametrize("kind", ["SQLite", "DuckDB"])
+def test_an_interrupt_ends_a_long_query(database, kind, tmp_path):
     """A view that never ends stops at Ctrl-C."""
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS v FROM n"
+    if kind == "DuckDB":
+        database, endless = (
+            tmp_path / "some.duckdb",
+            "SELECT count(*) AS v FROM range(10000000000000) a, range(1000000) b",
+        )
+        pytest.importorskip("duckdb").connect(str(database)).close()
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    signal.setitimer(signal.ITIMER_REAL, 1)
     try:
         with pytest.raises(KeyboardInterrupt):
             load_features(database, query=endless)

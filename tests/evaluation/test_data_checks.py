@@ -45,8 +45,9 @@ def test_nearly_equal_vectors():
         vectors[5] = vectors[4]
 
     labels = list(DATA.classes)
-    with pytest.warns(RuntimeWarning, match="same class vector"):
+    with pytest.warns(RuntimeWarning, match="same class vector") as told:
         found = check_data(with_vectors(change)).duplicates
+    assert len(told) == 1
     assert [(pair.one, pair.other) for pair in found] in (
         [(labels[4], labels[5]), (labels[0], labels[1])],
         [(labels[0], labels[1]), (labels[4], labels[5])],

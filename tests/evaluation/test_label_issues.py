@@ -120,13 +120,19 @@ class TestInput:
     def test_bad_values_are_named_by_their_row(self):
         X, y = DATA.part("train")
         X[50, 3] = np.nan
-        with pytest.raises(ValueError, match=r"first at index \(50, 3\)"):
-            find_label_issues(X, y)
+        pandas = pytest.importorskip("pandas")
+        for samples in (X, pandas.DataFrame(X)):
+            with pytest.raises(ValueError, match=r"first at index \(50, 3\)"):
+                find_label_issues(samples, y)
 
     @pytest.mark.parametrize("X", [3, [1.0, 2.0], [["a"], ["b"]], csr_matrix(np.eye(2)), None])
     def test_samples_that_are_none(self, X):
         with pytest.raises((TypeError, ValueError), match=r"^X "):
             find_label_issues(X, ["a", "b"])
+
+    def test_a_negative_number_of_rows(self):
+        with pytest.raises(ValueError, match="most must be from 0"):
+            find_label_issues(*DATA.part("train")).to_rows(-1)
 
     def test_lengths(self):
         with pytest.raises(ValueError, match="3 samples in X but 2 labels"):

@@ -76,6 +76,8 @@ def test_a_share_of_zero_has_a_finite_loss():
         ([0], [[2.0, -1.0]], [0, 1], "between 0 and 1"),
         ([0], [[np.nan, 0.5]], [0, 1], "between 0 and 1"),
         ([], np.empty((0, 2)), [0, 1], "empty"),
+        ([0], [[0.9, 0.8]], [0, 1], "sum is not 1"),
+        ([0], [[0.5, 0.5]], [0, 0], "names some classes twice"),
     ],
 )
 def test_bad_input_is_refused(y, shares, labels, message):

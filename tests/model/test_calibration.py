@@ -152,6 +152,14 @@ def test_bad_input(model):
     first = [ZOO.y.tolist().index(name) for name in ZOO.seen]
     with pytest.raises(ValueError, match="one sample only"):
         model.calibrate(ZOO.X[first], ZOO.y[first])
+    second = np.flatnonzero(ZOO.y == ZOO.seen[0])[1]
+    for calibrate in (model.calibrate, model.calibrate_sets, model.calibrate_rejection):
+        with pytest.raises(ValueError, match="too few classes in y have two samples or more"):
+            calibrate(ZOO.X[[*first, second]], ZOO.y[[*first, second]])
+    X = ZOO.X.copy()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"first at index \(3, 1\)"):
+        model.calibrate(X, ZOO.y)
     with pytest.raises(ValueError, match="no unseen classes"):
         JCMSPL().fit(ZOO.X, ZOO.y).calibrate(ZOO.X, ZOO.y)
     assert_array_equal(model.seen_penalty_, 0)

@@ -1,5 +1,7 @@
 """Prediction sets with a promised coverage."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -202,6 +204,13 @@ class TestPromise:
         bounds = [lower_bound(0.9, n) for n in (10, 40, 150, 1000, 20_000)]
         assert bounds == sorted(bounds)
         assert 0.89 < bounds[-1] < 0.9
+
+    def test_the_documentation_has_the_promised_shares(self):
+        lines = (Path(__file__).parents[2] / "docs" / "trust.md").read_text(encoding="utf-8").splitlines()
+        (at,) = (i for i, line in enumerate(lines) if line.startswith("| promised of 90 %"))
+        numbers, shares = ([cell.strip() for cell in lines[i].split("|")[2:-1]] for i in (at - 2, at))
+        promised = [lower_bound(0.9 * (int(n) + 1) / int(n), int(n)) for n in numbers]
+        assert shares == [f"{np.floor(1000 * share) / 10:.1f} %" for share in promised]
 
     def test_files_keep_it(self, calibrated, tmp_path):
         calibrated.save(tmp_path / "model")

@@ -125,11 +125,19 @@ def test_folds_that_disagree_leave_the_temperature_where_it_was():
 
 
 def test_lowest_of_odd_losses():
-    assert lowest(TEMPERATURES, np.zeros(len(TEMPERATURES))) == TEMPERATURES[0]
+    assert lowest(TEMPERATURES, np.zeros(len(TEMPERATURES))) == pytest.approx(AUTO_TEMPERATURE)
     assert lowest(TEMPERATURES, -TEMPERATURES) == TEMPERATURES[-1]
     infinite = np.where(np.arange(len(TEMPERATURES)) < 5, np.inf, TEMPERATURES)
     assert lowest(TEMPERATURES, infinite) == TEMPERATURES[5]
     assert_allclose(lowest(TEMPERATURES, parabola(0.123)), 0.123)
+
+
+def test_folds_without_a_mistake_do_not_make_the_next_one_a_certainty():
+    steps = np.where(TEMPERATURES < 0.1, 0.0, 1.0)
+    assert lowest(TEMPERATURES, steps) == TEMPERATURES[TEMPERATURES < 0.1].max()
+    zoo = make_zoo(n_seen=9, n_unseen=3, noise=0.3, per_class=4)
+    model = JCMSPL(progress=False).fit(zoo.X, zoo.y, class_vectors=zoo.table).calibrate(zoo.X, zoo.y)
+    assert min(model.temperatures_.values()) > 4 * TEMPERATURES[0]
 
 
 def test_two_classes_in_a_fold_and_one():

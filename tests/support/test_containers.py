@@ -169,8 +169,34 @@ def test_the_first_row_of_another_length_is_named(spoilt):
 def test_rows_that_are_not_vectors(row, told):
     rows = X.tolist()
     rows[3] = row
-    with pytest.raises(TypeError, match=told):
-        ESZSL().fit(objects(rows), Y, class_vectors=VECTORS)
+    for form in (objects(rows), rows):
+        with pytest.raises(TypeError, match=told):
+            ESZSL().fit(form, Y, class_vectors=VECTORS)
+
+
+@pytest.mark.parametrize("form", [list, pd.Series, pa.array, objects, lambda rows: pa.table({"x": rows})])
+@pytest.mark.parametrize("number", [0, 5])
+def test_a_row_without_a_vector_is_named(form, number):
+    rows = X.tolist()
+    rows[number] = None
+    with pytest.raises(TypeError, match=f"row {number} holds None where a vector of numbers is expected"):
+        ESZSL().fit(form(rows), Y, class_vectors=VECTORS)
+
+
+def test_nulls_of_duckdb_are_missing_values():
+    """DuckDB masks nulls, and the numbers behind a mask are arbitrary."""
+    duckdb = pytest.importorskip("duckdb")
+    rows = "(SELECT i AS a, nullif(i, 1) AS b, nullif(i % 2, 0) AS label FROM range(4) t(i))"
+    found = unwrapped(duckdb.sql(f"SELECT a, b FROM {rows}"))
+    np.testing.assert_array_equal(found, [[0, 0], [1, np.nan], [2, 2], [3, 3]])
+    found = unwrapped(duckdb.sql(f"SELECT [a, b] AS x FROM {rows}"))
+    np.testing.assert_array_equal(found, [[0, 0], [1, np.nan], [2, 2], [3, 3]])
+    with pytest.raises(ValueError, match="missing label at position 0"):
+        load_arrays(duckdb.sql(f"SELECT a, label FROM {rows}"), class_vectors={0: [1.0, 0.0], 1: [0.0, 1.0]})
+    result = duckdb.connect().execute("SELECT 1.0 AS a")
+    unwrapped(result)
+    with pytest.raises(ValueError, match="was read before: run the query again"):
+        unwrapped(result)
 
 
 def test_tables_that_are_not_clear():
@@ -179,13 +205,15 @@ def test_tables_that_are_not_clear():
     with pytest.raises(TypeError, match="no column of vectors, and 'label' does not hold numbers"):
         unwrapped({"label": Y})
     assert columns_of_table(X) is None
+    with pytest.raises(ValueError, match="features holds no samples"):
+        load_arrays(pa.table({"image": X.tolist(), "label": Y}).slice(0, 0), class_vectors=VECTORS)
 
 
 def test_what_needs_no_conversion_stays():
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = ESZSL().fit(frame, Y, class_vectors=VECTORS)
     assert list(model.feature_names_in_) == list("abcde")
-    for value in (X, X.astype(np.float16), frame, X.tolist(), [(X, Y)], 3, "text", None):
+    for value in (X, X.astype(np.float16), frame, [(X, Y)], 3, "text", None):
         assert unwrapped(value) is value
 
 

@@ -189,7 +189,11 @@ COVERAGE = "coverage"
 
 def _setting_or_coverage(text: str) -> tuple[str, list[Any]]:
     number = _scalar(text)
-    return (COVERAGE, [number]) if isinstance(number, (int, float)) and number is not True else _setting(text)
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        return COVERAGE, [number]
+    if "=" not in text:
+        raise argparse.ArgumentTypeError(f"expected a coverage, such as 0.9, or PARAM=VALUE, but got {text!r}")
+    return _setting(text)
 
 
 def _scalar(text: str) -> Any:

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from jcmspl.datasets.arrays import SUFFIXES
     from jcmspl.datasets.database import DATABASES
+    from jcmspl.datasets.loading import is_without_classes
     from jcmspl.model.persistence import load
 
     path = Path(arguments.data)
@@ -45,7 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
     if path.is_file() and not is_of_data:
         data = {**_about_model(load(arguments.data)), **_about_file(path)}
     else:
-        data = _about_data(dataset_of(arguments))
+        data = _about_data(dataset_of(arguments, supervised=True))
+        if arguments.classes is None and is_without_classes(arguments.data):
+            data = {name: value for name, value in data.items() if "attributes" not in name}
     show(arguments, data, _text({name: value for name, value in data.items() if (name, value) != _NO_NAMES}))
 
 

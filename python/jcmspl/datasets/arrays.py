@@ -348,6 +348,8 @@ def _in_memory(features: Any, labels: Any, form: TableForm) -> tuple[Features, A
         rows: RowSource = found if hasattr(found, "dtype") else as_real_array(found, "features")
         return Features(rows), _read_labels(labels, "labels must come with features in memory")
     place, names = Path("features"), [str(name) for name in table.names]
+    if table.names and not len(table.read(table.names[0])):
+        raise DatasetError("features holds no samples")
     wanted = LABEL_COLUMNS if labels is None else labels if isinstance(labels, (str, int)) else None
     vectors = [name for name in table.vectors() if name not in form.ignore and name != wanted]
     vectors = [form.vector] if form.vector in names else vectors

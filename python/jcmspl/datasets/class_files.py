@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +127,26 @@ def _read_object(path: Path) -> Any:
     require_memory(path, "its content", _BYTES_OF_OBJECTS * path.stat().st_size)
     if path.suffix == ".json":
         with decoding(path, "a JSON file"):
-            return json.loads(path.read_bytes())
+            return json.loads(path.read_bytes(), object_pairs_hook=partial(_without_repeats, path))
     yaml = needed("yaml", f"{path} is a YAML file, which needs PyYAML", "yaml")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            _without_repeats(path, [(key.value, None) for key, _ in node.value])
+            return super().construct_mapping(node, deep)
+
     with decoding(path, "a YAML file"), path.open("rb") as file:
-        return yaml.safe_load(file)
+        return yaml.load(file, Loader)
+
+
+def _without_repeats(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; a name that it has twice is refused, since the first value would be lost."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise DatasetError(f"{path} has {quoted(name)} twice: leave one out, or rename it")
+        found[name] = value
+    return found
 
 
 def _of_object(path: Path, content: Any) -> ClassTable:
@@ -150,4 +168,5 @@ def _of_object(path: Path, content: Any) -> ClassTable:
 
 def _require_numbers(path: Path, name: Any, vector: Any) -> None:
     if not isinstance(vector, list) or not {type(number) for number in vector} <= {int, float}:
-        raise DatasetError(f"{path}: the class {quoted(name)} has {quoted(vector)} where a list of numbers is expected")
+        found = reprlib.repr(vector)  # short, even if a YAML file refers to the same lists again and again
+        raise DatasetError(f"{path}: the class {quoted(name)} has {found} where a list of numbers is expected")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.labels import some
-from jcmspl.datasets.errors import DatasetError
+from jcmspl.datasets.errors import DatasetError, require_memory
 from jcmspl.io.files import Place
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
@@ -77,7 +77,13 @@ class Table:
 
 def joined(path: Place, blocks: Iterable[Table]) -> Table:
     """Return the blocks of a file as one table."""
-    tables = list(blocks)
+    tables: list[Table] = []
+    n_bytes = 0
+    for table in blocks:
+        tables.append(table)
+        n_bytes += table.numbers.nbytes
+        if len(tables) > 1:  # they are copied below; a query may have no end
+            require_memory(path, "its content", n_bytes)
     if not tables:
         raise DatasetError(f"{path} holds no samples")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from jcmspl.support.shown import listed, quoted, shown
 #: Suffixes of databases.
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 _SEPARATOR = "::"
+_PLACE = re.compile(f"(.*?(?:{'|'.join(map(re.escape, DATABASES))}))(?:{_SEPARATOR}(.*))?", re.IGNORECASE | re.DOTALL)
 _ROWS = 4096  # of a batch
 _STEPS = 1_000_000  # of SQLite between two looks at signals
 _SAFE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -30,12 +33,13 @@ _SAFE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sq
 
 def is_database(path: str | Path) -> bool:
     """Whether a path stands for a table of a database, ``file.db::table``, or for a database."""
-    return Path(str(path).partition(_SEPARATOR)[0]).suffix.lower() in DATABASES
+    return _PLACE.fullmatch(str(path)) is not None
 
 
 def read_database(path: str | Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
     """Read samples from a table, or from the result of ``form.query``; other arguments as for :func:`roles_of`."""
-    name, _, table = str(path).partition(_SEPARATOR)
+    place = _PLACE.fullmatch(str(path))
+    name, table = place.groups("") if place else (str(path), "")
     query = form.query
     if table and query is not None:
         raise DatasetError(f"{path} names a table, and there is a query as well: give one of them")
@@ -57,6 +61,8 @@ def _running(path: Path, kind: str, query: str | None) -> Iterator[None]:
         except Exception as error:
             if "interrupted" in str(error).lower():  # Ctrl-C during a query
                 raise KeyboardInterrupt from None
+            if "is locked" in str(error) or "set lock on file" in str(error):
+                raise DatasetError(f"{path} is locked by another program: try again when it has finished") from None
             if query is None:
                 raise
             raise DatasetError(f"{path}: the query fails: {shown(str(error).splitlines()[0], 200)}") from error
@@ -103,26 +109,40 @@ def _read_duckdb(path: Path, table: str, query: str | None, form: TableForm, lab
     import_parquet(path, "a DuckDB database")
     # without external access a view or query cannot read or write other files
     safely = {"enable_external_access": "false", "lock_configuration": "true"}
-    with _running(path, "a DuckDB database", query), closing(duckdb.connect(str(path), True, safely)) as database:
+
+    def read(database: Any) -> Table:
         names = "SELECT table_name FROM information_schema.tables"
         sql = query or _select(path, table, [str(name) for (name,) in database.execute(names).fetchall()])
         relation = database.sql(sql)
         if relation is None:
             raise DatasetError(f"{path}: the query gives no rows: it must be a SELECT")
-        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before version 1.4
-        reader = read(_ROWS)
+        rows = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before version 1.4
+        reader = rows(_ROWS)
         return table_of_batches(path, reader.schema, iter(reader), form, labels)
+
+    with (
+        _running(path, "a DuckDB database", query),
+        closing(duckdb.connect(str(path), True, safely)) as database,
+        ThreadPoolExecutor(1) as worker,
+    ):
+        reading = worker.submit(read, database)
+        try:
+            return reading.result()
+        except BaseException:  # a query looks at no signals, so Ctrl-C must end it from another thread
+            database.interrupt()
+            raise
 
 
 def _select(path: Path, table: str, there: Sequence[str]) -> str:
     """Return the query for a table, by default the only one."""
     if not table and len(there) == 1:
         table = there[0]
+    if not there:
+        raise DatasetError(f"{path} has no tables: is it the right file?")
     if table not in there:
         asked = f"no table {quoted(table)}" if table else f"{len(there)} tables"
         raise DatasetError(
-            f"{path} has {asked}: name one of {listed(there) or 'none'}, as {path}{_SEPARATOR}TABLE, or give a query "
-            "(--query)"
+            f"{path} has {asked}: name one of {listed(there)}, as {path}{_SEPARATOR}TABLE, or give a query (--query)"
         )
     name = table.replace('"', '""')
     return f'SELECT * FROM "{name}"'

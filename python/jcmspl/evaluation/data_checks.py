@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -262,7 +263,9 @@ def _unfitting_classes(
     right, wrong = Counter[Label](), Counter[tuple[Label, Label]]()
     folds = ClassKFold(min(4, len(names) // 2), random_state=random_state)
     for train, test in folds.split(y, y):
-        fitted = clone(model).fit(X[train], y[train], class_vectors=table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # find_label_issues has said it
+            fitted = clone(model).fit(X[train], y[train], class_vectors=table)
         held_out = sorted_labels(dict.fromkeys(y[test].tolist()))
         for label, found in zip(y[test].tolist(), fitted.predict(X[test], candidates=held_out).tolist(), strict=True):
             right[label] += label == found

@@ -108,7 +108,7 @@ class LabelIssues:
 
     def to_rows(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return the probable issues as dicts, the most suspicious first, at most so many."""
-        stop = self.n_issues if most is None else min(most, self.n_issues)
+        stop = self.n_issues if most is None else min(as_count(most, "most", minimum=0), self.n_issues)
         names = ("index", "given", "suggested", "probability")
         columns = (self.indices, self.given, self.suggested, self.probabilities)
         return [
@@ -210,7 +210,12 @@ def judge(model: Any) -> Any:
 
 def _checked(X: Any) -> Any:
     """Return samples; refuse bad values here, where row numbers are those of all samples."""
-    if hasattr(X, "iloc") or is_dask(X):
+    if is_dask(X):
+        return X
+    if hasattr(X, "iloc"):
+        values = np.asarray(X)
+        if values.dtype.kind == "f":
+            require_finite(values, "X")
         return X
     samples = as_real_array(X, "X", ndim=2)
     if isinstance(samples, np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from sklearn.calibration import calibration_curve
 
 from jcmspl.data.labels import as_label_list, numbered, some
 from jcmspl.report.figures import Display, in_legend, ink_of, model_of
-from jcmspl.support.arguments import Float64Array, as_count
+from jcmspl.support.arguments import Float64Array, as_count, as_real_array
 
 #: Bins of equal width for the probability of the predicted class.
 BINS = 15
@@ -114,7 +115,9 @@ def expected_calibration_error(y_true: Any, probabilities: npt.ArrayLike, *, lab
 def tally_of(y_true: Any, probabilities: npt.ArrayLike, labels: Any) -> ProbabilityTally:
     """Return the tally of labelled samples."""
     truth, candidates = as_label_list(y_true, "y_true"), as_label_list(labels, "labels")
-    values = np.asarray(probabilities, dtype=np.float64)
+    if repeated := [label for label, count in Counter(candidates).items() if count > 1]:
+        raise ValueError(f"labels names some classes twice: {some(repeated)}")
+    values = as_real_array(probabilities, "probabilities").astype(np.float64)
     if values.shape != (len(truth), len(candidates)):
         raise ValueError(
             f"probabilities must have a row for each of {len(truth)} labels in y_true and a column for each of "
@@ -124,6 +127,8 @@ def tally_of(y_true: Any, probabilities: npt.ArrayLike, labels: Any) -> Probabil
         raise ValueError("y_true is empty: an error of probabilities needs samples")
     if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1 + 1e-6):
         raise ValueError("probabilities holds numbers that are not between 0 and 1: give those of predict_proba")
+    if not np.allclose(values.sum(axis=1), 1, rtol=0, atol=0.01):
+        raise ValueError("probabilities holds rows whose sum is not 1: give those of predict_proba for all candidates")
     known = set(candidates)
     if strangers := [label for label in dict.fromkeys(truth) if label not in known]:
         raise ValueError(f"labels lacks {some(strangers)}: it must name the class of every column of probabilities")

@@ -4,7 +4,8 @@ The paper: Q. Tang, A. Panahi, H. Krim, "Joint Concept Matching based Learning f
 (standard recognition, generalized recognition, ablations, settings). published.json has them as printed; remarks are
 ours. Accuracies are in percent, hit@5 for ImNet; features are GoogLeNet (G), VGG19 (V) or ResNet101 (R).
 
-The other papers: published/published.csv in the folder of the environment variable JCMSPL_DATA.
+The other papers: published/published.csv, and further files published*.csv beside it, in the folder of the
+environment variable JCMSPL_DATA.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ CAUTION = (
 
 VARIABLE = "JCMSPL_DATA"
 FILE = Path("published") / "published.csv"
+# FILE and others beside it, such as published2.csv.
+_PATTERN = "published*.csv"
 #: The meaning of the column "check".
 CHECKS = {
     "read": "taken from the source itself",
@@ -113,7 +116,8 @@ class Literature:
                 f"{where}, has no {FILE.as_posix()}."
             )
         wanted = {one.lower() for one in (name, _NAMES.get(paper or "", paper)) if one}
-        every = _read(Path(folder) / FILE)
+        paths = sorted((Path(folder) / FILE).parent.glob(_PATTERN))
+        every = [figure for path in paths for figure in _read(path)]
         found = [figure for figure in every if figure.dataset.lower() == name.lower()]
         found = found or [figure for figure in every if figure.dataset.lower() in wanted]
         if not found:

@@ -154,6 +154,7 @@ def _check(model: Any, dataset: Any) -> None:
         raise ValueError(
             f"the data set {shown(dataset.name)} has no samples of unseen classes to test with, because the model was "
             "trained on all of its classes: hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)"
+            "; a plain classifier is tested by model.score(X, y)"
         )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:

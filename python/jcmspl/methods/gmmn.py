@@ -38,11 +38,11 @@ class GMMN(Generated):
     noise_size: int = field(default=15, metadata=COUNT)
     dropout: float = field(default=0.5, metadata=SHARE)
     learning_rate: float = 2e-4
-    max_iter: int = 60
+    max_iter: int = 20
 
     EXAMPLE = "hidden=64, max_iter=10, learning_rate=0.003"
     PAPER = "Bucher, Herbin, Jurie (2017): Generating Visual Representations for Zero-Shot Classification"
-    COST = 500.0
+    COST = 200.0
 
     def _trainer(self, data: NetworkData, streams: Streams) -> GMMNTrainer:
         generator = Generator.drawn(self, data, streams, self.noise_size, "he", (min(self.dropout, 0.95), 0.0))

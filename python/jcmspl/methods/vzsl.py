@@ -49,6 +49,8 @@ class VZSL(NetworkMethod):
         The share of units of first layers that are left out in a step.
     batch_size : int
         The number of samples in a step.
+    decay : float
+        Penalty of all weights and biases.
     """
 
     reconstruction_weight: float = field(default=1.0, metadata=NOT_NEGATIVE)
@@ -58,10 +60,11 @@ class VZSL(NetworkMethod):
     batch_size: int = field(default=100, metadata=COUNT)
     decay: float = field(default=0.0, metadata=NOT_NEGATIVE)
     hidden: int = 1000
+    max_iter: int = 10
 
     EXAMPLE = "hidden=64, max_iter=10"
     PAPER = "Wang et al. (2018): Zero-Shot Learning via Class-Conditioned Deep Generative Models"
-    COST = 600.0
+    COST = 300.0
     ARRAYS = {
         **layer_shapes("encoder", "m", "h1", "h2", "k2"),
         "prior_means": ("k", "d"),

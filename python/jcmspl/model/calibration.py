@@ -261,6 +261,12 @@ def _drawn(
         testing = held_out_rows(labels, held_out, rng)
         if not testing.any():
             raise ValueError("every class in y has one sample only: calibrate needs others to test on")
+        tested = {label for label, is_tested in zip(labels, testing, strict=True) if is_tested}
+        if any(tested <= set(fold) for fold in folds):
+            raise ValueError(
+                f"too few classes in y have two samples or more ({some(sorted_labels(tested))}): each fold tests some "
+                "as seen classes"
+            )
         yield folds, testing
 
 

@@ -19,7 +19,7 @@ from jcmspl.data.reading import lazily, lazily_both, mapped, samples_dtype
 from jcmspl.data.samples import Samples
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser, score_blocks
 from jcmspl.model.threshold import Rejection
-from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
+from jcmspl.support.arguments import Float64Array, FloatArray, IntArray, require_finite
 
 #: The distance of the best candidate, which is in every set: less than any other's.
 BEST = -100.0
@@ -175,7 +175,12 @@ def named_samples(samples: Samples, recogniser: Recogniser) -> IntArray:
 
 
 def _of_folds(part: Part, fold: IntArray, collector: Collector, n_folds: int) -> list[Collected]:
-    return [collected_of(part.only(np.flatnonzero(fold == number)), collector) for number in range(n_folds)]
+    try:
+        return [collected_of(part.only(np.flatnonzero(fold == number)), collector) for number in range(n_folds)]
+    except ValueError:
+        for block in part.blocks():  # name the row of the user's samples, not of a fold
+            require_finite(block.X, "X", first_row=block.first)
+        raise
 
 
 def _of_blocks(part: Part, function: Callable[..., Any], *arguments: Any) -> list[Any]:

@@ -26,6 +26,8 @@ from jcmspl.support.arguments import Float64Array
 AUTO_TEMPERATURE = 0.35
 #: The temperatures that a calibration tries, in the same unit.
 TEMPERATURES: Float64Array = AUTO_TEMPERATURE * 2.0 ** np.arange(-8, 5.5, 0.5)
+# A log loss that is as good as none: right classes have a probability of 99 %.
+_SMALL_LOSS = 0.01
 
 
 class Sums(NamedTuple):
@@ -117,9 +119,13 @@ def chosen_temperature(losses: Sequence[Float64Array], n_per_draw: float) -> flo
 def lowest(temperatures: Float64Array, losses: Float64Array) -> float:
     """Return the temperature of the lowest loss: where a parabola through the three lowest has its lowest point.
 
-    Temperatures ascend by a factor.
+    Temperatures ascend by a factor. If every sample is right, the loss only falls with the temperature, and would make
+    the first mistake of a call a certainty: then the highest temperature, up to the usual one, with a small loss.
     """
     best = int(losses.argmin())
+    if best == 0:
+        fits = (losses <= losses[0] + _SMALL_LOSS) & (temperatures <= AUTO_TEMPERATURE)
+        return float(temperatures[fits].max())
     if not 0 < best < len(losses) - 1:
         return float(temperatures[best])
     before, here, after = losses[best - 1 : best + 2]

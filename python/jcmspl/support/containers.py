@@ -44,7 +44,10 @@ def columns_of_table(value: Any) -> Columns | None:
     if module in _OTHERS or not any(hasattr(value, method) for method in _TABLE_METHODS):
         return None
     if hasattr(value, "fetchnumpy"):  # a result of DuckDB
-        return _of_mapping(value.fetchnumpy())
+        columns = value.fetchnumpy()
+        if columns is None:
+            raise ValueError("this result of DuckDB was read before: run the query again, or pass duckdb.sql(...)")
+        return _of_mapping(columns)
     if hasattr(value, "collect_schema") and hasattr(value, "collect"):  # a lazy frame of polars
         value = value.collect()
     # the columns of an Arrow table are arrays, and those of others names
@@ -61,7 +64,7 @@ def _of_mapping(columns: Mapping[str, Any]) -> Columns:
     suspects = [
         name for name, there in columns.items() if getattr(getattr(there, "dtype", None), "kind", "O") not in "fiub"
     ]
-    return Columns(list(columns), columns.__getitem__, suspects)
+    return Columns(list(columns), lambda name: _unmasked(columns[name]), suspects)
 
 
 def unwrapped(value: Any, name: str = "X") -> Any:
@@ -76,9 +79,7 @@ def unwrapped(value: Any, name: str = "X") -> Any:
         For messages.
     """
     if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O" and value.ndim == 1:
-            return _matrix(value, name) if len(value) and _is_list(value[0]) else value
-        return _plain(value)
+        return _matrix(value, name) if _holds_vectors(value) else _plain(value)
     if isinstance(value, (list, tuple)):
         return _of_rows(value, name)
     if _is_tensor(value):
@@ -90,7 +91,7 @@ def unwrapped(value: Any, name: str = "X") -> Any:
         return _of_table(value, table, name)
     if hasattr(value, "__array__") and len(getattr(value, "shape", (0,))) == 1:
         found = np.asarray(value)
-        if found.ndim == 2 or (found.dtype.kind == "O" and found.ndim == 1 and len(found) and _is_list(found[0])):
+        if found.ndim == 2 or _holds_vectors(found):
             return unwrapped(found, name)
     return value
 
@@ -123,19 +124,22 @@ def column_matrix(column: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _of_rows(rows: Sequence[Any], name: str) -> Any:
-    """Return a list of vectors as a matrix if they are tensors; those of other lengths than the first are refused."""
-    if not rows or not all(_is_vector(row) for row in rows):
+    """Return a list of vectors as a matrix; one without a vector or of another length than the first is refused."""
+    if not _is_vector(_first(rows)):
         return rows
-    if any(_is_tensor(row) for row in rows) or len({len(row) for row in rows}) > 1:
-        return _matrix(rows, name)
-    return rows
+    array = (
+        np.asarray(None)
+        if any(_is_tensor(row) or isinstance(row, np.ma.MaskedArray) for row in rows)
+        else _as_array(rows)
+    )
+    return array if array.dtype.kind in "fiubc" else _matrix(rows, name)
 
 
 def _matrix(rows: Iterable[Any], name: str) -> npt.NDArray[Any]:
     vectors: list[npt.NDArray[Any]] = []
     for number, row in enumerate(rows):
         found = row if row is None or isinstance(row, str) else _plain(_of_tensor(row) if _is_tensor(row) else row)
-        vector = np.asarray(found)
+        vector = _as_array(found)
         if vector.ndim != 1 or vector.dtype.kind not in "fiubc":
             advice = ": read the text first, for example with json.loads" if isinstance(row, str) else ""
             raise TypeError(f"{name}: row {number} holds {quoted(row)} where a vector of numbers is expected{advice}")
@@ -143,6 +147,25 @@ def _matrix(rows: Iterable[Any], name: str) -> npt.NDArray[Any]:
             raise ValueError(f"{name}: row {number} has {len(vector)} numbers, but the first row has {len(vectors[0])}")
         vectors.append(vector)
     return np.stack(vectors)
+
+
+def _as_array(value: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(_unmasked(value))
+    except ValueError:  # lists within lists, of different lengths
+        return np.asarray(None)
+
+
+def _unmasked(values: Any) -> Any:
+    """Return a masked array, DuckDB's form of nulls, with NaN among numbers and None among other values."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    mask = np.ma.getmaskarray(values)
+    if not mask.any():
+        return values.data
+    filled = values.data.astype(np.float64 if values.dtype.kind in "fiub" else object)
+    filled[mask] = np.nan if filled.dtype.kind == "f" else None
+    return filled
 
 
 def _plain(value: Any) -> Any:
@@ -168,10 +191,16 @@ def _is_list(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
 
 
+def _holds_vectors(column: npt.NDArray[Any]) -> bool:
+    """Whether an array is a column of vectors, or of their texts, which are refused with advice."""
+    if column.dtype.kind != "O" or column.ndim != 1:
+        return False
+    first = _first(column)
+    return _is_list(first) or (isinstance(first, str) and first.startswith("["))
+
+
 def _is_vector(value: Any) -> bool:
     """Whether a value is a list of numbers, as far as its first entry tells."""
-    if hasattr(value, "as_py"):
-        value = value.as_py()
     if not _is_list(value):
         return False
     shape = getattr(value, "shape", None)
@@ -180,7 +209,9 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, Sequence) and all(isinstance(entry, (int, float, np.number)) for entry in value[:1])
 
 
-def _first(column: Any) -> Any:
-    if not len(column):
-        return None
-    return column.iloc[0] if hasattr(column, "iloc") else column[0]
+def _first(column: Iterable[Any]) -> Any:
+    """Return the first value of a column that is not missing; None without one."""
+    values = (value.as_py() if hasattr(value, "as_py") else value for value in column)
+    return next(
+        (value for value in values if not (value is None or (isinstance(value, float) and value != value))), None
+    )

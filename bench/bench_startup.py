@@ -11,13 +11,22 @@ def printed(*command: str) -> str:
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True).stdout
 
 
-def prepare(arguments: tuple[str, ...], part: str) -> Contestants:
+def cpu_seconds_of_children() -> float:
     resource = need("resource")
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
-    def clock() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
 
+def imports() -> Contestants:
+    return Contestants(
+        ours=partial(printed, "-c", "from jcmspl import JCMSPL"),
+        peer=partial(printed, "-c", "from sklearn.linear_model import Ridge"),
+        check=lambda: None,
+        clock=cpu_seconds_of_children,
+    )
+
+
+def prepare(arguments: tuple[str, ...], part: str) -> Contestants:
     def check() -> None:
         assert part in printed("-m", "jcmspl", *arguments), f"jcmspl {' '.join(arguments)} prints something else"
 
@@ -25,7 +34,7 @@ def prepare(arguments: tuple[str, ...], part: str) -> Contestants:
         ours=partial(printed, "-m", "jcmspl", *arguments),
         peer=partial(printed, "-c", "import numpy"),
         check=check,
-        clock=clock,
+        clock=cpu_seconds_of_children,
     )
 
 
@@ -43,6 +52,11 @@ QUESTIONS = [
         ("completion", ("completion", "bash"), "complete -"),
     )
 ]
+QUESTIONS.append(
+    Question(
+        "startup-import", "CPU time of import JCMSPL / of scikit-learn's Ridge", Target("time", 1.2), imports, rounds=10
+    )
+)
 
 
 def test_startup(time_side):

@@ -21,7 +21,7 @@ import bench_startup
 import bench_stream
 import bench_sylvester
 import bench_tuning
-from jcmspl._core import byte_products
+from jcmspl._core import byte_products, use_byte_products
 from question import THREADS, Question, Unavailable, blas_kernels
 
 MODULES = (
@@ -107,10 +107,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="NAME", default="", help="questions whose name contains this")
     parser.add_argument("--repeats", metavar="N", type=int, help="time each side this often")
+    parser.add_argument("--screen", metavar="NAME", default="fastest", help="avx512_vnni, avx_vnni, avx2 or none")
     parser.add_argument("--json", metavar="PATH", type=Path, help="write the table, with seconds, to this file")
     options = parser.parse_args(arguments)
     if not any(options.only in question.name for question in QUESTIONS):
         parser.error(f"no such question; there are {', '.join(question.name for question in QUESTIONS)}")
+    if not use_byte_products(options.screen):
+        parser.error(f"this CPU has no {options.screen}")
     return options
 
 

@@ -66,13 +66,11 @@ Statistics::Statistics(Index n_features, Index n_classes)
 
 MatrixD Statistics::gram() const { return full_symmetric(gram_lower); }
 
-// The samples of a block are multiplied by the roots of their weights already.
-void Statistics::add_weighted_class_sums(const ConstView<double>& block, const std::int64_t* labels,
-                                         const double* weights) {
+void Statistics::add_weighted_class_sums(const View<double>& block, const std::int64_t* labels, const double* weights) {
   for (Index i = 0; i < block.cols(); ++i) {
     if (weights[i] == 0) continue;
     counts[labels[i]] += weights[i];
-    class_sums.col(labels[i]) += std::sqrt(weights[i]) * block.col(i);
+    class_sums.col(labels[i]) += weights[i] * block.col(i);
   }
 }
 
@@ -109,7 +107,7 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
   const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
   const Index step = (chunk.rows + steps - 1) / steps;
   const double share_of_former = counts.sum() == 0 ? 0 : 1;  // with 0 the memory, still zero, is not read
-  InOrder in_order;
+  InOrder sums_in_order, products_in_order;
   for_each_in_parallel(steps, n_threads, poll, [&] {
     return [&, reader = SampleReader<double, T>(chunk, nullptr, scaling.roots), gram = MatrixD()](
                Index index, const Poll& own_poll) mutable {
@@ -118,10 +116,14 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
         if (!copies) return reader.read(first, rows);
         View<double> block = reader.copy(first, rows);
         if (scaling.unit_rows) scale_columns_to_unit(block);
-        if (weights) multiply_by_roots(block, weights + first);
+        if (weights) {  // sums first: with the roots a weight of 2 would not give exactly twice the sample
+          sums_in_order(index, own_poll, [&] { add_weighted_class_sums(block, labels + first, weights + first); });
+          multiply_by_roots(block, weights + first);
+        }
         return constant(block);
       };
       const ConstView<double> block = read();
+      if (!weights) sums_in_order(index, own_poll, [&] { add_class_sums(block, labels + first); });
       // The first block needs no memory for its products: the others wait until it is added.
       if (index == 0) {
         syrk(Op::none, 1, block, share_of_former, gram_lower);
@@ -129,12 +131,8 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
         if (gram.size() == 0) gram = MatrixD::Zero(n_features(), n_features());
         syrk(Op::none, 1, block, 0, gram);
       }
-      in_order(index, own_poll, [&] {
+      products_in_order(index, own_poll, [&] {
         if (index > 0) add_lower(gram, gram_lower);
-        if (weights)
-          add_weighted_class_sums(block, labels + first, weights + first);
-        else
-          add_class_sums(block, labels + first);
       });
     };
   });

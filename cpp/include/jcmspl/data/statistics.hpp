@@ -41,7 +41,7 @@ public:
 
 private:
   void add_class_sums(const ConstView<double>& block, const std::int64_t* labels);
-  void add_weighted_class_sums(const ConstView<double>& block, const std::int64_t* labels, const double* weights);
+  void add_weighted_class_sums(const View<double>& block, const std::int64_t* labels, const double* weights);
   template <class T>
   void accumulate_chunk(const Samples<T>& chunk, const std::int64_t* labels, Scaling scaling, const Poll& poll,
                         const double* weights, Index n_threads);

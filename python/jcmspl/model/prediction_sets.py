@@ -115,7 +115,7 @@ class SetCalibration:
         is_possible = level < len(LEVELS)
         return Promise(
             asked,
-            lower_bound(needed, self.n_classes) if is_possible else 1.0,
+            math.floor(1000 * lower_bound(needed, self.n_classes)) / 1000 if is_possible else 1.0,  # not rounded up
             CONFIDENCE,
             self.n_classes,
             float(self.thresholds[level]) if is_possible else np.inf,
@@ -128,7 +128,7 @@ class SetCalibration:
 
 
 def _short(share: float) -> str:
-    return f"{math.floor(1000 * share + 1e-6) / 10:g} %"  # a promise is not rounded up
+    return f"{math.floor(1000 * share + 1e-6) / 10:g} %"
 
 
 def as_coverage(value: Any) -> float:

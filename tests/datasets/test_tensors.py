@@ -60,7 +60,11 @@ def test_which_array(tmp_path):
     [
         ({"x": {"dtype": "F32", "shape": [2**40, 2], "data_offsets": [0, 8]}}, b"12345678", "not a safetensors file"),
         ({"x": {"dtype": "F32", "shape": [1, 2], "data_offsets": [8, 16]}}, b"1234567812345678", "not a safetensors"),
-        ({"x": {"dtype": "F8_E4M3", "shape": [1, 2], "data_offsets": [0, 2]}}, b"12", "type F8_E4M3"),
+        (
+            {"x": {"dtype": "F8_E4M3", "shape": [1, 2], "data_offsets": [0, 2]}},
+            b"12",
+            "type F8_E4M3|not a safetensors file",
+        ),
         ({"x": {"dtype": "F32", "shape": [2, 0], "data_offsets": [0, 0]}}, b"", "x|row for each sample|columns"),
         (b"{" * 1000, b"", "not a safetensors file"),
         ({}, b"", "holds nothing"),

@@ -140,7 +140,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__partial_fit: ClassVar = {"class_vectors": True, "sample_weight": True}
     __metadata_request__predict: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
-    __metadata_request__predict_set: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__score: ClassVar = {"class_vectors": False}
 

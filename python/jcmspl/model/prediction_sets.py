@@ -150,7 +150,9 @@ def lower_bound(mean: float, n: int, confidence: float = CONFIDENCE) -> float:
     excess = np.maximum(k[None] - h[:, None], 0) / (x - h)[:, None]
     while high - low > 1e-4:
         middle = (low + high) / 2
-        if (excess @ binom.pmf(k, n, middle)).min() <= 1 - confidence:
+        with np.errstate(divide="ignore"):  # in SciPy before 1.11
+            shares = binom.pmf(k, n, middle)
+        if (excess @ shares).min() <= 1 - confidence:
             low = middle
         else:
             high = middle

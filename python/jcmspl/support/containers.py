@@ -7,6 +7,7 @@ none is required.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,7 +45,10 @@ def columns_of_table(value: Any) -> Columns | None:
     if module in _OTHERS or not any(hasattr(value, method) for method in _TABLE_METHODS):
         return None
     if hasattr(value, "fetchnumpy"):  # a result of DuckDB
-        columns = value.fetchnumpy()
+        try:
+            columns = value.fetchnumpy()
+        except TypeError:  # DuckDB before 1.1
+            columns = None
         if columns is None:
             raise ValueError("this result of DuckDB was read before: run the query again, or pass duckdb.sql(...)")
         return _of_mapping(columns)
@@ -151,8 +155,10 @@ def _matrix(rows: Iterable[Any], name: str) -> npt.NDArray[Any]:
 
 def _as_array(value: Any) -> npt.NDArray[Any]:
     try:
-        return np.asarray(_unmasked(value))
-    except ValueError:  # lists within lists, of different lengths
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Creating an ndarray from ragged")  # NumPy before 1.24
+            return np.asarray(_unmasked(value))
+    except (ValueError, Warning):
         return np.asarray(None)
 
 

@@ -24,7 +24,7 @@ def objects(rows):
 
 
 class Tensor:
-    """What is used of a tensor of torch: NumPy gets it once it is detached and of a type that NumPy has."""
+    """A stand-in for a tensor of torch: NumPy gets it once it is detached and of a type that NumPy has."""
 
     def __init__(self, values, dtype="float32", requires_grad=True):
         self.values, self.dtype, self.requires_grad = np.asarray(values, np.float32), dtype, requires_grad
@@ -57,7 +57,7 @@ class Tensor:
 
 
 class HuggingFace:
-    """What is used of a data set of Hugging Face; its labels are numbers of a label table."""
+    """A stand-in for a data set of Hugging Face; its labels are numbers of a label table."""
 
     column_names = ("image_path", "label", "embedding")
 
@@ -76,14 +76,14 @@ class HuggingFace:
 
 
 class DuckResult:
-    """What is used of a result of DuckDB."""
+    """A stand-in for a result of DuckDB."""
 
     def fetchnumpy(self):
         return {"label": objects(Y), "embedding": objects(list(X))}
 
 
 class LazyFrame:
-    """What is used of a lazy frame of polars."""
+    """A stand-in for a lazy frame of polars."""
 
     def collect_schema(self):
         raise AssertionError

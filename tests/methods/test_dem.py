@@ -82,4 +82,6 @@ def test_equal_vectors_tie():
     vector = ZOO.table[ZOO.unseen[0]]
     given = {f"twin {i}": vector for i in range(9)} | {"other": ZOO.table[ZOO.unseen[1]]}
     scores = model.decision_function(ZOO.X_new, class_vectors=given)
-    assert (scores[:, :9] == scores[:, :1]).all()
+    assert_allclose(scores[:, :9], np.repeat(scores[:, :1], 9, axis=1), rtol=1e-9, atol=1e-12)
+    weights = model.recogniser(class_vectors=given, candidates=list(given)).weights
+    assert (weights[:9] == weights[0]).all()

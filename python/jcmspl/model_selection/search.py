@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor, warm_start
@@ -25,7 +24,7 @@ from jcmspl.model_selection.folds import FoldedData, PreparedFold
 from jcmspl.model_selection.grid import Grid, Key
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.exceptions import DivergenceError
-from jcmspl.support.machine import usable_cores
+from jcmspl.support.machine import one_blas_thread, usable_cores
 from jcmspl.support.progress import Progress, logger
 from jcmspl.support.warn import warn_user
 
@@ -419,7 +418,7 @@ class Pool:
 @contextmanager
 def workers(n_jobs: int) -> Iterator[Pool]:
     """Give a pool of threads, each with a BLAS of one thread: fits are too small to be shared between cores."""
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs) as executor:
+    with one_blas_thread(), ThreadPoolExecutor(n_jobs) as executor:
         pool = Pool(executor if n_jobs > 1 else None)
         try:
             yield pool

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear_ranker import settled_classes, settled_order
@@ -21,6 +20,7 @@ from jcmspl.model.posteriors import Covariance
 from jcmspl.networks.perceptron import Array, Perceptron
 from jcmspl.support.arguments import Float64Array, IntArray, as_random_state
 from jcmspl.support.exceptions import DivergenceError
+from jcmspl.support.machine import one_blas_thread
 
 
 class Streams(NamedTuple):
@@ -204,7 +204,7 @@ class NetworkMethod(ZeroShotClassifier):
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
         losses = []
-        with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             trainer = self._trainer(prepared, Streams.of(self.random_state))
             for number in range(1, self.max_iter + 1):
                 loss = trainer.epoch()

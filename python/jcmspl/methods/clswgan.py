@@ -9,7 +9,7 @@ from jcmspl.core.adam import Adam
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, NamedArrays, estimator, field
 from jcmspl.networks.critic import Critic
 from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array, Perceptron, softmax_loss
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.warn import warn_user
@@ -21,7 +21,7 @@ _GOOD_NORMS = (0.5, 2.0)
 
 
 @estimator
-class CLSWGAN(Generated):
+class CLSWGAN(Generated, NetworkMethod):
     r"""f-CLSWGAN, the feature-generating network of Xian, Lorenz, Schiele, Akata (2018).
 
     A critic D learns to tell real from generated samples of a class, ``mean D(x~, a) - mean D(x, a) + penalty mean

@@ -13,6 +13,7 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.training import TrainingData
 from jcmspl.model import registry
 from jcmspl.model.bilinear import Bilinear
+from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.gate import CrossFitted, Expert, LeftOut, Mixture, Trial, halves, learnt, scores_of, spread
 from jcmspl.model.iterations import WeightedBlocks
 from jcmspl.model.learning import Monitor
@@ -40,7 +41,7 @@ def _check_expert(value: Any, name: str) -> None:
 
 
 @estimator
-class COSMO(LdaOrLogistic):
+class COSMO(LdaOrLogistic, ZeroShotClassifier):
     """Adaptive confidence smoothing: a gate says whether a sample is of a training class, and an expert which one.
 
     After the paper: ``p(k|x) = p(seen|x) p(k|x, seen)`` for training classes, and the same with unseen for others;

@@ -9,12 +9,12 @@ import numpy as np
 from jcmspl.core.adam import Adam
 from jcmspl.model.parameters import COUNT, POSITIVE_WEIGHT, SHARE, NamedArrays, estimator, field
 from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array, Latent, Perceptron, squared_loss
 
 
 @estimator
-class CVA(Generated):
+class CVA(Generated, NetworkMethod):
     r"""Conditional variational autoencoder, after Mishra, Reddy, Mittal, Murthy (2018).
 
     ``min over encoder and decoder of the mean over samples of reconstruction_weight |x - D(z, a)|^2 / 2 + KL(q(z|x, a),

@@ -12,12 +12,12 @@ from jcmspl.methods.cva import autoencoder_loss
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, POSITIVE_WEIGHT, NamedArrays, estimator, field
 from jcmspl.networks.critic import Critic
 from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array, Latent, Perceptron
 
 
 @estimator
-class FVAEGAN(Generated):
+class FVAEGAN(Generated, NetworkMethod):
     r"""f-VAEGAN-D2, its inductive part, after Xian, Sharma, Schiele, Akata (2019): :class:`CVA` and a critic.
 
     The decoder of the autoencoder is the generator of a Wasserstein network: its loss is that of :class:`CVA`, with

@@ -7,7 +7,7 @@ import numpy as np
 from jcmspl.core.adam import Adam
 from jcmspl.model.parameters import COUNT, SHARE, NamedArrays, estimator, field
 from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array
 
 # Widths of the kernels, in units of the mean squared distance of two samples of a class.
@@ -17,7 +17,7 @@ _MOST = 64
 
 
 @estimator
-class GMMN(Generated):
+class GMMN(Generated, NetworkMethod):
     r"""Generative moment matching network, after Bucher, Herbin, Jurie (2017).
 
     ``min over G of the mean over classes of MMD(G(a, z), x)``, the maximum mean discrepancy of generated and real

@@ -1,12 +1,13 @@
 """Semantically consistent regularisation: a softmax with codewords that are learnt."""
 
-from jcmspl.methods.semantic_softmax import SemanticSoftmax, SoftmaxObjective
+from jcmspl.methods.semantic_softmax import CodewordSoftmax, SoftmaxObjective
+from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import SampleBlocks
 from jcmspl.model.parameters import INFINITE_WEIGHT, WEIGHT, estimator, field
 
 
 @estimator
-class SCoRe(SemanticSoftmax):
+class SCoRe(CodewordSoftmax, Bilinear):
     """Semantically consistent regularisation (Morgado, Vasconcelos, 2017), on given features.
 
     ``min over W, C of the mean over samples of (1 - g) (-log softmax(CWx)_y) + g 10 / (d sqrt 2) times the sum over

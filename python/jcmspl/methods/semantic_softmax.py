@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.iterations import Iterative, SampleBlocks, fitted_by_descent
 from jcmspl.model.learning import Monitor
 from jcmspl.model.moments import one_map
-from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, estimator, field
+from jcmspl.model.parameters import POSITIVE_WEIGHT, FittedArray, NamedArrays, Shape, estimator
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.scaling import unit_length
 
@@ -19,21 +20,17 @@ from jcmspl.support.scaling import unit_length
 _CURVATURE = 0.01
 
 
-@estimator
-class SemanticSoftmax(Iterative, Bilinear):
-    r"""Bilinear logistic regression: the softmax of ``s'Wx`` over the training classes, s a class vector of length one.
-
-    ``min over W of the mean over samples of -log softmax(SWx)_y + penalty |W|^2``, which is convex. The form of
-    :class:`SCoRe` whose codewords are the class vectors and which does not look at single attributes. A temperature of
-    1 gives the probabilities that were fitted.
+@dataclass(kw_only=True, eq=False, repr=False)
+class CodewordSoftmax(Iterative):
+    """A method that fits the softmax of codewords by L-BFGS; a mixin before :class:`Bilinear`.
 
     Parameters
     ----------
     penalty : float
         Penalty of W beside the mean loss of samples, so that it does not depend on their number.
-    max_iter
+    max_iter : int
         The largest number of iterations of L-BFGS.
-    tol
+    tol : float
         Stop when no entry of the gradient is larger than this part of the largest one at the start.
     metric : {"cosine", "dot", "euclidean"} or callable
         "cosine" compares as the training does, with class vectors of length one.
@@ -41,13 +38,10 @@ class SemanticSoftmax(Iterative, Bilinear):
 
     penalty: float = field(default=1e-5, kw_only=False, metadata=POSITIVE_WEIGHT)
 
-    NEEDS = "samples"
-    READS_WEIGHTS = True
-    EXAMPLE = "penalty=1e-4"
-    ONE_MAP = True
-    PAPER = "Morgado, Vasconcelos (2017): Semantically consistent regularization, with fixed codewords"
-    GRID = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3)}
-    ARRAYS = {**Bilinear.ARRAYS, "codewords": ("c", "d"), **Iterative.COURSE}
+    NEEDS: ClassVar[str] = "samples"
+    READS_WEIGHTS: ClassVar[bool] = True
+    ONE_MAP: ClassVar[bool] = True
+    ARRAYS: ClassVar[dict[str, Shape]] = {**Bilinear.ARRAYS, "codewords": ("c", "d"), **Iterative.COURSE}
 
     codewords_ = FittedArray(
         "The vectors of training classes, of length one: ``transform(X) @ codewords_.T`` are the scores of the softmax."
@@ -65,6 +59,27 @@ class SemanticSoftmax(Iterative, Bilinear):
         T, codewords = objective.parts(found)
         A, B = one_map(np.array(T))
         return {"visual_projection": A, "semantic_projection": B, "codewords": np.array(codewords), **course}
+
+
+@estimator
+class SemanticSoftmax(CodewordSoftmax, Bilinear):
+    r"""Bilinear logistic regression: the softmax of ``s'Wx`` over the training classes, s a class vector of length one.
+
+    ``min over W of the mean over samples of -log softmax(SWx)_y + penalty |W|^2``, which is convex. The form of
+    :class:`SCoRe` whose codewords are the class vectors and which does not look at single attributes. A temperature of
+    1 gives the probabilities that were fitted.
+
+    Parameters
+    ----------
+    penalty
+    max_iter
+    tol
+    metric
+    """
+
+    EXAMPLE = "penalty=1e-4"
+    PAPER = "Morgado, Vasconcelos (2017): Semantically consistent regularization, with fixed codewords"
+    GRID = {"penalty": (1e-6, 1e-5, 1e-4, 1e-3)}
 
 
 class SoftmaxObjective:

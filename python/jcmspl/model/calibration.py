@@ -35,6 +35,7 @@ from jcmspl.support.progress import logger, told
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+    from jcmspl.model.predictor import Predictor
 
 
 # Folds of few classes are drawn again: until so many classes were held out, at most so often.
@@ -173,7 +174,7 @@ def curve_of(pieces: Sequence[Judged], trained: set[Label]) -> SeenUnseenCurve:
 
 
 def curve_of_model(
-    model: ZeroShotClassifier, X: Any, y: Any, class_vectors: Any = None, space: str | None = None
+    model: Predictor, X: Any, y: Any, class_vectors: Any = None, space: str | None = None
 ) -> SeenUnseenCurve:
     """Return the curve of a model on samples of seen and of unseen classes."""
     seen = model.recogniser(candidates="seen", space=space)

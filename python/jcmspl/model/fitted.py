@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
+from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics, LabelledSums
@@ -164,6 +167,91 @@ class FittedAttribute(Generic[T]):
 
     def __set__(self, model: Any, value: Any) -> None:
         model._fitted = replace(model._fitted, **{self._name: value})
+
+
+_UNFITTED = FittedModel()
+
+
+class FittedAttributes:
+    """The fitted attributes of a classifier: read-only views of its state; a mixin."""
+
+    _fitted = _UNFITTED
+
+    arrays_ = FittedAttribute[NamedArrays]("arrays", "The arrays of the solution.")
+    classes_ = FittedAttribute[LabelArray]("classes", "The labels of the training classes, sorted.")
+    class_table_ = FittedAttribute[ClassTable]("class_table", "All known classes, the training classes first.")
+    class_means_ = FittedAttribute[Float64Array]("class_means", "The mean sample of each training class, scaled.")
+    feature_normalisation_ = FittedAttribute[Normalisation]("feature_normalisation", "The normalisation of samples.")
+    class_normalisation_ = FittedAttribute[Normalisation]("class_normalisation", "The normalisation of class vectors.")
+    calibration_ = FittedAttribute[dict[tuple[str, Any], float]]("calibration", "Biases by space and metric.")
+    rejection_ = FittedAttribute[dict[tuple[str, Any, str], "Threshold"]](
+        "rejection", "Thresholds by space, metric and group of candidates."
+    )
+    temperatures_ = FittedAttribute[dict[tuple[str, Any, str], float]](
+        "temperatures", "Calibrated temperatures, in units of the spread of scores, by space, metric and group."
+    )
+    adaptation_constants_ = FittedAttribute[tuple[float, float]](
+        "adaptation_constants", "The pull and the temperature of adaptation that calibrate chose."
+    )
+    imputed_values_ = FittedAttribute[Float64Array]("imputed_values", "The replacements of missing values.")
+    column_names_ = FittedAttribute[tuple[str, ...]]("column_names", "The feature columns of the training table.")
+    held_out_ = FittedAttribute[HeldOut]("held_out", "How test samples were drawn from the training table.")
+    training_digest_ = FittedAttribute[SampleDigest | None](
+        "digest", "The digest of all labelled samples so far; None where it is not known.", may_be_none=True
+    )
+    timings_ = FittedAttribute[dict[str, float]]("timings", "Seconds per stage of the fit; they add up to its time.")
+    _trained_vectors = FittedAttribute[Float64Array]("trained_vectors", "The vectors of classes_.")
+
+    @property
+    def state(self) -> FittedModel:
+        """The fitted state, which is frozen: a change of the model replaces it."""
+        return self._fitted
+
+    @state.setter
+    def state(self, fitted: FittedModel) -> None:
+        self._fitted = fitted
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return self._columns.n_features
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the features, if the training samples were a DataFrame."""
+        if self._columns.names is None:
+            raise AttributeError("the training samples had no names of features")
+        return self._columns.names
+
+    @property
+    def _columns(self) -> Columns:
+        if self._fitted.columns is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no features")
+        return self._fitted.columns
+
+    @property
+    def statistics_(self) -> Statistics:
+        """A copy of the statistics of all samples so far; their classes are sorted.
+
+        They are those of classes_, and of classes that have got samples since without a solution.
+        """
+        fitted = self._fitted
+        if fitted.collected is None:
+            reason = HOW_LOST if fitted.is_solved else "it is not fitted yet"
+            raise AttributeError(f"this model has no statistics: {reason}")
+        return fitted.collected.statistics.copy()
+
+    @property
+    def unseen_classes_(self) -> LabelArray:
+        """The classes that the model knows but was not trained on."""
+        check_is_fitted(self)
+        return self._fitted.unseen_classes
+
+    def _array(self, name: str) -> npt.NDArray[Any]:
+        """Return an array of the solution, for properties: a model that is not fitted does not have them."""
+        if not self._fitted.is_solved:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, so it has no {name}_")
+        return self._fitted.arrays[name]
 
 
 def described(

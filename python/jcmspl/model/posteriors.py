@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -37,6 +37,11 @@ from jcmspl.model.parameters import (
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.scaling import NOISE
 from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    _Method = ZeroShotClassifier
+else:
+    _Method = object  # a mixin before a kind of method
 
 POSTERIORS = ("lda", "logistic")
 
@@ -110,7 +115,7 @@ class ClassGaussians:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LdaOrLogistic(ZeroShotClassifier):
+class LdaOrLogistic(_Method):
     """A method whose log posteriors of training classes are closed form, or come from a logistic regression.
 
     Parameters
@@ -174,7 +179,7 @@ class LdaOrLogistic(ZeroShotClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PosteriorMethod(LdaOrLogistic):
+class PosteriorMethod(LdaOrLogistic, ZeroShotClassifier):
     """A method on affine log posteriors, by default those of the training classes.
 
     Parameters

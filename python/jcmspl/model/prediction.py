@@ -31,7 +31,7 @@ from jcmspl.support.scaling import Scaling
 from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
-    from jcmspl.model.classifier import ZeroShotClassifier
+    from jcmspl.model.predictor import Predictor
 
 
 _COMPETITION = (
@@ -42,7 +42,7 @@ _COMPETITION = (
 )
 
 
-def biased_candidates(model: ZeroShotClassifier, call: Call, space: str) -> tuple[ClassTable, Float64Array]:
+def biased_candidates(model: Predictor, call: Call, space: str) -> tuple[ClassTable, Float64Array]:
     """Return the candidate classes of a call, and the number that is added to the scores of each."""
     table, is_seen = candidates_of(model._fitted, call)
     seen_penalty = call.seen_penalty
@@ -60,7 +60,7 @@ def biased_candidates(model: ZeroShotClassifier, call: Call, space: str) -> tupl
     return table, np.where(is_seen, -as_number(seen_penalty, "seen_penalty"), 0.0)
 
 
-def default_bias(model: ZeroShotClassifier, call: Call) -> float:
+def default_bias(model: Predictor, call: Call) -> float:
     """Return the bias on seen classes of a call that gives none; it never warns, unlike :func:`biased_candidates`."""
     own = model.bias_in(model.own_space)
     if model._fitted.adaptation is None:
@@ -70,7 +70,7 @@ def default_bias(model: ZeroShotClassifier, call: Call) -> float:
 
 
 def recogniser_of(
-    model: ZeroShotClassifier, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
+    model: Predictor, table: ClassTable, bias: Float64Array, space: str, *, scaled_already: bool = False
 ) -> Recogniser:
     """Return the recogniser of raw samples, or of samples that have been scaled to length one already."""
     normalisation = model._fitted.feature_normalisation
@@ -80,13 +80,13 @@ def recogniser_of(
     return model._scorer_of(table, space).recogniser(normalisation, label_array(table), bias)
 
 
-def recogniser_for(model: ZeroShotClassifier, call: Call, space: str | None = None) -> Recogniser:
+def recogniser_for(model: Predictor, call: Call, space: str | None = None) -> Recogniser:
     """Return the recogniser of a call of ``predict``."""
     space = one_of(model.own_space if space is None else space, "space", model.SPACES)
     return recogniser_of(model, *biased_candidates(model, call, space), space)
 
 
-def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], call: Call) -> Recogniser:
+def recogniser_for_labels(model: Predictor, labels: Iterable[Label], call: Call) -> Recogniser:
     """Return the recogniser that ``score`` evaluates for these true labels."""
     fitted, present = model._fitted, dict.fromkeys(labels)
     is_open = call.class_vectors is None and call.candidates is None
@@ -100,7 +100,7 @@ def recogniser_for_labels(model: ZeroShotClassifier, labels: Iterable[Label], ca
     return recogniser
 
 
-def namer_for(model: ZeroShotClassifier, k: int, *, proba: bool, reject: Any, **call: Any) -> Namer:
+def namer_for(model: Predictor, k: int, *, proba: bool, reject: Any, **call: Any) -> Namer:
     """Return the namer that finds the k best candidates of samples, their shares, and the samples to reject."""
     recogniser = recogniser_for(model, Call(**call))
     temperature = temperature_of(model, None, Call(**call)) if proba else None
@@ -108,12 +108,12 @@ def namer_for(model: ZeroShotClassifier, k: int, *, proba: bool, reject: Any, **
     return Namer(recogniser, k, temperature, rejection)
 
 
-def class_map_of(model: ZeroShotClassifier) -> ClassMap | None:
+def class_map_of(model: Predictor) -> ClassMap | None:
     """Return the map of the vector of a new class to its scores in the space of the model, if the method has one."""
     return model._class_map(model.own_space)
 
 
-def rejection_for(model: ZeroShotClassifier, reject: Any, call: Call) -> Rejection:
+def rejection_for(model: Predictor, reject: Any, call: Call) -> Rejection:
     """Return the rule by which a call rejects samples."""
     if not isinstance(reject, str):
         return Rejection(as_number(reject, "reject", "a number, 'auto' or None"))
@@ -130,19 +130,19 @@ def rejection_for(model: ZeroShotClassifier, reject: Any, call: Call) -> Rejecti
     return Rejection(chosen.value, chosen.weight, chosen.floor, rivals)
 
 
-def rivals_for(model: ZeroShotClassifier, threshold: Threshold, space: str) -> Rivals:
+def rivals_for(model: Predictor, threshold: Threshold, space: str) -> Rivals:
     """Return the rivals that a threshold for a space is compared with."""
     recogniser = model._cached(f"rivals in {space}", partial(_among_seen, model, space))
     return Rivals(recogniser, threshold.temperature)
 
 
-def _among_seen(model: ZeroShotClassifier, space: str, *, scaled_already: bool = False) -> Recogniser:
+def _among_seen(model: Predictor, space: str, *, scaled_already: bool = False) -> Recogniser:
     fitted = model._fitted
     seen = fitted.class_table.select(fitted.classes.tolist())
     return recogniser_of(model, seen, np.zeros(seen.n_classes), space, scaled_already=scaled_already)
 
 
-def group_of(model: ZeroShotClassifier, call: Call) -> str:
+def group_of(model: Predictor, call: Call) -> str:
     """Return the group of the candidates of a call: "seen", "unseen", or "all" if there are both."""
 
     def found() -> str:
@@ -152,7 +152,7 @@ def group_of(model: ZeroShotClassifier, call: Call) -> str:
     return model._cached("group", found, call)
 
 
-def temperature_of(model: ZeroShotClassifier, temperature: float | None, call: Call) -> float:
+def temperature_of(model: Predictor, temperature: float | None, call: Call) -> float:
     """Return the temperature of a call: as given, or the calibrated or usual one times the spread of scores."""
     chosen = as_temperature(model.temperature if temperature is None else temperature)
     if chosen is not None:
@@ -163,24 +163,24 @@ def temperature_of(model: ZeroShotClassifier, temperature: float | None, call: C
     return share * spread_of(model)
 
 
-def spread_of(model: ZeroShotClassifier, space: str | None = None) -> float:
+def spread_of(model: Predictor, space: str | None = None) -> float:
     """Return the spread of the scores of mean training samples among training classes, the unit of temperatures."""
     if space is None or space == model.own_space:
         return model._cached("spread", partial(_spread, model, model.own_space))
     return _spread(model, space)
 
 
-def _spread(model: ZeroShotClassifier, space: str) -> float:
+def _spread(model: Predictor, space: str) -> float:
     scores = _among_seen(model, space, scaled_already=True).scores(model._fitted.class_means)
     return max(float(scores.std()), float(np.finfo(np.float32).tiny))
 
 
-def auto_temperature(model: ZeroShotClassifier, space: str) -> float:
+def auto_temperature(model: Predictor, space: str) -> float:
     """Return the temperature "auto" of a space before ``calibrate``."""
     return AUTO_TEMPERATURE * spread_of(model, space)
 
 
-def accuracy_of(model: ZeroShotClassifier, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:
+def accuracy_of(model: Predictor, X: Any, y: Any, sample_weight: Any, call: Call, average: str) -> float:
     """Return the accuracy of a model; parameters are those of ``score``."""
     one_of(average, "average", ("class", "sample"))
     samples, _ = model.reader.unweighted().samples(X, y, sample_weight, model._fitted.columns)

@@ -32,6 +32,7 @@ from jcmspl.support.warn import warn_user
 
 if TYPE_CHECKING:
     from jcmspl.model.classifier import ZeroShotClassifier
+    from jcmspl.model.predictor import Predictor
 
 #: The confidence of a promise.
 CONFIDENCE = 0.95
@@ -159,7 +160,7 @@ def lower_bound(mean: float, n: int, confidence: float = CONFIDENCE) -> float:
     return low
 
 
-def limit_for(model: ZeroShotClassifier, coverage: float, call: Call) -> SetLimit:
+def limit_for(model: Predictor, coverage: float, call: Call) -> SetLimit:
     """Return the limit of the sets of a call of ``predict_set``."""
     as_coverage(coverage)
     group = group_of(model, call)

@@ -144,9 +144,8 @@ def year(method: type[Any]) -> int | None:
 def kind(method: type[Any]) -> str:
     """Return the kind of a method: the name of the class, not itself a method, that defines how it learns or scores."""
     kinds = [base for base in method.__mro__[1:] if "PAPER" not in vars(base)]
-    return method.KIND or next(
-        base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys() and hasattr(base, "fit")
-    )
+    telling = (base.__name__ for base in kinds if {"_fit", "_scorer"} & vars(base).keys() and hasattr(base, "fit"))
+    return method.KIND or next(telling, "ZeroShotClassifier")
 
 
 def cost(method: type[Any], fixed: Mapping[str, Any] | None = None, *, tuned: bool = True) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,9 +21,14 @@ from jcmspl.support.arguments import Float64Array
 from jcmspl.support.names import HEADS
 from jcmspl.support.scaling import unit_length
 
+if TYPE_CHECKING:
+    _Method = NetworkMethod
+else:
+    _Method = object  # a mixin before NetworkMethod
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Generated(VisualPrototypes, NetworkMethod):
+class Generated(VisualPrototypes, _Method):
     """A method that trains a generator of samples, a perceptron of a class vector and noise with one hidden layer.
 
     After training the same noise serves all classes and calls: samples of two classes differ by their vectors alone,
@@ -50,6 +55,7 @@ class Generated(VisualPrototypes, NetworkMethod):
     shrinkage: float = field(default=0.5, metadata=SHARE)
     head_decay: float = field(default=0.1, metadata=POSITIVE_WEIGHT)
 
+    KIND: ClassVar[str | None] = "Generated"
     LINEAR: ClassVar[bool] = True
     COMPARISON: ClassVar[tuple[str, ...]] = (*VisualPrototypes.COMPARISON, "head", "n_generated", "head_decay")
     ARRAYS: ClassVar[dict[str, Shape]] = {

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from jcmspl.data.samples import Kept
+from jcmspl.data.samples import PartResults
 from jcmspl.model import adaptation_rounds
 from jcmspl.model.adaptation import neighbour_agreement
 from jcmspl.model.adaptation_rounds import (
@@ -43,7 +43,7 @@ def adapted(X: np.ndarray, prototypes: np.ndarray):
     stored = StoredDirections(m, rows_at_a_time(m, len(prototypes)))
     for first in range(0, n, 1024):
         stored.add(X[first : first + 1024])
-    with Directions(Kept([stored])) as directions:
+    with Directions(PartResults([stored])) as directions:
         moved = moved_to_samples(directions, prototypes, none, Settings(0.3, 0.02), bias=none, labelled=none)
         after = LinearScorer(moved.weights, moved.offsets)
         return moved, neighbour_agreement(directions, LinearScorer(prototypes, none), after, moved.class_size)

@@ -48,7 +48,7 @@ def test_the_objective_and_its_gradient(regression, n_words):
     X, S, codes = rng.standard_normal((20, 5)), rng.standard_normal((4, 3)), np.arange(20) % 4
     words, weights = rng.standard_normal((n_words, 3)), rng.uniform(0.5, 2, 20)
     options = {"penalty": 0.1, "regression": regression, "tube": 0.2, "margin": 0.7, "n_neighbours": 2}
-    objective = VocabularyObjective(Blocks(X, S, codes, weights), words, *options.values())
+    objective = VocabularyObjective(Blocks(X, S, codes, weights), words, **options)
     W = rng.standard_normal((3, 5))
     value, gradient = objective(W.ravel())
     assert value == pytest.approx(textbook(W, X, S, codes, words, **options, weights=weights))
@@ -92,6 +92,12 @@ def test_a_vocabulary_of_training_classes_is_none():
     assert_allclose(same.visual_projection_, closed.visual_projection_, atol=1e-9)
     other = fit(SSVoc(vocabulary=WORDS))
     assert not np.allclose(other.visual_projection_, closed.visual_projection_, atol=1e-3)
+
+
+def test_a_class_is_not_its_own_rival_because_of_rounding():
+    vectors = ZOO.table.select(ZOO.seen).vectors
+    exact, rounded = (fit(SSVoc(vocabulary=words, n_neighbours=2)) for words in (vectors, vectors * (1 + 1e-14)))
+    assert_allclose(rounded.visual_projection_, exact.visual_projection_, atol=1e-9)
 
 
 def test_words_that_are_far_away_do_not_count():

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from jcmspl import JCMSPL, ClassSearchCV, ClassTable, evaluate, load
-from jcmspl.data.samples import Kept
+from jcmspl.data.samples import PartResults
 from jcmspl.datasets import load_dataset, load_digits
 from jcmspl.datasets.digits import PIXEL_SETTINGS
 from jcmspl.exceptions import ModelFileError
@@ -78,7 +78,7 @@ def directions_of(*blocks, rows=16, in_memory=2**20):
     stored = StoredDirections(blocks[0].shape[1], rows, in_memory)
     for block in blocks:
         stored.add(block)
-    return Directions(Kept([stored]))
+    return Directions(PartResults([stored]))
 
 
 def moved(Z, W, offsets, bias, labelled, pull=0.1, temperature=0.1, rows=16, in_memory=2**20, shares=None):

@@ -43,7 +43,9 @@ def test_tables():
     assert all(line.isprintable() for line in text.splitlines())
     assert len(text.splitlines()) == 2 + len(NASTY[:-1])
     link, cells, page = "[x](javascript:alert(1))", "a|b", "<img src=x>"
-    header, _, *rows = markdown_table(["class"], [[link], [cells], [page], ["back\\slash"], [RED], ["*b* https://x"]])
+    header, _, *rows = markdown_table(
+        ["class"], [[link], [cells], [page], ["back\\slash"], [RED], ["*b* https://x"], ["`c`"]]
+    )
     assert header == "| class |"
     assert rows == [
         "| \\[x\\](javascript:alert(1)) |",
@@ -52,6 +54,7 @@ def test_tables():
         "| back\\\\slash |",
         "| \\\\x1b\\[31mred |",
         "| \\*b\\* https&#58;//x |",
+        "| \\`c\\` |",
     ]
 
 

@@ -18,14 +18,14 @@ namespace jcmspl::descent {
 
 namespace {
 
-// P' = (1 + l3) A' K^-1, from A' in the basis of the features (m x k).
+// The codes at the end are C = P X + E L' (docs/algorithm.md). These are P' = (1 + l3) A' K^-1, m x k, from A' in the
+// coordinates of all features, and E' = (l2 Hc + (l1 + l4) B Yc)' K^-1, c x k.
 MatrixD codes_of_samples(const Problem& problem, const Workspace& workspace, const MatrixD& visual_projection) {
   MatrixD Pt = (1 + problem.settings.l3) * visual_projection;
   workspace.K_inverse.divide(view(Pt));
   return Pt;
 }
 
-// E' = (l2 Hc + (l1 + l4) B Yc)' K^-1
 MatrixD codes_of_classes(const Problem& problem, const ConceptBasis& basis, const Workspace& workspace) {
   const auto& [l1, l2, l3, l4] = problem.weights();
   MatrixD Et = l2 * basis.class_codes();
@@ -34,11 +34,12 @@ MatrixD codes_of_classes(const Problem& problem, const ConceptBasis& basis, cons
   return Et;
 }
 
-// Whether the last iteration lowered the objective by no more than tol times its value. A decrease that rounding errors
-// could hide proves nothing.
+// Whether the last iteration lowered the objective by at most tol times its value. Updates are exact minimisers, so the
+// objective rises by rounding errors only. Where their bound, noise, exceeds the threshold, the answer is no: the test
+// could not tell. The objective is a sum of squares and never negative.
 bool is_converged(double tol, double before, double now, double noise) {
-  const double least = tol * before;
-  return tol > 0 && std::isfinite(before) && before - now <= least && noise <= least;
+  const double threshold = tol * before;
+  return tol > 0 && std::isfinite(before) && before - now <= threshold && noise <= threshold;
 }
 
 }  // namespace
@@ -75,6 +76,7 @@ Results solve(const Spectrum& spectrum, const Settings& settings, const Start& s
 
   info.stationarity = stationarity(problem, *basis, workspace);
   if (!info.stationarity.finite()) throw Diverged(info.n_iter);
+  // Projections return from the leading eigenvectors to all features, and from the eigenbasis of concepts to concepts.
   MatrixD At = spectrum.visual.lift(workspace.At());
   poll();
   if (settings.want_codes) {

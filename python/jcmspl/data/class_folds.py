@@ -1,4 +1,4 @@
-"""Cross-validation that holds out classes: all samples of a class are on the same side of a split."""
+"""Cross-validation that holds out classes: a fold trains on no sample of the classes that it tests as unseen."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class ClassKFold:
     shuffle : bool, default True
         Whether to shuffle the classes before they are dealt out.
     test_seen : float, default 0
-        The share of the samples of each class that is never trained on: in folds that do not hold the class out they
-        are test samples of a seen class, as generalized recognition needs them. Of each class one stays, at least.
+        The share of the samples of each class that all folds use for tests only. Folds that train on the class test
+        generalized recognition with them. Each class keeps at least one sample for training.
     random_state : int, Generator, RandomState or None, default 0
-        Seed of the shuffling. The folds depend on it and on the labels, not on the order of the samples.
+        Seed of the draws. The classes of a fold do not depend on the order of the samples; those drawn for
+        ``test_seen`` do.
 
     Examples
     --------
@@ -83,7 +84,7 @@ class ClassKFold:
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
     def split_classes(self, n_classes: int) -> Iterator[IntArray]:
-        """Give the numbers of the classes that each fold holds out, sorted."""
+        """Give the indices of the sorted classes that each fold holds out, in ascending order."""
         if n_classes < self.n_splits:
             raise ValueError(f"there are {n_classes} classes, too few for {self.n_splits} folds: lower n_splits")
         rng = as_random_state(self.random_state)
@@ -98,13 +99,13 @@ class ClassKFold:
 
 
 def held_out_rows(labels: Sequence[Label], share: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
-    """Draw samples for testing, class by class, so that each class keeps one for training at least."""
+    """Draw test samples from each class; each keeps at least one for training."""
     rows_of: dict[Label, list[int]] = {}
     for row, label in enumerate(labels):
         rows_of.setdefault(label, []).append(row)
     chosen = np.zeros(len(labels), dtype=bool)
     for label in sorted_labels(rows_of):
         rows = rows_of[label]
-        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)  # none of a class with one sample
         chosen[rng.permutation(rows)[:count]] = True
     return chosen

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jcmspl.data.collect import Collector, LabelledStatistics
 from jcmspl.data.labels import Label, as_label_list
 from jcmspl.data.parts import Collected, Part, collected_of, each_added
-from jcmspl.data.samples import Kept, Samples
+from jcmspl.data.samples import PartResults, Samples
 from jcmspl.data.tasks import Literal, computed, in_list, kept, reduced, run, shared, task
 from jcmspl.data.weights import BALANCED, balanced_weights
 from jcmspl.support.arguments import IntArray
@@ -124,12 +124,12 @@ class DaskSamples(Samples):
         told = {name: how.pop(name) for name in ("what", "progress") if name in how}
         return reduced(self._tasks(in_list(function), *arguments, **how), merge, **told)
 
-    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
+    def sum_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
         found: list[Any] = self.reduce(_of_each, function, each, merge=each_added, what="recognising")
         return found
 
-    def keep(self, function: Callable[..., Any], *arguments: Any, progress: bool = False) -> Kept:
-        return _KeptOnWorkers(kept(self._tasks(function, *arguments), progress=progress))
+    def keep(self, function: Callable[..., Any], *arguments: Any, progress: bool = False) -> PartResults:
+        return _ResultsOnWorkers(kept(self._tasks(function, *arguments), progress=progress))
 
     def only(self, rows: IntArray) -> Samples:
         mask = np.zeros(sum(self.lengths()), dtype=bool)
@@ -203,7 +203,7 @@ class DaskSamples(Samples):
         return tasks
 
 
-class _KeptOnWorkers(Kept):
+class _ResultsOnWorkers(PartResults):
     """Results that stay on the workers until they are closed."""
 
     def map(self, function: Callable[..., Any], *arguments: Any, of_pieces: Sequence[Any] | None = None) -> list[Any]:

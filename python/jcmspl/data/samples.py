@@ -1,8 +1,9 @@
 """Samples, wherever they are: one protocol for arrays, memory maps, iterables of chunks and partitions of dask.
 
-Work on samples is a function of a :class:`Part`, which gives them block by block. An array in memory or on disk is one
-part, an iterable of chunks is one that can be read once, and dask has many, on its workers. The function is the same
-for all of them: ``samples.reduce(function)`` merges its results, ``samples.map(function)`` lists them.
+Code that works on samples is a function of a :class:`Part`, which yields its samples in blocks. An array in memory or
+on disk is one part, an iterable of chunks is one part that can be read once, and dask (:mod:`jcmspl.data.dask_samples`)
+has many parts on its workers. The function is the same for all: ``samples.reduce(function)`` merges its results,
+``samples.map(function)`` lists them.
 """
 
 from __future__ import annotations
@@ -38,14 +39,17 @@ from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import is_without_negatives
 
 
-class Kept:
-    """Results of a function of the parts of samples, left where the samples are."""
+class PartResults:
+    """The results of a function for each part, kept where the part is: here, or on the workers of dask."""
 
     def __init__(self, pieces: list[Any]) -> None:
         self._pieces = pieces
 
     def map(self, function: Callable[..., Any], *arguments: Any, of_pieces: Sequence[Any] | None = None) -> list[Any]:
-        """Return ``function(piece, *arguments)`` of each; ``of_pieces`` has one more argument for each of them."""
+        """Return ``function(piece, *arguments)`` of each result.
+
+        ``of_pieces`` has a further argument for each, passed after the result.
+        """
         own: list[list[Any]] = [[] for _ in self._pieces] if of_pieces is None else [[one] for one in of_pieces]
         return [function(piece, *more, *arguments) for piece, more in zip(self._pieces, own, strict=True)]
 
@@ -64,8 +68,9 @@ class Kept:
 class Samples:
     """Samples, and the labels and weights that belong to them.
 
-    Functions of parts must be pure, and must not change their arguments, for they may run on workers, and again where
-    one was lost. What a kind of samples cannot do raises TypeError.
+    Functions of parts must be pure and must not change their arguments: they may run on workers, and again if a worker
+    is lost. Chunks implement only what one pass over samples without labels allows, and ``collected``; callers refuse
+    them with :meth:`require_rereadable` before they ask for more.
 
     Attributes
     ----------
@@ -89,52 +94,50 @@ class Samples:
         what: str = "reading",
         progress: bool = False,
     ) -> list[Any]:
-        """Return ``function(part, *rows of the part, *arguments)`` of each part.
+        """Return ``function(part, *values of its rows, *arguments)`` of each part.
 
-        Arrays ``of_rows`` have a value for each sample; a part gets its own. ``without_samples``: labels and weights
-        are enough. ``what`` is the title of the progress line.
+        Each array of ``of_rows`` has a value for each sample, and a part gets those of its own rows.
+        ``without_samples`` says that the function reads labels and weights only. ``what`` is the title of the progress
+        line.
         """
         raise NotImplementedError
 
     def reduce(
         self, function: Callable[..., Any], *arguments: Any, merge: Callable[[Any, Any], Any] = operator.add, **how: Any
     ) -> Any:
-        """Return the merged results of ``function(part, *rows of the part, *arguments)``.
+        """Return the merged results of :meth:`map`; ``merge`` returns the sum of two results and changes neither."""
+        return reduce(merge, self.map(function, *arguments, **how))
 
-        ``merge`` returns the sum of two results and changes neither; the rest is as for :meth:`map`.
+    def sum_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
+        """Return the sum of ``function(part, *arguments)`` over all parts for each of several tuples of arguments.
+
+        The threads of a pool take a tuple each; workers of dask take all tuples in one pass over the samples.
         """
-        return self.map(function, *arguments, **how)[0]
+        raise NotImplementedError
 
-    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
-        """Return for each of several tuples of arguments the sum of ``function(part, *arguments)``.
-
-        The threads of a pool share them out, or workers get them all in one pass over the samples.
-        """
-        raise self._refusal(type(self).__name__)
-
-    def keep(self, function: Callable[..., Any], *arguments: Any, progress: bool = False) -> Kept:
-        """Compute ``function(part, *arguments)`` of each part, and leave the results there."""
-        return Kept(self.map(function, *arguments, progress=progress))
+    def keep(self, function: Callable[..., Any], *arguments: Any, progress: bool = False) -> PartResults:
+        """Compute ``function(part, *arguments)`` of each part, and leave the results where the parts are."""
+        return PartResults(self.map(function, *arguments, progress=progress))
 
     def only(self, rows: IntArray) -> Samples:
-        """Return some of the samples, given by ascending numbers."""
-        raise self._refusal(type(self).__name__)
+        """Return the samples with these row indices, which ascend."""
+        raise NotImplementedError
 
     def coded(self, classes: Sequence[Label]) -> Samples:
-        """Return the same samples, whose codes are the numbers of these classes."""
-        raise self._refusal(type(self).__name__)
+        """Return the same samples; their codes are indices into these classes."""
+        raise NotImplementedError
 
     def take(self, rows: IntArray) -> npt.NDArray[Any]:
-        """Return some samples, by their numbers, as an array."""
-        raise self._refusal(type(self).__name__)
+        """Return the samples with these row indices as an array."""
+        raise NotImplementedError
 
     def require_rereadable(self, reader: str, advice: str = "") -> None:
-        """Refuse samples that can be read only once; ``reader`` and ``advice`` are for the error."""
+        """Raise TypeError if the samples can be read only once; ``reader`` and ``advice`` are for the message."""
 
     def array(self, reader: str) -> npt.NDArray[Any]:
-        """Return the samples as an array that can be read again and again; refuse where there is none.
+        """Return the samples as an array that can be read again, or raise TypeError if they are not in one place.
 
-        ``reader`` is the name of the model that reads them, for the error.
+        ``reader`` is the name of the model that reads them, for the message.
         """
         raise self._refusal(reader)
 
@@ -145,21 +148,21 @@ class Samples:
         )
 
     def labelled_rows(self, classes: IntArray | None = None) -> LabelledRows | None:
-        """Return the samples of the coded classes, or of some of them, for methods that read samples.
+        """Return the samples of the coded classes, or of some of them (ascending), for methods that read samples.
 
-        None where samples stay on workers.
+        None where samples are not in this process.
         """
         return None
 
     def collected(self, collector: Collector) -> LabelledStatistics:
-        """Return the statistics of the samples."""
+        """Add the samples to a collector and return its statistics."""
         raise NotImplementedError
 
     def is_without_negatives(self) -> bool:
-        """Whether the first samples have no negative value."""
+        """Whether no feature is negative, judged by the samples at hand: all in memory, or the first of others."""
         raise NotImplementedError
 
-    # The rest is the same for all kinds.
+    # These follow from the above.
     def label_counts(self) -> dict[Label, float]:
         """Return the sum of the weights of the samples of each label."""
         counts: Counter[Label] = self.reduce(counted, merge=with_zeros, without_samples=True)
@@ -174,7 +177,7 @@ class Samples:
 
     @cached_property
     def codes(self) -> IntArray:
-        """The number of each sample's class (see :meth:`coded`), -1 for others and for samples that weigh nothing."""
+        """The index of each sample's class (see :meth:`coded`), -1 for others and for samples that weigh nothing."""
         return np.concatenate(self.map(operator.attrgetter("codes"), without_samples=True))
 
     def digest(self) -> SampleDigest:
@@ -183,13 +186,13 @@ class Samples:
         return found
 
     def looked_up(self, digest: SampleDigest) -> tuple[Bools, Bools]:
-        """Return which samples are in a digest, and for which the digest can tell."""
+        """Return whether each sample is in a digest, and whether the digest, which may be partial, can tell."""
         in_it, decided = zip(*self.map(looked_up, digest), strict=True)
         return np.concatenate(in_it), np.concatenate(decided)
 
 
 class SamplesInMemory(Samples):
-    """A checked array or memory map, as one part; rows are read when they are used."""
+    """An array or memory map of checked type and shape, as one part; rows are read when they are used."""
 
     def __init__(
         self,
@@ -209,18 +212,26 @@ class SamplesInMemory(Samples):
 
     @property
     def codes(self) -> IntArray:
-        """The number of each sample's class, -1 for others and for samples that weigh nothing."""
+        """The index of each sample's class, -1 for others and for samples that weigh nothing."""
         return self._part.codes
 
-    def map(self, function: Callable[..., Any], *arguments: Any, of_rows: Sequence[Any] = (), **how: Any) -> list[Any]:
-        with _line(len(self._part), **how) as line:
+    def map(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        of_rows: Sequence[Any] = (),
+        without_samples: bool = False,
+        what: str = "reading",
+        progress: bool = False,
+    ) -> list[Any]:
+        with Progress(what, len(self._part), "samples", enabled=progress) as line:
             return [function(self._part.reporting(line), *of_rows, *arguments)]
 
-    def recognised_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
+    def sum_each(self, function: Callable[..., Any], each: Sequence[tuple[Any, ...]], pool: Any) -> list[Any]:
         return list(pool.results((function, self._part, *arguments) for arguments in each))
 
     def only(self, rows: IntArray) -> Samples:
-        twin = copy(self)
+        twin = copy(self)  # whose array still has all rows
         twin._part = self._part.only(rows)
         return twin
 
@@ -253,18 +264,19 @@ class SamplesInMemory(Samples):
         return collector.result()
 
     def is_without_negatives(self) -> bool:
-        return is_without_negatives(self._X, self._part.weights)
-
-
-def _line(total: int | None, *, what: str = "reading", progress: bool = False, **_: Any) -> Progress:
-    return Progress(what, total, "samples", enabled=progress)
+        weights = self._part.weights
+        if isinstance(self._part, ChosenPart):
+            chosen, weights = self._part.weights, np.zeros(len(self._X))
+            weights[self._part.rows] = 1 if chosen is None else chosen
+        return is_without_negatives(self._X, weights)
 
 
 class SampleChunks(Samples):
     """An iterable of chunks, (X, y), (X, y, sample_weight) or X alone, which is read once.
 
-    ``validate`` returns the samples of a chunk as a checked array, ``weigh`` their weights, by labels and given
-    weights. The number of features is 0 if it is not known yet.
+    ``validate(samples)`` returns the samples of a chunk as a checked array; ``weigh(labels, weights)`` returns their
+    final weights. ``n_features`` is 0 if it is not known yet. :meth:`map` takes chunks of samples alone, and
+    :meth:`collected` chunks with labels.
     """
 
     def __init__(
@@ -277,9 +289,11 @@ class SampleChunks(Samples):
         self.header = np.empty((0, n_features))
         self._chunks, self._validate, self._weigh = chunks, validate, weigh
 
-    def map(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> list[Any]:
+    def map(  # type: ignore[override]  # rows and labels of chunks are not known
+        self, function: Callable[..., Any], *arguments: Any, what: str = "reading", progress: bool = False
+    ) -> list[Any]:
         part = ChunkedPart((self._validate(chunk) for chunk in self._chunks), self.n_features)
-        with _line(None, **how) as line:
+        with Progress(what, None, "samples", enabled=progress) as line:
             return [function(part.reporting(line), *arguments)]
 
     def collected(self, collector: Collector) -> LabelledStatistics:
@@ -287,8 +301,9 @@ class SampleChunks(Samples):
         with Progress("reading", None, "samples", enabled=collector.progress) as line:
             for number, chunk in enumerate(self._chunks):
                 try:
-                    X, y, *rest = chunk
-                    (sample_weight,) = rest or (None,)
+                    if isinstance(chunk, np.ndarray):
+                        raise TypeError  # its rows are not X and y
+                    X, y, sample_weight = chunk if len(chunk) == 3 else (*chunk, None)
                 except (TypeError, ValueError):
                     raise TypeError(f"chunk {number} is not a pair (X, y), nor (X, y, sample_weight)") from None
                 X, labels = self._validate(X), as_targets(y)

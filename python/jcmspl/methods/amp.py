@@ -12,35 +12,36 @@ from jcmspl.model.posteriors import Affine, PosteriorMethod, log_probabilities, 
 from jcmspl.model.recogniser import FunctionScorer
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
-# An edge that is so much weaker than the strongest of its class is taken to be so strong, so that a walk ends.
-_WEAKEST = 1e-8
-# Widths whose squares are numbers.
+# The least weight of an edge, relative to the strongest edge of the same training class: every edge can be taken.
+_MIN_RELATIVE_WEIGHT = 1e-8
+# The range of widths whose squares neither overflow nor underflow.
 _WIDTHS = 1e-150, 1e150
-# The least probability that has a logarithm of its own.
-_LEAST = 1e-300
+# Smaller probabilities count as this one, so that their logarithm is finite.
+_MIN_PROBABILITY = 1e-300
 
 
 @estimator
 class AMP(PosteriorMethod):
-    """Absorbing Markov chain on a graph of classes: where a walk ends that starts at likely training classes.
+    """Absorbing Markov chain on a graph of classes: a random walk from likely training classes to an unseen class.
 
-    The chain is as published: classes are joined to their nearest neighbours, with weights
-    ``exp(-|a - b|^2 / width^2)``, unseen classes to training classes only; a walk steps from training class to training
-    class until it comes to an unseen one. The score of that is the logarithm of the probability to end there,
-    ``p(x)' (I - Q)^-1 R``. After the paper are the graph's details (neighbours of either of two classes are joined; the
-    width) and the training classes as candidates: their score is log p(k|x), as if a walk ended at its start with
-    probability 1/2. A seen_penalty is the same as another probability. Scores of unseen candidates depend on
-    which others there are.
+    The chain is as published. Classes are joined to their nearest neighbours, with weights
+    ``exp(-|a - b|^2 / width^2)``, and unseen classes to training classes only. A walk starts at a training class that
+    is likely for the sample, and steps from training class to training class until it ends at an unseen one. The score
+    of an unseen class is the logarithm of the probability that the walk ends there, ``p(x)' (I - Q)^-1 R``: p(x) are
+    the probabilities of the training classes, Q the steps between them, R the steps to unseen classes.
+
+    The paper does not say: two training classes are joined if either is among the nearest of the other; the width is
+    relative to the median distance; training classes may be candidates, and their score is log p(k|x). The score of an
+    unseen class depends on the other unseen candidates, which share the walks.
 
     Parameters
     ----------
     n_neighbours : int
-        How many classes each is joined to, at least.
+        The least number of classes that each class is joined to.
     width : float
-        In units of the median distance between training classes.
+        The width of the weights, in units of the median distance between training classes.
     n_likely : int
-        From how many training classes a walk may start: those that are likeliest for the sample, and any as likely as
-        the last one.
+        The number of likeliest training classes at which a walk may start; those as likely as the last are included.
     """
 
     n_neighbours: int = field(default=3, kw_only=False, metadata=COUNT)
@@ -65,41 +66,42 @@ class AMP(PosteriorMethod):
 
 def absorption(training: Float64Array, new: Float64Array, n_neighbours: int, width: float) -> Float64Array:
     """Return the probability, (n_training, n_new), to end at each new class from each training class."""
-    distances = cdist(training, np.concatenate([training, new]), "sqeuclidean")
-    edges = _edges(distances, n_neighbours)
+    squares = cdist(training, np.concatenate([training, new]), "sqeuclidean")
+    edges = _edges(squares, n_neighbours)
     median = float(np.median(pdist(training))) or 1.0  # 1 if most classes are the same
     scale = float(np.clip(width * median, *_WIDTHS)) ** 2
-    lowest = np.where(edges, distances, np.inf).min(axis=1, keepdims=True)
-    relative = np.exp(np.minimum(lowest - distances, 0.0) / scale)
-    weights = np.where(edges, np.maximum(relative, _WEAKEST), 0.0)
+    # weights relative to the nearest neighbour's do not underflow; rows are divided by their sums afterwards
+    nearest = np.where(edges, squares, np.inf).min(axis=1, keepdims=True)
+    relative = np.exp(np.minimum(nearest - squares, 0.0) / scale)
+    weights = np.where(edges, np.maximum(relative, _MIN_RELATIVE_WEIGHT), 0.0)
     steps = weights / weights.sum(axis=1, keepdims=True)
     c = len(training)
-    ends = np.maximum(np.linalg.solve(np.eye(c) - steps[:, :c], steps[:, c:]), 0.0)
+    ends = np.maximum(np.linalg.solve(np.eye(c) - steps[:, :c], steps[:, c:]), 0.0)  # rows add up to 1, up to rounding
     return np.asarray(ends / ends.sum(axis=1, keepdims=True))
 
 
-def _edges(distances: Float64Array, n_neighbours: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Return which training classes are joined to which training and new classes, (c, c + q)."""
-    c, n = distances.shape
-    own = distances.copy()
+def _edges(squares: Float64Array, n_neighbours: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Return whether each training class is joined to each training and each new class, by squared distances."""
+    c, n = squares.shape
+    own = squares.copy()
     np.fill_diagonal(own, np.inf)
     nearest = np.argsort(own, axis=1, kind="stable")[:, : min(n_neighbours, n - 1)]
     edges = np.zeros((c, n), dtype=bool)
     np.put_along_axis(edges, nearest, True, axis=1)
     edges[:, :c] |= edges[:, :c].T
-    of_new = np.argsort(distances[:, c:], axis=0, kind="stable")[: min(n_neighbours, c)]
-    np.put_along_axis(edges[:, c:], of_new, True, axis=0)
-    # a training class that no way leads from to a new one is joined to the nearest of these
-    _, part = connected_components(edges[:, :c], directed=False)
-    lost = ~np.isin(part, part[edges[:, c:].any(axis=1)])
-    edges[lost, c + distances[lost, c:].argmin(axis=1)] = True
+    nearest_to_new = np.argsort(squares[:, c:], axis=0, kind="stable")[: min(n_neighbours, c)]
+    np.put_along_axis(edges[:, c:], nearest_to_new, True, axis=0)
+    # training classes without a path to a new class are joined to their nearest new class
+    _, component = connected_components(edges[:, :c], directed=False)
+    without_exit = ~np.isin(component, component[edges[:, c:].any(axis=1)])
+    edges[without_exit, c + squares[without_exit, c:].argmin(axis=1)] = True
     return edges
 
 
 def _scores(log_posterior: Affine, n_likely: int, ends: Float64Array, numbers: IntArray, Z: FloatArray) -> Float64Array:
-    """Return the scores of candidates: training classes by their number, others by how a walk ends."""
+    """Return the scores of candidates: their posterior for training classes (numbers), else the ends of walks (-1)."""
     scores = np.empty((len(Z), len(numbers)))
     is_new = numbers < 0
     scores[:, ~is_new] = log_probabilities(log_posterior, Z)[:, numbers[~is_new]]
-    scores[:, is_new] = np.log(np.maximum(most_likely(log_posterior, n_likely, Z) @ ends, _LEAST))
+    scores[:, is_new] = np.log(np.maximum(most_likely(log_posterior, n_likely, Z) @ ends, _MIN_PROBABILITY))
     return scores

@@ -22,6 +22,9 @@ from jcmspl.model.parameters import (
 )
 from jcmspl.support.arguments import Float64Array, as_matrix
 
+# Differences up to this fraction of a class vector's largest entry are rounding errors.
+_ROUNDING = 1e-10
+
 
 def _check_vocabulary(value: Any, name: str) -> None:
     if value is not None and not as_matrix(value, name).size:
@@ -30,37 +33,39 @@ def _check_vocabulary(value: Any, name: str) -> None:
 
 @estimator
 class SSVoc(Iterative, Bilinear):
-    r"""Vocabulary-informed learning, after Fu, Sigal (2016): regression on class vectors, away from other words.
+    r"""Vocabulary-informed learning, after Fu, Sigal (2016): a regression that keeps away from other words.
 
-    ``min over W of the sum over samples of regression times the sum over attributes of max(0, |s_y - Wx| - tube)^2
-    + (1 - regression) R + penalty |W|^2``, where R is half the sum, over the classes that are nearest to the sample's
-    own and over the nearest words of the vocabulary, of ``max(0, margin + |Wx - s_y|^2 / 2 - |Wx - v|^2 / 2)^2``. It is
-    convex. Terms are those of the paper; that they are squared and the constants are reconstructed, and L-BFGS takes
-    the place of the authors' gradient descent.
+    W maps a sample x near the vector s of its class. It minimises ``penalty |W|^2`` and, summed over samples,
+    ``regression E + (1 - regression) R``. E is the sum over attributes of ``max(0, |s - Wx| - tube)^2``. R is half the
+    sum of ``max(0, margin + |Wx - s|^2 / 2 - |Wx - v|^2 / 2)^2`` over two lists of vectors v: the training classes
+    nearest to the sample's class, and the nearest of all training classes and words of the vocabulary. The objective is
+    convex. Its terms are the paper's; the squares and the constants are reconstructed, and L-BFGS replaces the authors'
+    gradient descent.
 
     Parameters
     ----------
     penalty : float
-        Penalty of W. The default normalisation makes it mean the same whatever the spread of the samples.
+        Penalty of W. With the default feature_normalisation its effect does not depend on the scale of the features.
     regression : float
-        The paper's α: the share of the regression, the rest being that of the margins. With 1 and tube=0 this is
+        The paper's α: the weight of the regression; that of the margins is 1 - regression. With 1 and tube=0 this is
         :class:`RidgeVS`.
     tube : float
         The paper's ε: errors up to it do not count.
     margin : float
-        The paper's C: by how much closer a sample is to be to its own class than to others.
+        The paper's C: how much closer samples must be to their own class than to others, in halves of squared
+        distances.
     n_neighbours : int
-        How many other training classes, and words of the vocabulary, a sample is kept away from.
+        The length of each of the two lists of vectors that samples are kept away from.
     vocabulary : array_like of shape (n_words, n_attributes)
-        Vectors of words, in the units of the class vectors: those of all classes, say, or a language's. By default
-        there are none but those of the training classes ("closed"). A word that is a class's own vector is not among
-        its neighbours.
+        Vectors of words in the units of the class vectors, such as those of all classes or of a language. By default
+        there are only the training classes (the paper's closed vocabulary). A word with the vector of a class is not
+        among the neighbours of that class.
     max_iter
         The largest number of iterations of L-BFGS.
     tol
-        Stop when no entry of the gradient is larger than this part of the largest one at the start.
+        Stop when no entry of the gradient exceeds this fraction of the largest one at the start.
     metric : {"euclidean", "cosine", "dot"} or callable
-        "euclidean" is the published one.
+        The comparison of Wx and class vectors in predictions; "euclidean" is the published one.
     """
 
     feature_normalisation: str = "sample_l2+center_unit"
@@ -84,7 +89,7 @@ class SSVoc(Iterative, Bilinear):
         return SampleBlocks(training)
 
     def _fit(self, prepared: Any, monitor: Monitor) -> NamedArrays:
-        words = prepared.class_vectors[:0]
+        words = prepared.class_vectors[:0]  # no words
         if self.vocabulary is not None:
             given = as_matrix(self.vocabulary, "vocabulary")
             n_attributes = len(prepared.classes.shift)
@@ -95,7 +100,13 @@ class SSVoc(Iterative, Bilinear):
                 )
             words = prepared.classes.of_rows(given)
         objective = VocabularyObjective(
-            prepared, words, self.penalty, self.regression, self.tube, self.margin, self.n_neighbours
+            prepared,
+            words,
+            penalty=self.penalty,
+            regression=self.regression,
+            tube=self.tube,
+            margin=self.margin,
+            n_neighbours=self.n_neighbours,
         )
         found, course = fitted_by_descent(self, objective, np.zeros(objective.size), monitor)
         A, B = one_map(found.reshape(-1, prepared.n_features).copy())
@@ -109,6 +120,7 @@ class VocabularyObjective:
         self,
         blocks: SampleBlocks,
         words: Float64Array,
+        *,
         penalty: float,
         regression: float,
         tube: float,
@@ -118,10 +130,10 @@ class VocabularyObjective:
         self._blocks, self._vectors = blocks, blocks.class_vectors
         self._penalty, self._regression, self._tube = penalty, regression, tube
         self.size = self._vectors.shape[1] * blocks.n_features
-        self._words, shares = _neighbours(self._vectors, words, n_neighbours)
+        self._rivals, shares = _neighbours(self._vectors, words, n_neighbours)
         self._shares = (1 - regression) * shares
         # the squares of Wx cancel: margin + |Wx - s|^2 / 2 - |Wx - v|^2 / 2 = offset - (s - v)'Wx
-        squares, own = np.sum(self._words**2, axis=1), np.sum(self._vectors**2, axis=1)
+        squares, own = np.sum(self._rivals**2, axis=1), np.sum(self._vectors**2, axis=1)
         self._offsets = margin + (own[:, None] - squares) / 2
 
     def __call__(self, parameters: Float64Array) -> tuple[float, Float64Array]:
@@ -129,38 +141,51 @@ class VocabularyObjective:
         W = parameters.reshape(-1, self._blocks.n_features)
         value, gradient = self._penalty * float(np.sum(W**2)), 2 * self._penalty * W
         for Z, numbers, weights in self._blocks:
-            places, own = Z @ W.T, self._vectors[numbers]
-            errors = places - own
+            predicted, own = Z @ W.T, self._vectors[numbers]
+            errors = predicted - own
             errors = np.sign(errors) * np.maximum(0, np.abs(errors) - self._tube)
             weights = weights[:, None]
             value += self._regression * float(np.sum(weights * errors**2))
-            of_places = 2 * self._regression * errors
+            gradient_of_predicted = 2 * self._regression * errors
             if self._regression < 1:
-                closeness = places @ self._words.T - np.sum(places * own, axis=1, keepdims=True)
+                closeness = predicted @ self._rivals.T - np.sum(predicted * own, axis=1, keepdims=True)
                 violations = np.maximum(0, self._offsets[numbers] + closeness)
-                counted = self._shares[numbers] * violations
-                value += float(np.sum(weights * counted * violations))
-                of_places += 2 * (counted @ self._words - counted.sum(axis=1, keepdims=True) * own)
-            gradient += (weights * of_places).T @ Z
+                weighted = self._shares[numbers] * violations
+                value += float(np.sum(weights * weighted * violations))
+                gradient_of_predicted += 2 * (weighted @ self._rivals - weighted.sum(axis=1, keepdims=True) * own)
+            gradient += (weights * gradient_of_predicted).T @ Z
         return value, gradient.ravel()
 
 
 def _neighbours(vectors: Float64Array, words: Float64Array, count: int) -> tuple[Float64Array, Float64Array]:
-    """Return the words that are near to any class, and a row for each class: 1/2 or 1 for those near to it.
+    """Return the vectors that are near to any class, and a row of weights for each class: 0, 1/2 or 1.
 
-    A half for being among the nearest other classes, and a half for being among the nearest of all words. A word that
-    comes twice counts once, and none is its own neighbour.
+    A vector weighs 1/2 for each list that it is in: the nearest other classes, and the nearest of classes and words
+    together. Equal vectors count once, and a class is not its own neighbour.
     """
-    everything, places = np.unique(np.vstack([vectors, words]), axis=0, return_inverse=True)
-    own = places.reshape(-1)[: len(vectors)]
-    classes, found = np.arange(len(vectors))[:, None], []
+    everything, places = np.unique(np.vstack([vectors, _without_rounding(words, vectors)]), axis=0, return_inverse=True)
+    own = places.reshape(-1)[: len(vectors)]  # versions of NumPy differ in the shape of the inverse
+    classes = np.arange(len(vectors))[:, None]
+    found = []
     for among in (np.unique(own), np.arange(len(everything))):
         indices, _ = nearest(vectors, everything[among], min(count + 1, len(among)), metric="euclidean")
         others = among[indices] != own[:, None]
-        others &= others.cumsum(axis=1) <= count
+        others &= others.cumsum(axis=1) <= count  # the first that are not the class itself
         found.append((np.broadcast_to(classes, others.shape)[others], among[indices][others]))
     rows, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
     used = np.unique(near)
     shares = np.zeros((len(vectors), len(used)))
     np.add.at(shares, (rows, np.searchsorted(used, near)), 0.5)
     return everything[used], shares
+
+
+def _without_rounding(words: Float64Array, vectors: Float64Array) -> Float64Array:
+    """Return words in which those that differ from a class vector by rounding errors alone are that vector.
+
+    Normalisation may round a word and a class in different ways, and a class must not become its own rival.
+    """
+    if not len(words):
+        return words
+    candidates = vectors[nearest(words, vectors, 1, metric="euclidean")[0][:, 0]]
+    same = np.abs(words - candidates).max(axis=1) <= _ROUNDING * np.abs(candidates).max(axis=1)
+    return np.where(same[:, None], candidates, words)

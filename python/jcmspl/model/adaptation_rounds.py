@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.parts import IN_MEMORY, Part, each_added
-from jcmspl.data.samples import Kept
+from jcmspl.data.samples import PartResults
 from jcmspl.model.recogniser import normalised
 from jcmspl.support.arguments import Float64Array, FloatArray, require_finite, row_blocks
 from jcmspl.support.scaling import unit_and_length, unit_length
@@ -38,7 +38,7 @@ class Directions:
     Functions of blocks get the blocks of one place at a time.
     """
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: PartResults) -> None:
         self._kept = kept
         counts = np.array(kept.map(attrgetter("n_samples", "n_read")), dtype=np.int64).reshape(-1, 2)
         self._n_samples = counts[:, 0]

@@ -1,4 +1,4 @@
-"""Folds of classes: the statistics of each, what fits to it share, and the recognition of the classes it holds out."""
+"""Folds of classes: their statistics, the work that all fits to a fold have in common, and their accuracies."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import ROWS, Float64Array, IntArray, require_finite, row_blocks
 from jcmspl.support.scaling import Scaling, unit_length
 
-# Rows that stay in cache, and values of scores that are in memory at a time.
+# Rows of a block that stays in cache.
 _CACHED_ROWS = 256
+# The number of scores in memory at a time, with at least 64 rows to a block.
 _SCORES = 4_000_000
 
 
 class FoldedData:
-    """Labelled samples, the classes whose samples have any weight, sorted, and the numbers that each fold holds out.
+    """Labelled samples, their classes, and the indices of the classes that each fold holds out.
 
-    Folds of a repeat, ``n_splits`` of them, follow each other and hold out each class once. Class vectors of other
-    classes in the table are not used.
+    Classes are sorted; those whose samples all weigh nothing are left out. Folds are listed repeat by repeat: each
+    repeat has ``n_splits`` folds, which hold out each class once. Call :meth:`read` with all normalisations of samples
+    first.
     """
 
     def __init__(
@@ -50,12 +52,12 @@ class FoldedData:
         self.held_out, self.n_folds, self.n_splits = list(folds), len(folds), n_splits
         self._statistics: dict[Scaling, list[Statistics]] = {}
         self._scalings: dict[str, Scaling] = {}
-        # the last training data of each fold, with the normalisation of its samples
+        # cache: the training data last built for each fold, and the normalisation of samples it was built with
         self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
 
     @property
     def codes(self) -> IntArray:
-        """The number of each sample's class, -1 for samples that do not count; dask takes a pass over the labels."""
+        """The index of each sample's class, -1 for samples that do not count; with dask this reads all labels."""
         return self._samples.codes
 
     @property
@@ -75,7 +77,8 @@ class FoldedData:
     def read(self, normalisations: Iterable[str], *, progress: bool) -> None:
         """Collect the statistics of the classes that each fold holds out, in one pass over the samples.
 
-        Normalisations of samples may need several kinds of statistics.
+        Each scaling of samples that the normalisations need has statistics of its own. Whether roots of features are
+        taken may be left to the samples: they are, if no feature is negative.
         """
         steps = {name: parse_feature_normalisation(name) for name in normalisations}
         undecided = any(each.power is None for each in steps.values())
@@ -89,61 +92,66 @@ class FoldedData:
         self._statistics = {scaling: found[i * n : i * n + n] for i, scaling in enumerate(scalings)}
 
     def total(self, normalisation: str) -> LabelledStatistics:
-        """Return the statistics of all samples, as a normalisation of them needs them."""
+        """Return the statistics of all samples, scaled for a normalisation: the sum over the folds of one repeat."""
         parts = self._statistics[self._scalings[normalisation]]
         return LabelledStatistics(self.classes, reduce(operator.add, parts[: self.n_splits]))
 
     def alignment(self, normalisation: str) -> Alignment | None:
-        """How well class vectors and all samples agree; None where they differ in length, or roots are taken."""
+        """How well class vectors and samples agree; None if they differ in size, or roots of features are taken."""
         if self._scalings[normalisation].power or self.n_features != self.vectors.shape[1]:
             return None
         statistics = self.total(normalisation).statistics
         return Alignment.of(statistics.class_sums / statistics.counts[:, None], self.vectors)
 
     def prepared(self, fold: int, model: ZeroShotClassifier) -> PreparedFold:
-        """Normalise the training classes of a fold as the model's parameters say, and do what its fits share."""
+        """Normalise the training classes of a fold as the model's parameters say, and do the work all fits need."""
         training = self._training(fold, model)
         held_out = self.held_out[fold]
         candidates = ClassTable([self.classes[i] for i in held_out], self.vectors[held_out])
         return PreparedFold(training, prepared(model, training), candidates)
 
-    def different(self, normalisations: Iterable[str]) -> list[str]:
-        """Return the normalisations of samples that are not the same as one before, once the samples have decided."""
-        decided = {name: decided_name(name, self._scalings[name].power) for name in normalisations}
-        return list({same: name for name, same in reversed(decided.items())}.values())[::-1]
+    def without_duplicates(self, normalisations: Iterable[str]) -> list[str]:
+        """Return the normalisations without those that equal an earlier one for these samples."""
+        first: dict[str, str] = {}
+        for name in normalisations:
+            first.setdefault(decided_name(name, self._scalings[name].power), name)
+        return list(first.values())
 
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
-        of_samples, of_classes = normalisations_of(model, self._sources)
+        sample_normalisation, class_normalisation = normalisations_of(model, self._sources)
         known, training = self._last.get(fold, (None, None))
-        if known == of_samples and training is not None:  # samples are the same, and whitening them takes long
-            training = training.with_classes(of_classes)
+        if known == sample_normalisation and training is not None:  # whitening the same samples again would be slow
+            training = training.with_classes(class_normalisation)
         else:
-            first = fold - fold % self.n_splits
+            first = fold - fold % self.n_splits  # of the same repeat
             others = [i for i in range(first, first + self.n_splits) if i != fold]
-            # a sum and not a difference: that would cost digits
-            parts = self._statistics[self._scalings[of_samples.name]]
+            # the other folds are added: to subtract this one from the total would lose digits
+            parts = self._statistics[self._scalings[sample_normalisation.name]]
             raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
-            rows = self._samples.labelled_rows(kept)  # a parameter of the grid may decide whether they are read
-            training = TrainingData.of(raw, self.vectors[kept], of_samples, of_classes, rows, self._sources)
-        self._last[fold] = of_samples, training
+            rows = self._samples.labelled_rows(kept)  # methods read them or not, depending on their parameters
+            training = TrainingData.of(
+                raw, self.vectors[kept], sample_normalisation, class_normalisation, rows, self._sources
+            )
+        self._last[fold] = sample_normalisation, training
         return training
 
     def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
-        """Return the mean accuracy over held-out classes of each recogniser of each fold."""
-        each = list(zip(self.held_out, recognisers, strict=False))
-        found = self._samples.recognised_each(_hits, each, pool)
+        """Return the mean accuracy over held-out classes of each recogniser of the first folds, a list for each."""
+        each = list(zip(self.held_out[: len(recognisers)], recognisers, strict=True))
+        found = self._samples.sum_each(_hits, each, pool)
         return [np.asarray((hits[:, :-1] / hits[:, -1:]).mean(axis=0)) for hits in found]
 
 
 def _statistics_of_folds(
     part: Part, n_classes: int, held_out: Sequence[IntArray], scalings: Sequence[Scaling]
 ) -> list[Statistics]:
-    """Return the statistics of the classes that each fold holds out, for one scaling of samples after the other."""
+    """Return the statistics of the classes that each fold holds out: all folds for each scaling, in one list."""
     found = [[Statistics(part.n_features, n_classes, **each._asdict()) for _ in held_out] for each in scalings]
     for block in part.blocks():
-        counted = block.X if block.weights is None else np.where(block.codes[:, None] < 0, 0, block.X)
-        require_finite(counted, "X", first_row=block.first)
+        # samples without weight may hold NaN
+        checked = block.X if block.weights is None else np.where(block.codes[:, None] < 0, 0, block.X)
+        require_finite(checked, "X", first_row=block.first)
         for number, classes in enumerate(held_out):
             own = np.isin(block.codes, classes)
             weights = None if block.weights is None else block.weights[own]
@@ -163,7 +171,7 @@ def _positions(part: Part, direction: Float64Array) -> Float64Array:
 
 
 def _hits(part: Part, held_out: IntArray, recognisers: Sequence[Recogniser]) -> Float64Array:
-    """Return the weight of the samples that each recogniser gets right, a row for each held-out class.
+    """Return the weight of the samples that each recogniser gets right, a row for each held-out class (ascending).
 
     The last column is the weight of all samples of the class.
     """
@@ -174,24 +182,24 @@ def _hits(part: Part, held_out: IntArray, recognisers: Sequence[Recogniser]) -> 
     hits[:, -1] = np.bincount(targets, weights, minlength=len(held_out))
     if not len(chosen) or not recognisers:
         return hits
-    for first, names in _choices(chosen, recognisers):
-        rows = slice(first, first + len(names))
-        right = names == targets[rows][:, None]
-        # a product with rows of weights: sums over the samples of each class
+    for first, choices in _choices(chosen, recognisers):
+        rows = slice(first, first + len(choices))
+        right = choices == targets[rows][:, None]
+        # one-hot rows of classes, times weights, by `right`: the weight of right samples of each class
         hits[:, :-1] += np.where(targets[rows] == np.arange(len(held_out))[:, None], weights[rows], 0.0) @ right
     return hits
 
 
 @dataclass(frozen=True)
 class PreparedFold:
-    """A fold and a normalisation: what all fits to it share."""
+    """The training data of a fold in one normalisation, and the work that all fits to it have in common."""
 
     training: TrainingData
     prepared: Any
     candidates: ClassTable
 
     def fitted(self, model: ZeroShotClassifier, monitor: Monitor) -> ZeroShotClassifier:
-        """Fit a model to the training classes and return it."""
+        """Fit this model to the training classes and return it, not a copy."""
         arrays = solution(model, self.prepared, monitor)
         model.state = state_of(model, arrays, monitor.timings, self.training)
         return model
@@ -199,11 +207,17 @@ class PreparedFold:
     def recognisers(
         self, model: ZeroShotClassifier, variants: Sequence[dict[str, Any]], monitor: Monitor
     ) -> list[Recogniser]:
-        """Fit once, and fold the model and the held-out classes into a recogniser for each variant of it."""
+        """Fit once, and return a recogniser of the held-out classes for each variant.
+
+        Variants are values of parameters that need no fit of their own; all set the same parameters.
+        """
         self.fitted(model, monitor)
-        bias = np.zeros(self.candidates.n_classes)
-        variants_of = (model.set_params(**variant) for variant in variants)
-        return [recogniser_of(one, self.candidates, bias, one.own_space) for one in variants_of]
+        bias = np.zeros(self.candidates.n_classes)  # there are no seen classes to penalise
+        recognisers = []
+        for variant in variants:
+            model.set_params(**variant)
+            recognisers.append(recogniser_of(model, self.candidates, bias, model.own_space))
+        return recognisers
 
 
 def _choices(part: Part, recognisers: Sequence[Recogniser]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
@@ -213,7 +227,7 @@ def _choices(part: Part, recognisers: Sequence[Recogniser]) -> Iterator[tuple[in
         for block in part.blocks():
             yield block.first, np.stack([r.top_k(block.X, 1)[0][:, 0] for r in recognisers], axis=1)
         return
-    # one product for all of them
+    # one product for all; recognisers of a fold share the scaling of samples
     weights, bias = np.concatenate([r.weights for r in linear]), np.concatenate([r.bias for r in linear])
     scorer = AffineScorer(weights, bias, **linear[0].scaling._asdict())
     for block in part.blocks(min(ROWS, max(64, _SCORES // len(weights)))):

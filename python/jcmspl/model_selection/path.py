@@ -65,7 +65,7 @@ class PathSearch(Search):
         """Return starts of paths: all normalisations, with the first kernel; shrinkages with the first that whitens."""
         axes = self.grid.axes
         first = {name: values[0] for name, values in axes.items()} | ON_PATH
-        features = self._data.different(axes["feature_normalisation"])
+        features = self._data.without_duplicates(axes["feature_normalisation"])
         that_whiten = [name for name in features if parse_feature_normalisation(name).whiten]
         whitening = that_whiten[0] if that_whiten else None
         if whitening is not None and self._finds_shares(whitening):

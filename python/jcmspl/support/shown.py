@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jcmspl.support import lazy
 
-LONG = 60  #: longer names are cut
+LONG = 60  #: the greatest length of a name in a sentence or table
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "*": r"$^\ast$"}
 _LATEX |= {"±": r"$\pm$", "≈": r"$\approx$", "λ": r"$\lambda$", "<": r"\textless{}", ">": r"\textgreater{}"}
@@ -27,18 +27,19 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONG) -> str:
-    """Return a text cut to this length."""
+    """Return a text, cut to at most this length."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def shown(name: object, most: int = LONG) -> str:
     """Return a name, escaped and shortened, for a table or a sentence."""
+    # cut first, since escaping a huge text is slow, and again, since escapes are longer
     return shortened(printable(shortened(str(name), most)), most)
 
 
 def quoted(label: Any) -> str:
     """Return the repr of a label, so that text and numbers look different."""
-    if type(label).__module__ == "numpy" and not getattr(label, "shape", None):
+    if type(label).__module__ == "numpy" and not getattr(label, "shape", None):  # a scalar of NumPy
         label = label.item()  # 'zero' and not np.str_('zero')
     return repr(shortened(label)) if isinstance(label, str) else shown(repr(label))
 
@@ -55,13 +56,15 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join(map(shown, every[:most])) + (f", ... ({len(every)} in all)" if len(every) > most else "")
 
 
+# A number as tables of this package show it: with a range, a unit, an error, and the marks of comparisons.
 _NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( to [\d.]+)?( %)?( ± [\d.]+)?[ *≈]*")
+# A number as a spreadsheet reads it.
 _PLAIN_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Table(NamedTuple):
-    """A table to show: as text, Markdown or HTML. A float from -1 to 1 is a bar in HTML."""
+    """A table to show as text, Markdown, LaTeX or HTML; on a card a cell from -1 to 1 that is a number is a bar."""
 
     title: str
     header: Sequence[str]
@@ -84,10 +87,10 @@ def percent_range(interval: Any) -> str:
 
 
 def percent_with_error(share: float, error: float) -> str:
-    """Format a share and its standard error, with at least one digit of the error; only the share if that is 0."""
+    """Format a share and its standard error, with at least one digit of the error; without an error of 0."""
     if not error > 0:
         return percent(share)
-    digits = 1 if error >= 0.0005 else 2
+    digits = 1 if error >= 0.0005 else 2  # errors below 0.05 % need a second digit, and 0.01 % is the least shown
     return f"{100 * share:.{digits}f} % ± {max(100 * error, 0.01):.{digits}f}"
 
 
@@ -116,12 +119,12 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Escape a text, so that Markdown shows it unchanged: no HTML, links or table cells."""
+    """Escape a text, so that Markdown makes no HTML, code, links, table cells or bold type of it."""
     text = printable(text)
     for character, name in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, name)
     text = text.replace("://", "&#58;//")  # some renderers make a link of it
-    return re.sub(r"([|\[\]*])", r"\\\1", text)
+    return re.sub(r"([|\[\]*`])", r"\\\1", text)
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -141,12 +144,12 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
 
 
 def _latex_text(text: str) -> str:
-    """Escape a text for LaTeX; signs become commands, which every engine knows."""
+    """Escape a text for LaTeX; the signs of our tables become commands, which every engine knows."""
     return "".join(_LATEX.get(character, character) for character in printable(text))
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as CSV, with the columns of the first row."""
+    """Return rows as CSV; the first row, of which there must be one, has all columns."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", restval="")
     writer.writeheader()
@@ -155,7 +158,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def without_formula(cell: object) -> object:
-    """Put a ' before the text of a CSV cell that a spreadsheet would take for a formula."""
+    """Prefix an apostrophe to a text that a spreadsheet would run as a formula; plain numbers stay."""
     if not isinstance(cell, str) or not cell.startswith(_STARTS_OF_FORMULAS):
         return cell
     return cell if _PLAIN_NUMBER.fullmatch(cell) else f"'{cell}"

@@ -80,7 +80,8 @@ void register_results(py::module_& m) {
 
 using Callback = std::optional<std::function<void(int, double)>>;
 
-Results run(const Spectrum& spectrum, const Settings& settings, const Start& start, const Callback& on_iteration) {
+Results run(const Spectrum& spectrum, const Settings& settings, const Start& start, const Callback& on_iteration,
+            Index n_threads) {
   OnIteration report = [](int, double) {};
   if (on_iteration)
     report = [&](int iteration, double objective) {
@@ -88,19 +89,19 @@ Results run(const Spectrum& spectrum, const Settings& settings, const Start& sta
       (*on_iteration)(iteration, objective);
     };
   py::gil_scoped_release release;
-  return descent::solve(spectrum, settings, start, report, SignalPoll());
+  return descent::solve(spectrum, settings, start, report, {n_threads, SignalPoll()});
 }
 
 Results solve_from_class_codes(const Spectrum& spectrum, const Settings& settings, const Contiguous<double>& codes,
-                               const Callback& on_iteration) {
+                               const Callback& on_iteration, Index n_threads) {
   MatrixD start = transposed(codes);  // E0'
   require(start.rows() == spectrum.n_classes() && start.cols() == settings.n_concepts,
           "expected class codes of shape (n_concepts, n_classes)");
-  return run(spectrum, settings, std::move(start), on_iteration);
+  return run(spectrum, settings, std::move(start), on_iteration, n_threads);
 }
 
 Results solve_from_sample_codes(const Spectrum& spectrum, const Settings& settings, SharedStart& shared,
-                                const Callback& on_iteration) {
+                                const Callback& on_iteration, Index n_threads) {
   const StartStatistics start = [&] {
     py::gil_scoped_release release;
     return shared.with([](const StartStatistics& s) { return s; });
@@ -108,7 +109,7 @@ Results solve_from_sample_codes(const Spectrum& spectrum, const Settings& settin
   require(start.n_classes() == spectrum.n_classes() && start.n_concepts() == settings.n_concepts &&
               start.n_features() == spectrum.visual.dimension(),
           "the start has other numbers of concepts, features or classes");
-  return run(spectrum, settings, start, on_iteration);
+  return run(spectrum, settings, start, on_iteration, n_threads);
 }
 
 }  // namespace
@@ -118,9 +119,9 @@ void register_descent(py::module_& m) {
   register_results(m);
   m.def("concept_blocks", &descent::concept_blocks, py::arg("n_concepts"), py::arg("n_classes"));
   m.def("solve", &solve_from_class_codes, py::arg("spectrum"), py::arg("settings"), py::arg("class_codes").noconvert(),
-        py::arg("on_iteration") = py::none());
+        py::arg("on_iteration") = py::none(), py::arg("n_threads") = 1);
   m.def("solve", &solve_from_sample_codes, py::arg("spectrum"), py::arg("settings"), py::arg("start"),
-        py::arg("on_iteration") = py::none());
+        py::arg("on_iteration") = py::none(), py::arg("n_threads") = 1);
 }
 
 }  // namespace jcmspl::bindings

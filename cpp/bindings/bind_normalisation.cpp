@@ -40,7 +40,7 @@ py::object whiten_statistics(SharedStatistics& self, double shrinkage, const Val
   std::optional<Whitening> out;
   {
     py::gil_scoped_release release;
-    out = whiten(copied(self), shrinkage, noises, symmetric, n_threads, SignalPoll());
+    out = whiten(copied(self), shrinkage, noises, symmetric, {n_threads, SignalPoll()});
   }
   if (!out) return py::none();
   return py::make_tuple(to_numpy(std::move(out->Tt)), shared(std::move(out->statistics)));
@@ -52,7 +52,7 @@ std::unique_ptr<SharedStatistics> whitened_by(SharedStatistics& self, const Valu
   const MatrixD Tt = transposed(T);
   require(Tt.rows() == self.n_features, "expected a matrix with a column for each feature");
   py::gil_scoped_release release;
-  return shared(whitened(copied(self), Tt, noises, n_threads, SignalPoll()));
+  return shared(whitened(copied(self), Tt, noises, {n_threads, SignalPoll()}));
 }
 
 }  // namespace

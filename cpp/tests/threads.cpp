@@ -221,20 +221,20 @@ void test_descent() {
   const MatrixD x = random_matrix(m, count, 7), vectors = random_matrix(4, n_classes, 8);
   const auto labels = labels_of(count, n_classes);
   const Statistics raw = Statistics::of(samples_of(x, 0, count), labels.data(), n_classes, {}, no_poll);
-  const Spectrum spectrum(raw, vectors, no_poll);
+  const Spectrum spectrum(raw, vectors, Team{});
   const auto fit = [&](int number) {
     descent::Settings settings;
     settings.l3 = 0.1 * (number + 1);
     settings.n_concepts = n_classes + number;
     settings.max_iter = 10;
     const MatrixD codes = MatrixD::Identity(n_classes, settings.n_concepts);
-    return descent::solve(spectrum, settings, codes, [](int, double) {}, no_poll).visual_projection;
+    return descent::solve(spectrum, settings, codes, [](int, double) {}, Team{}).visual_projection;
   };
   std::vector<MatrixD> expected;
   for (int number = 0; number < n_threads; ++number) expected.push_back(fit(number));
   at_once("descent: fits that share a spectrum", [&](int number) {
     for (int i = 0; i < 3; ++i) check(close(fit(number), expected[number]), "a fit");
-    const Spectrum own(raw, vectors, no_poll);
+    const Spectrum own(raw, vectors, Team{});
     check(close(own.roots, spectrum.roots), "a spectrum");
   });
 }

@@ -11,6 +11,7 @@ from jcmspl import _core
 from jcmspl.core import Spectrum, StartStatistics, Statistics, solve
 from jcmspl.core.solver import TERMS
 from jcmspl.exceptions import DivergenceError
+from jcmspl.support.machine import one_blas_thread
 from support.descent import PLAIN, fit, relative_error, spectrum_of
 from support.reference import class_codes, objective_terms
 from support.samples import make_samples
@@ -84,6 +85,27 @@ def test_classes_of_the_core():
     assert info.stationarity.concepts < 1e-13
     stages = ("start", "projections", "concepts", "objective", "finish")
     assert all(getattr(info.timings, stage) >= 0 for stage in stages)
+
+
+# By the smaller number of classes the concepts move to another basis, by the larger one they do not.
+@pytest.mark.parametrize(("n_classes", "n_attributes"), [(130, 260), (260, 40)])
+def test_results_do_not_depend_on_the_number_of_threads(n_classes, n_attributes):
+    rng = np.random.default_rng(0)
+    X, labels = rng.random((1200, 300)), np.arange(1200) % n_classes  # products that threads share
+    vectors = rng.random((n_classes, n_attributes))
+    statistics = Statistics.from_samples(X, labels)
+    settings = _core.Settings(l1=1, l2=2, l3=10, l4=1, n_concepts=n_classes, max_iter=3, tol=0, want_codes=True)
+    names = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
+    found = []
+    for n_threads in (1, 2, 5):
+        with one_blas_thread():
+            T, whitened = _core.whiten(statistics._core, 0.5, np.zeros(300), False, n_threads)
+            spectrum = _core.Spectrum(whitened, vectors, 0.0, n_threads)
+            results = _core.solve(spectrum, settings, np.eye(n_classes), None, n_threads)
+        found.append([T, whitened.gram, spectrum.visual_eigenvalues, *(getattr(results, name) for name in names)])
+    for other in found[1:]:
+        for array, expected in zip(other, found[0], strict=True):
+            assert_array_equal(array, expected)
 
 
 def test_arrays_outlive_the_results_they_are_part_of():

@@ -104,7 +104,9 @@ void Statistics::accumulate_chunk(const Samples<T>& chunk, const std::int64_t* l
   // Every step reads and writes the whole Gram matrix once, so that larger steps are better where no copy has to stay
   // in cache. Steps are equal: a short one at the end would cost as much of that as a long one.
   const Index largest_step = copies ? block_rows() : 4 * block_rows();
-  const Index steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
+  const Index least_steps = std::max<Index>(1, (chunk.rows + largest_step - 1) / largest_step);
+  // Several threads end at about the same time if the number of steps is a multiple of theirs.
+  const Index steps = least_steps <= 2 ? least_steps : (least_steps + 3) / 4 * 4;
   const Index step = (chunk.rows + steps - 1) / steps;
   const double share_of_former = counts.sum() == 0 ? 0 : 1;  // with 0 the memory, still zero, is not read
   InOrder sums_in_order, products_in_order;

@@ -1,14 +1,14 @@
 #include "descent/concept_basis.hpp"
 
-#include "linalg/blas.hpp"
+#include "linalg/products.hpp"
 
 namespace jcmspl::descent {
 
 void FixedBasis::solve(const MatrixD& CCt, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
                        View<double> Bt_on_At) {
-  const MatrixD* Q = shifted_.solve(CCt, rhs, parts, view(found_));
+  const MatrixD* Q = shifted_.solve(CCt, rhs, parts, view(found_), problem_.team);
   if (Q)
-    gemm(Op::none, Op::transpose, 1, found_, *Q, 0, Bt_on_At);
+    gemm(problem_.team, Op::none, Op::transpose, 1, found_, *Q, 0, Bt_on_At);
   else
     Bt_on_At = found_;
 }
@@ -20,7 +20,7 @@ void FixedBasis::find_target(const Workspace& workspace, View<double> target) co
     target.col(i) = l2 * data.labels.col(problem_.class_of[i]);
     target.col(i).head(problem_.r) += problem_.weighted_visual_code(workspace.At().col(i));
   }
-  gemm(Op::none, Op::none, l1 + l4, data.semantic_target, workspace.Bt(), 1, target);
+  gemm(problem_.team, Op::none, Op::none, l1 + l4, data.semantic_target, workspace.Bt(), 1, target);
 }
 
 MatrixD FixedBasis::class_codes() const {
@@ -34,9 +34,9 @@ MovingBasis::MovingBasis(const Problem& problem)
 
 void MovingBasis::solve(const MatrixD& CCt, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
                         View<double> Bt_on_At) {
-  const MatrixD* Q = shifted_.solve(CCt, rhs, parts, Bt_on_At);
+  const MatrixD* Q = shifted_.solve(CCt, rhs, parts, Bt_on_At, problem_.team);
   if (!Q) return;
-  gemm(Op::none, Op::none, 1, basis_, *Q, 0, next_);
+  gemm(problem_.team, Op::none, Op::none, 1, basis_, *Q, 0, next_);
   basis_.swap(next_);
 }
 
@@ -45,10 +45,10 @@ void MovingBasis::find_target(const Workspace& workspace, View<double> target) c
   const auto& [l1, l2, l3, l4] = problem_.weights();
   const Spectrum& data = problem_.data;
   MatrixD of_classes = l2 * class_codes();
-  gemm(Op::transpose, Op::none, l1 + l4, data.vectors, workspace.Bt(), 1, of_classes);
+  gemm(problem_.team, Op::transpose, Op::none, l1 + l4, data.vectors, workspace.Bt(), 1, of_classes);
   const VectorD zero = VectorD::Zero(problem_.s - problem_.r);
   for (Index i = 0; i < problem_.k; ++i) target.col(i) << problem_.weighted_visual_code(workspace.At().col(i)), zero;
-  gemm(Op::none, Op::none, 1, data.labels, of_classes, 1, target);
+  gemm(problem_.team, Op::none, Op::none, 1, data.labels, of_classes, 1, target);
 }
 
 MatrixD MovingBasis::class_codes() const {
@@ -60,7 +60,7 @@ MatrixD MovingBasis::class_codes() const {
 
 MatrixD MovingBasis::rotated_back(MatrixD x) const {
   MatrixD out(x.rows(), problem_.k);
-  gemm(Op::none, Op::transpose, 1, x, basis_, 0, out);
+  gemm(problem_.team, Op::none, Op::transpose, 1, x, basis_, 0, out);
   return out;
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "linalg/blas.hpp"
 #include "linalg/norm.hpp"
+#include "linalg/products.hpp"
 #include "linalg/symmetric.hpp"
 
 namespace jcmspl::descent {
@@ -91,11 +91,11 @@ Objective objective_from_differences(const Problem& problem, const ConceptBasis&
   const Spectrum& data = problem.data;
   const ConstView<double> At = workspace.At(), Bt = workspace.Bt(), Ct = workspace.Ct();
   MatrixD BY_C = Ct, C_H = Ct, X_AC = MatrixD::Zero(problem.s, problem.r), Y_BC = data.semantic_target;
-  gemm(Op::none, Op::none, -1, data.semantic_target, Bt, 1, BY_C);
-  gemm(Op::none, Op::none, -1, data.labels, basis.class_codes(), 1, C_H);
+  gemm(problem.team, Op::none, Op::none, -1, data.semantic_target, Bt, 1, BY_C);
+  gemm(problem.team, Op::none, Op::none, -1, data.labels, basis.class_codes(), 1, C_H);
   X_AC.diagonal() = data.roots;
-  gemm(Op::none, Op::transpose, -1, Ct, At, 1, X_AC);
-  gemm(Op::none, Op::transpose, -1, Ct, Bt, 1, Y_BC);
+  gemm(problem.team, Op::none, Op::transpose, -1, Ct, At, 1, X_AC);
+  gemm(problem.team, Op::none, Op::transpose, -1, Ct, Bt, 1, Y_BC);
 
   // size: the norm of the subtracted matrix, which is the scale of the rounding errors of a difference d. The error of
   // |d|^2 is 2 |d| times that.

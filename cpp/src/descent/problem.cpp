@@ -4,9 +4,10 @@
 
 namespace jcmspl::descent {
 
-Problem::Problem(const Spectrum& spectrum, const Settings& given)
+Problem::Problem(const Spectrum& spectrum, const Settings& given, const Team& threads)
     : data(spectrum),
       settings(given),
+      team(threads),
       k(given.n_concepts),
       c(spectrum.n_classes()),
       r(spectrum.visual.rank()),

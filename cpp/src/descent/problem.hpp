@@ -7,13 +7,14 @@
 
 namespace jcmspl::descent {
 
-// The data, settings and dimensions of a fit, constant over its iterations. Refers to the spectrum and the settings,
-// which must outlive it.
+// The data, settings and dimensions of a fit, constant over its iterations. Refers to the spectrum, the settings
+// and the team, which must outlive it.
 struct Problem {
-  Problem(const Spectrum& spectrum, const Settings& given);
+  Problem(const Spectrum& spectrum, const Settings& given, const Team& threads);
 
   const Spectrum& data;
   const Settings& settings;
+  const Team& team;
   const Index k, c, r, q, s;    // concepts; classes; ranks of X and Y; coordinates of a row of X, Y, H or C
   std::vector<Index> class_of;  // for each concept the class of its block, where H is one
   double H_squared = 0;         // |H|^2

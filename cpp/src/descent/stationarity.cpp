@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "descent/updates.hpp"
-#include "linalg/blas.hpp"
 #include "linalg/norm.hpp"
+#include "linalg/products.hpp"
 #include "linalg/symmetric.hpp"
 
 namespace jcmspl::descent {
@@ -14,11 +14,11 @@ namespace {
 // The residual of  weight x' CC' + diag(shifts) x' = rhs  in Frobenius norms, divided by the sum of the norms of its
 // three parts. rhs_of: gives a column of rhs.
 template <class RhsOf>
-double relative_residual(const ConstView<double>& xt, double weight, const MatrixD& CCt, const VectorD& shifts,
-                         RhsOf rhs_of) {
+double relative_residual(const Team& team, const ConstView<double>& xt, double weight, const MatrixD& CCt,
+                         const VectorD& shifts, RhsOf rhs_of) {
   const Index k = xt.cols();
   MatrixD left(xt.rows(), k), norms(k, 4);  // by columns: of the three parts, and of the residual
-  gemm(Op::none, Op::none, weight, xt, CCt, 0, left);
+  gemm(team, Op::none, Op::none, weight, xt, CCt, 0, left);
   for (Index i = 0; i < k; ++i) {
     const VectorD right = shifts.cwiseProduct(xt.col(i)), rhs = rhs_of(i);
     norms.row(i) << frobenius_norm(left.col(i)), frobenius_norm(right), frobenius_norm(rhs),
@@ -34,7 +34,7 @@ double relative_residual_of_C(const Problem& problem, const ConceptBasis& basis,
   basis.find_target(workspace, view(target));
   const double size = std::hypot(frobenius_norm(target), problem.settings.l2 * std::sqrt(problem.data.idle_labels));
   const MatrixD K = full_symmetric(concept_coefficient(problem, workspace));
-  gemm(Op::none, Op::none, 1, workspace.Ct(), K, -1, target);
+  gemm(problem.team, Op::none, Op::none, 1, workspace.Ct(), K, -1, target);
   return size > 0 ? frobenius_norm(target) / size : 0;
 }
 
@@ -49,8 +49,8 @@ Stationarity stationarity(const Problem& problem, const ConceptBasis& basis, con
   const auto rhs_of_A = [&](Index i) { return of_A * data.roots.cwiseProduct(Ct.col(i).head(problem.r)); };
   const auto rhs_of_B = [&](Index i) { return of_B * YCt.col(i); };
   Stationarity out;
-  out.visual = relative_residual(workspace.At(), l3, CCt, data.visual.values(), rhs_of_A);
-  out.semantic = relative_residual(workspace.Bt(), l4, CCt, l1 * data.semantic.values(), rhs_of_B);
+  out.visual = relative_residual(problem.team, workspace.At(), l3, CCt, data.visual.values(), rhs_of_A);
+  out.semantic = relative_residual(problem.team, workspace.Bt(), l4, CCt, l1 * data.semantic.values(), rhs_of_B);
   out.concepts = relative_residual_of_C(problem, basis, workspace);
   return out;
 }

@@ -17,7 +17,7 @@ void begin(const Problem& problem, const Start& start, Workspace& workspace);
 void update_projections(const Problem& problem, ConceptBasis& basis, Workspace& workspace);
 
 // C:  K C = l2 H + (1 + l3) A X + (l1 + l4) B Y
-void update_concepts(const Problem& problem, const ConceptBasis& basis, Workspace& workspace, const Poll& poll);
+void update_concepts(const Problem& problem, const ConceptBasis& basis, Workspace& workspace);
 
 // K = (1 + l1 + l2) I + l3 AA' + l4 BB', its lower triangle, from AA' and BB'.
 MatrixD concept_coefficient(const Problem& problem, const Workspace& workspace);

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "linalg/blas.hpp"
+#include "linalg/products.hpp"
 
 namespace jcmspl {
 
@@ -23,18 +23,18 @@ Eigenbasis::Eigenbasis(MatrixD G_lower, Index noise_dimension, const Poll& poll)
     vectors_ = vectors.rightCols(n - first);
 }
 
-MatrixD Eigenbasis::project(const Argument& a) const {
+MatrixD Eigenbasis::project(const Argument& a, const Team& team) const {
   MatrixD rotated = a;
-  reflectors_.apply(Side::left, true, rotated);
+  reflectors_.apply(Side::left, true, rotated, team);
   MatrixD out(rank(), a.cols());
-  gemm(Op::transpose, Op::none, 1, vectors_, rotated, 0, out);
+  gemm(team, Op::transpose, Op::none, 1, vectors_, rotated, 0, out);
   return out;
 }
 
-MatrixD Eigenbasis::lift(const Argument& a) const {
+MatrixD Eigenbasis::lift(const Argument& a, const Team& team) const {
   MatrixD out(dimension_, a.cols());
-  gemm(Op::none, Op::none, 1, vectors_, a, 0, out);
-  reflectors_.apply(Side::left, false, out);
+  gemm(team, Op::none, Op::none, 1, vectors_, a, 0, out);
+  reflectors_.apply(Side::left, false, out, team);
   return out;
 }
 

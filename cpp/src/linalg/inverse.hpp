@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "jcmspl/support/types.hpp"
+#include "jcmspl/support/team.hpp"
 
 namespace jcmspl {
 
@@ -13,7 +13,7 @@ class InverseCholeskyFactor {
 public:
   InverseCholeskyFactor() = default;
   // From the lower triangle of K.
-  explicit InverseCholeskyFactor(MatrixD K_lower);
+  explicit InverseCholeskyFactor(MatrixD K_lower, const Team& team = {});
 
   // Whether K was positive definite. If not, the factor is NaN.
   bool exists() const { return factor_.diagonal().allFinite(); }
@@ -22,7 +22,7 @@ public:
   MatrixD matrix() && { return std::move(factor_); }
 
   // x = x K^-1
-  void divide(View<double> x) const;
+  void divide(View<double> x, const Team& team) const;
 
 private:
   MatrixD factor_;  // L^-1, lower triangle

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "linalg/blas.hpp"
+#include "linalg/products.hpp"
 
 namespace jcmspl {
 
@@ -38,13 +38,13 @@ void substitute(double weight, const VectorD& diagonal, const VectorD& off_diago
 }  // namespace
 
 const MatrixD* ShiftedSolver::solve(const MatrixD& S_lower, const ConstView<double>& rhs,
-                                    const std::array<ShiftedRows, 2>& parts, View<double> zQ) {
+                                    const std::array<ShiftedRows, 2>& parts, View<double> zQ, const Team& team) {
   const Index k = S_lower.rows();
   const Diagonal zero{VectorD::Zero(k), 0};
   const bool reduces = uses_S(parts[0]) || uses_S(parts[1]);
-  const std::optional<Diagonal> diagonal = reduces ? reduce(S_lower, parts) : zero;
+  const std::optional<Diagonal> diagonal = reduces ? reduce(S_lower, parts, team) : zero;
   if (reduces)
-    gemm(Op::none, Op::none, 1, rhs, basis_, 0, zQ);
+    gemm(team, Op::none, Op::none, 1, rhs, basis_, 0, zQ);
   else
     zQ = rhs;
   Index first = 0;
@@ -52,7 +52,7 @@ const MatrixD* ShiftedSolver::solve(const MatrixD& S_lower, const ConstView<doub
     const Index count = part.shifts.size();
     const View<double> rows(zQ.data() + first, count, k, Eigen::OuterStride<>(zQ.outerStride()));
     if (uses_S(part) && !diagonal)
-      solve_tridiagonal(part, rows);
+      solve_tridiagonal(part, rows, team);
     else
       solve_diagonal(part, diagonal.value_or(zero), rows);
     first += count;
@@ -61,33 +61,38 @@ const MatrixD* ShiftedSolver::solve(const MatrixD& S_lower, const ConstView<doub
 }
 
 std::optional<ShiftedSolver::Diagonal> ShiftedSolver::reduce(const MatrixD& S_lower,
-                                                             const std::array<ShiftedRows, 2>& parts) {
+                                                             const std::array<ShiftedRows, 2>& parts,
+                                                             const Team& team) {
   tridiagonal_.reduce(S_lower);
   const double noise = epsilon * static_cast<double>(S_lower.rows()) * tridiagonal_.norm_bound();
   const bool is_safe = std::all_of(parts.begin(), parts.end(), [&](const ShiftedRows& part) {
     return !uses_S(part) || part.shifts.minCoeff() > safety * part.weight * noise;
   });
   if (is_safe) {
-    basis_ = tridiagonal_.form_q();
+    basis_ = tridiagonal_.form_q(team);
     return std::nullopt;
   }
   auto [values, vectors] = tridiagonal_.eigen();
-  tridiagonal_.apply(Side::left, false, vectors);
+  tridiagonal_.apply(Side::left, false, vectors, team);
   basis_ = std::move(vectors);
   return Diagonal{(values.array() > noise).select(values, 0.0), noise};
 }
 
-void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows) {
+void ShiftedSolver::solve_tridiagonal(const ShiftedRows& part, View<double> rows, const Team& team) const {
   const Index k = rows.cols(), count = rows.rows();
   // A block of rows with its pivots should stay in the cache of one core, and fill whole cache lines.
   const Index step = std::clamp<Index>(65536 / k / 16 * 16, 16, 512);
-  for (Index first = 0; first < count; first += step) {
-    const Index size = std::min(step, count - first);
-    pivots_.resize(size, k);
-    substitute(part.weight, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
-               part.factors.segment(first, size).array(), part.shifts.segment(first, size).array(),
-               rows.middleRows(first, size).array(), pivots_);
-  }
+  // A division takes as long as several multiplications.
+  const Index n_threads = 8.0 * static_cast<double>(rows.size()) < least_shared_work ? 1 : team.n_threads;
+  for_each_in_parallel((count + step - 1) / step, n_threads, team.poll, [&] {
+    return [&, pivots = Eigen::ArrayXXd()](Index index, const Poll&) mutable {
+      const Index first = index * step, size = std::min(step, count - first);
+      pivots.resize(size, k);
+      substitute(part.weight, tridiagonal_.diagonal(), tridiagonal_.off_diagonal(),
+                 part.factors.segment(first, size).array(), part.shifts.segment(first, size).array(),
+                 rows.middleRows(first, size).array(), pivots);
+    };
+  });
 }
 
 void ShiftedSolver::solve_diagonal(const ShiftedRows& part, const Diagonal& S, View<double> rows) {

@@ -27,7 +27,7 @@ public:
   // weights are zero, S is not reduced: writes z itself and returns null. The right-hand side and z Q have the rows of
   // the first part on top of those of the second; they must not overlap in memory.
   const MatrixD* solve(const MatrixD& S_lower, const ConstView<double>& rhs, const std::array<ShiftedRows, 2>& parts,
-                       View<double> zQ);
+                       View<double> zQ, const Team& team);
 
 private:
   // The diagonal form of S. Eigenvalues below the noise, which bounds the rounding errors of S, are set to zero.
@@ -37,15 +37,14 @@ private:
   };
 
   // Reduces S to tridiagonal form where that is safe for both parts, else to the diagonal form that is returned.
-  std::optional<Diagonal> reduce(const MatrixD& S_lower, const std::array<ShiftedRows, 2>& parts);
+  std::optional<Diagonal> reduce(const MatrixD& S_lower, const std::array<ShiftedRows, 2>& parts, const Team& team);
 
   // Replace the rows of the right-hand side, in the basis Q, by those of the solution.
-  void solve_tridiagonal(const ShiftedRows& part, View<double> rows);
+  void solve_tridiagonal(const ShiftedRows& part, View<double> rows, const Team& team) const;
   static void solve_diagonal(const ShiftedRows& part, const Diagonal& S, View<double> rows);
 
   Tridiagonal<double> tridiagonal_;
-  MatrixD basis_;           // Q
-  Eigen::ArrayXXd pivots_;  // scratch of solve_tridiagonal
+  MatrixD basis_;  // Q
 };
 
 }  // namespace jcmspl

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "linalg/blas.hpp"
+#include "linalg/products.hpp"
 
 namespace jcmspl {
 
@@ -100,37 +100,60 @@ T Tridiagonal<T>::norm_bound() const {
 }
 
 template <class T>
-void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c) const {
+void Tridiagonal<T>::apply(Side side, bool transpose, Matrix<T>& c, const Team& team) const {
+  const Index n = vectors_.rows();
+  const double work = static_cast<double>(c.size()) * static_cast<double>(n);
+  const Eigen::OuterStride<> stride(c.rows());
+  if (side == Side::left)
+    for_panels(c.cols(), 64, work, team, [&](Index first, Index count) {
+      apply_left(transpose, View<T>(c.data() + first * c.rows(), c.rows(), count, stride));
+    });
+  else
+    for_panels(c.rows(), 64, work, team, [&](Index first, Index count) {
+      apply_right(transpose, View<T>(c.data() + first, count, c.cols(), stride));
+    });
+}
+
+// Q = B1 B2 ...: Q' c applies the blocks in this order, Q c in reverse.
+template <class T>
+void Tridiagonal<T>::apply_left(bool transpose, View<T> c) const {
   if (c.size() == 0) return;
-  const Op factor_op = transpose ? Op::transpose : Op::none;
   const Index count = static_cast<Index>(blocks_.size());
-  // Q = B1 B2 ...: c Q and Q' c apply the blocks in this order, c Q' and Q c in reverse.
-  const bool forward = (side == Side::right) != transpose;
   Matrix<T> projected, scaled;
   for (Index step = 0; step < count; ++step) {
-    const Block& block = blocks_[static_cast<std::size_t>(forward ? step : count - 1 - step)];
+    const Block& block = blocks_[static_cast<std::size_t>(transpose ? step : count - 1 - step)];
     const Index width = block.factor.rows();
     const auto V = reflectors(block.first, width);
-    if (side == Side::left) {
-      auto part = c.bottomRows(V.rows());
-      projected.resize(width, c.cols());
-      scaled.resize(width, c.cols());
-      gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
-      gemm(factor_op, Op::none, 1, block.factor, projected, 0, scaled);
-      gemm(Op::none, Op::none, -1, V, scaled, 1, part);
-    } else {
-      auto part = c.rightCols(V.rows());
-      projected.resize(c.rows(), width);
-      scaled.resize(c.rows(), width);
-      gemm(Op::none, Op::none, 1, part, V, 0, projected);
-      gemm(Op::none, factor_op, 1, projected, block.factor, 0, scaled);
-      gemm(Op::none, Op::transpose, -1, scaled, V, 1, part);
-    }
+    auto part = c.bottomRows(V.rows());
+    projected.resize(width, c.cols());
+    scaled.resize(width, c.cols());
+    gemm(Op::transpose, Op::none, 1, V, part, 0, projected);
+    gemm(transpose ? Op::transpose : Op::none, Op::none, 1, block.factor, projected, 0, scaled);
+    gemm(Op::none, Op::none, -1, V, scaled, 1, part);
+  }
+}
+
+// c Q applies them in order, c Q' in reverse.
+template <class T>
+void Tridiagonal<T>::apply_right(bool transpose, View<T> c) const {
+  if (c.size() == 0) return;
+  const Index count = static_cast<Index>(blocks_.size());
+  Matrix<T> projected, scaled;
+  for (Index step = 0; step < count; ++step) {
+    const Block& block = blocks_[static_cast<std::size_t>(transpose ? count - 1 - step : step)];
+    const Index width = block.factor.rows();
+    const auto V = reflectors(block.first, width);
+    auto part = c.rightCols(V.rows());
+    projected.resize(c.rows(), width);
+    scaled.resize(c.rows(), width);
+    gemm(Op::none, Op::none, 1, part, V, 0, projected);
+    gemm(Op::none, transpose ? Op::transpose : Op::none, 1, projected, block.factor, 0, scaled);
+    gemm(Op::none, Op::transpose, -1, scaled, V, 1, part);
   }
 }
 
 template <class T>
-Matrix<T> Tridiagonal<T>::form_q() const {
+Matrix<T> Tridiagonal<T>::form_q(const Team& team) const {
   const Index n = vectors_.rows();
   Matrix<T> q = Matrix<T>::Identity(n, n);
   Matrix<T> projected, scaled;
@@ -143,9 +166,10 @@ Matrix<T> Tridiagonal<T>::form_q() const {
     projected.resize(width, V.rows());
     scaled.resize(width, V.rows());
     projected.leftCols(width) = V.topRows(width).transpose();
-    gemm(Op::transpose, Op::none, 1, V.bottomRows(rest), q.bottomRightCorner(rest, rest), 0, projected.rightCols(rest));
+    gemm(team, Op::transpose, Op::none, 1, V.bottomRows(rest), q.bottomRightCorner(rest, rest), 0,
+         projected.rightCols(rest));
     gemm(Op::none, Op::none, 1, block->factor, projected, 0, scaled);
-    gemm(Op::none, Op::none, -1, V, scaled, 1, q.bottomRightCorner(V.rows(), V.rows()));
+    gemm(team, Op::none, Op::none, -1, V, scaled, 1, q.bottomRightCorner(V.rows(), V.rows()));
   }
   return q;
 }

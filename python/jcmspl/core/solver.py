@@ -14,7 +14,7 @@ from jcmspl import _core
 from jcmspl.core.rotated_classes import rotated_classes
 from jcmspl.core.statistics import StartStatistics, Statistics
 from jcmspl.support.arguments import Float64Array, as_count, as_matrix, as_weight
-from jcmspl.support.machine import small_products
+from jcmspl.support.machine import one_blas_thread_each
 
 #: The five terms of the objective, in the order of the paper's formula.
 TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reconstruction", "semantic_reconstruction")
@@ -23,7 +23,6 @@ TERMS = ("visual_projection", "semantic_projection", "class_codes", "visual_reco
 STATIONARITY = ("visual", "semantic", "concepts")
 #: The stages of a fit whose times are reported.
 STAGES = ("start", "projections", "concepts", "objective", "finish")
-_PANEL = 96  # columns of the products that reduce a matrix to tridiagonal form
 _ARRAYS = ("visual_projection", "semantic_projection", "codes_of_samples", "codes_of_classes")
 
 OnIteration = Callable[[int, float], None]
@@ -79,12 +78,11 @@ class Spectrum:
         if np.abs(vectors).max() > 1e145:
             raise ValueError("class_vectors holds values too large to square")
         self._rotated = rotated_classes(statistics, vectors)
-        with small_products(_PANEL * statistics.n_features**2):
-            if self._rotated is None:
-                self._core = _core.Spectrum(statistics._core, vectors)
-            else:
-                parts = self._rotated
-                self._core = _core.Spectrum(parts.statistics._core, parts.class_vectors, parts.idle)
+        if self._rotated is None:
+            self._core = self._of(statistics, vectors)
+        else:
+            parts = self._rotated
+            self._core = self._of(parts.statistics, parts.class_vectors, parts.idle)
         if self._rotated is not None:
             self._given = statistics.copy(), vectors
             self._whole: _core.Spectrum | None = None
@@ -107,8 +105,13 @@ class Spectrum:
         with self._lock:
             if self._whole is None:
                 statistics, vectors = self._given
-                self._whole = _core.Spectrum(statistics._core, vectors)
+                self._whole = self._of(statistics, vectors)
             return self._whole
+
+    @staticmethod
+    def _of(statistics: Statistics, class_vectors: Float64Array, idle: float = 0.0) -> _core.Spectrum:
+        with one_blas_thread_each(statistics.n_features**3 + class_vectors.shape[1] ** 3) as n_threads:
+            return _core.Spectrum(statistics._core, class_vectors, idle, n_threads)
 
 
 @dataclass(frozen=True)
@@ -228,12 +231,13 @@ def solve(
     if on_iteration is not None and not callable(on_iteration):
         raise TypeError(f"on_iteration must be a function, but is {on_iteration!r}")
     n_concepts = settings.n_concepts
-    with small_products((spectrum.n_features + n_concepts) * n_concepts * max(n_concepts, spectrum.n_attributes)):
+    work = (spectrum.n_features + n_concepts) * spectrum.n_features * max(n_concepts, spectrum.n_attributes)
+    with one_blas_thread_each(work) as n_threads:
         if rotated is None:
             codes = _start(start, k, spectrum, random_state)
-            results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration)
+            results = _core.solve(spectrum._of_all_classes(), settings, codes, on_iteration, n_threads)
         else:
-            results = _core.solve(spectrum._core, settings, np.eye(rotated.n_directions), on_iteration)
+            results = _core.solve(spectrum._core, settings, np.eye(rotated.n_directions), on_iteration, n_threads)
     A, B, P, E = (getattr(results, name) for name in _ARRAYS)
     if rotated is not None:
         A, B = rotated.by_class(A), rotated.by_class(B)

@@ -19,7 +19,7 @@ from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import is_without_negatives, unit_length
+from jcmspl.support.scaling import decides_by_all, is_without_negatives, unit_length
 from jcmspl.support.warn import warn_user
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
@@ -156,10 +156,13 @@ class Collector:
         if not len(X) or (weights is not None and not weights.any()):
             return
         numbers = self._number(labels, weights)
+        decided = self.power is not None
         statistics = self._roomy(X, labels, weights)
+        looks = decided or not decides_by_all(X)  # else all values were looked at just now
         for rows in row_blocks(len(X), _ROWS_PER_STEP):
             block, of_block = X[rows], None if weights is None else weights[rows]
-            self._look_for_negatives(block, of_block)
+            if looks:
+                self._look_for_negatives(block, of_block)
             statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first_row + rows.start)
             self._digest += SampleDigest.of(block, of_block)
             if line is not None:

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,7 @@ def blas_threads() -> int:
 
 
 # Threads of BLAS wait for each other in a loop at the end of each product. On a busy machine that takes far longer than
-# the product, so that small products have one thread, and threads of the core, which sleep, take large parts.
-def small_products(multiplications: float) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread if its products have no more multiplications than are given to one thread."""
-    few = multiplications < _FEW_MULTIPLICATIONS or usable_cores() == 1
-    return one_blas_thread() if few else contextlib.nullcontext()
-
-
+# the product, so that threads of the core, which sleep, take its parts.
 @contextmanager
 def one_blas_thread_each(multiplications: float) -> Iterator[int]:
     """Give the number of threads of the core for so much work, and limit BLAS to one thread in each of them."""
@@ -58,7 +52,7 @@ def one_blas_thread_each(multiplications: float) -> Iterator[int]:
         yield n_threads
 
 
-_FEW_MULTIPLICATIONS = 2**27
+_FEW_MULTIPLICATIONS = 2**24
 
 
 @contextmanager

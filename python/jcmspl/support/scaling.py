@@ -53,13 +53,17 @@ def directions_of_product(rows: npt.NDArray[Any], matrix: npt.NDArray[Any]) -> n
     return unit_length(product)
 
 
+def decides_by_all(X: Any) -> bool:
+    """Whether :func:`is_without_negatives` looks at all samples: those in memory, not those in a file."""
+    return isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
+
+
 def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
     """Whether no feature is negative, judged by all samples in memory, or by the first block of others.
 
     Samples with weight 0 are ignored.
     """
-    in_memory = isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
-    block = np.asarray(X if in_memory else X[:4096])
+    block = np.asarray(X if decides_by_all(X) else X[:4096])
     if weights is not None:
         block = block[weights[: len(block)] > 0]
     return bool(block.size) and not bool((block < 0).any())

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "jcmspl/data/statistics.hpp"
+#include "jcmspl/support/team.hpp"
 
 namespace jcmspl {
 
@@ -22,11 +23,11 @@ struct Whitening {
 };
 
 // noise: the error of an element i, j of the Gram matrix is up to noise[i] noise[j]. Nothing if samples of a class do
-// not differ. Give more than one thread only while BLAS uses one.
+// not differ.
 std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const VectorD& noise, bool symmetric,
-                                Index n_threads, const Poll& poll);
+                                const Team& team);
 
 // The statistics of samples that are whitened by a given T', m x k.
-Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, Index n_threads, const Poll& poll);
+Statistics whitened(Statistics statistics, const MatrixD& Tt, const VectorD& noise, const Team& team);
 
 }  // namespace jcmspl

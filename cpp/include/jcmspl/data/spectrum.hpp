@@ -15,7 +15,7 @@ namespace jcmspl {
 
 struct Spectrum {
   // class_vectors: d x c, a column for each class of the statistics. Every class must have samples.
-  Spectrum(Statistics statistics, const MatrixD& class_vectors, const Poll& poll, double idle_labels = 0);
+  Spectrum(Statistics statistics, const MatrixD& class_vectors, const Team& team, double idle_labels = 0);
 
   Index n_classes() const { return labels.cols(); }
 
@@ -49,7 +49,12 @@ struct Spectrum {
   // |H|^2 of concepts that are left out because neither samples nor class vectors reach them: A and B are zero there,
   // and C is a multiple of H. They count only in the objective.
   double idle_labels;
+  // On the clock: the latter is the time for the classes that remains after the former.
   double visual_seconds, semantic_seconds;
+
+private:
+  void decompose_samples(Statistics statistics, const Team& team);
+  void decompose_classes(const MatrixD& class_vectors, const Team& team);
 };
 
 }  // namespace jcmspl

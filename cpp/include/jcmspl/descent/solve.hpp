@@ -23,6 +23,6 @@ using Start = std::variant<MatrixD, StartStatistics>;
 using OnIteration = std::function<void(int, double)>;
 
 Results solve(const Spectrum& spectrum, const Settings& settings, const Start& start, const OnIteration& on_iteration,
-              const Poll& poll);
+              const Team& team);
 
 }  // namespace jcmspl::descent

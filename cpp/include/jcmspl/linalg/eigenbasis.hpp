@@ -2,7 +2,7 @@
 #pragma once
 
 #include "jcmspl/linalg/tridiagonal.hpp"
-#include "jcmspl/support/types.hpp"
+#include "jcmspl/support/team.hpp"
 
 namespace jcmspl {
 
@@ -20,8 +20,8 @@ public:
   const VectorD& values() const { return values_; }
 
   using Argument = Eigen::Ref<const MatrixD>;
-  MatrixD project(const Argument& a) const;  // V' a
-  MatrixD lift(const Argument& a) const;     // V a
+  MatrixD project(const Argument& a, const Team& team) const;  // V' a
+  MatrixD lift(const Argument& a, const Team& team) const;     // V a
 
 private:
   Index dimension_ = 0;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "jcmspl/linalg/kernels.hpp"
-#include "jcmspl/support/types.hpp"
+#include "jcmspl/support/team.hpp"
 
 namespace jcmspl {
 
@@ -21,9 +21,9 @@ public:
   // The largest row sum of |T|, which bounds the absolute values of the eigenvalues.
   T norm_bound() const;
 
-  Matrix<T> form_q() const;
+  Matrix<T> form_q(const Team& team) const;
   // c = Q c, Q' c, c Q or c Q' without forming Q: cheaper where c is thin.
-  void apply(Side side, bool transpose, Matrix<T>& c) const;
+  void apply(Side side, bool transpose, Matrix<T>& c, const Team& team = {}) const;
 
   // T = W diag(values) W', and so S = (Q W) diag(values) (Q W)'.
   struct Decomposition {
@@ -42,6 +42,8 @@ private:
   };
   void reduce_vectors();  // which hold S before, and V after
   void build_blocks(const Vector<T>& tau);
+  void apply_left(bool transpose, View<T> c) const;
+  void apply_right(bool transpose, View<T> c) const;
   auto reflectors(Index first, Index count) const {  // a block's V
     return vectors_.block(first + 1, first, vectors_.rows() - 1 - first, count);
   }

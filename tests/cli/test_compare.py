@@ -1,9 +1,11 @@
 """The command that compares."""
 
 import csv
+import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from jcmspl import cli
@@ -31,6 +33,22 @@ def methods_in(text):
 def test_names_with_commas_and_without(data, capsys):
     text = run(capsys, data, "--methods", "RPL,FPL", "RidgeVS", "--repeats", "0")
     assert methods_in(text) == {"RPL", "FPL", "RidgeVS"}
+
+
+def test_a_split_without_unseen_classes_is_not_replaced_by_another(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = np.repeat(list("abcdefgh"), 5)
+    np.save(tmp_path / "X.npy", rng.normal(size=(40, 4)))
+    (tmp_path / "y.txt").write_text("\n".join(y))
+    (tmp_path / "classes.json").write_text(json.dumps({name: rng.normal(size=3).tolist() for name in "abcdefgh"}))
+    (tmp_path / "split.txt").write_text("\n".join("test_seen" if i % 5 == 0 else "train" for i in range(40)))
+    own = ["compare", tmp_path / "X.npy", "--labels", tmp_path / "y.txt", "--classes", tmp_path / "classes.json"]
+    own += ["--methods", "RidgeVS", "--untuned", "--repeats", "0"]
+    for options in (["--split", tmp_path / "split.txt"], ["--unseen", "0"]):
+        assert cli.main([*map(str, [*own, *options])]) == 1
+        assert "no samples of unseen classes" in capsys.readouterr().err
+    assert cli.main([*map(str, own)]) == 0
+    assert "20% of the classes are held out" in capsys.readouterr().err
 
 
 def test_groups(data, capsys):

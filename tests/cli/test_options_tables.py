@@ -175,7 +175,7 @@ def test_mistakes(table, capsys, options, message):
 def test_options_for_tables_on_other_data(capsys):
     for options in (["--id", "path"], ["--ignore-text"], ["--delimiter", ";"]):
         _, err = run(capsys, "info", "digits", *options, code=1)
-        assert f"{options[0]}: only for files of own data" in err
+        assert f"{options[0]}: only for your own files" in err
 
 
 def test_a_folder_takes_options(table, tmp_path, capsys):

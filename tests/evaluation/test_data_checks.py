@@ -61,6 +61,15 @@ def test_two_classes_are_duplicates_only_if_they_are_equal():
     assert (pair.one, pair.other) == ("a", "b")
 
 
+def test_classes_that_mostly_have_twins_are_all_found():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30, 64))
+    table = ClassTable([f"class {i}" for i in range(50)], np.vstack([vectors, vectors[:20]]))
+    found = near_duplicates(table)
+    assert {(pair.one, pair.other) for pair in found} == {(f"class {i}", f"class {i + 30}") for i in range(20)}
+    assert all(pair.distance == 0 for pair in found)
+
+
 def test_leaked_and_repeated_samples():
     X, parts = np.array(DATA.X), {name: DATA.rows(name) for name in ("trainval", "test_seen", "test_unseen")}
     leaked = parts["test_unseen"][[2, 7]]

@@ -15,16 +15,19 @@ from jcmspl.support.shown import shown
 if TYPE_CHECKING:
     from jcmspl.datasets import Dataset
 
-_SHARE = 0.2  # default share of classes, and of samples of seen classes, to hold out for a test
+_TEST_SHARE = 0.2  # default share of classes, and of samples of seen classes, to hold out for a test
 
 
 def add_data(parser: argparse.ArgumentParser, *, impute: bool = True) -> None:
-    """Add DATA and the options for reading it; ``--impute`` only where no model decides it."""
+    """Add DATA and the options for reading it; no ``--impute`` where a stored model determines the replacements."""
     parser.add_argument("data", metavar="DATA", help="file or folder in a known layout, or `digits`")
     group = parser.add_argument_group("data")
     group.add_argument("--layout", choices=LAYOUTS, help="layout of DATA (default: detected)")
     group.add_argument(
-        "--attributes", choices=("att", "original_att"), default=None, help="class vectors to use of an xlsa17 folder"
+        "--attributes",
+        choices=("att", "original_att"),
+        default=None,
+        help="the class vectors of an xlsa17 folder to use",
     )
     group.add_argument(
         "--labels",
@@ -113,18 +116,19 @@ def dataset_of(
 ) -> Dataset:
     """Read the data set that the options name.
 
-    ``imputed_values`` of a model take precedence over ``--impute``. If the data set is to be ``tested``, classes and
-    samples are held out at random unless an option names them. Own data without ``--classes`` has ``class_vectors``
-    or, if it may be ``supervised``, a dimension for each class.
+    ``imputed_values`` of a model take precedence over ``--impute``. If a model is to be ``tested`` on the data, classes
+    are held out at random from own data without any split, and samples of seen classes if no option holds some out. Own
+    data without ``--classes`` gets ``class_vectors`` or, if these are None and ``supervised`` is set, one-hot vectors.
     """
     dataset, is_own = _read_dataset(arguments, imputed_values is not None, class_vectors, supervised)
-    if tested and is_own and not dataset.unseen:
+    has_no_split = arguments.unseen is None and len(dataset.rows("train")) == dataset.n_samples
+    if tested and is_own and has_no_split:
         dataset = _with_held_out_classes(dataset, arguments)
     if arguments.hold_out is not None:
         dataset = dataset.held_out(arguments.hold_out, arguments.seed)
     elif tested and not len(dataset.rows("test_seen")):
-        dataset = dataset.held_out(_SHARE, arguments.seed)
-        say(arguments, f"note: {_SHARE:.0%} of the samples of seen classes are held out to test with (--hold-out)")
+        dataset = dataset.held_out(_TEST_SHARE, arguments.seed)
+        say(arguments, f"note: {_TEST_SHARE:.0%} of the samples of seen classes are held out to test with (--hold-out)")
     if imputed_values is not None:
         return dataset.imputed(imputed_values)
     how = getattr(arguments, "impute", None)
@@ -142,7 +146,7 @@ def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
 
 
 def compare_columns(model: Any, source: str, columns: Sequence[str] | None) -> None:
-    """Refuse named features whose order differs from that of the model's training data."""
+    """Refuse features whose names are those of the model's training data in another order."""
     from jcmspl.datasets.columns import require_same_columns
     from jcmspl.io.files import place_of
 
@@ -214,7 +218,7 @@ def _read_dataset(
     named = [name for name, value in table.items() if name != "missing" and value not in ("auto", None, [], False)]
     if named:
         listed = ", ".join(f"--{name.removesuffix('_column').replace('_', '-')}" for name in named)
-        raise ValueError(f"{listed}: only for files of own data, and {path} is none")
+        raise ValueError(f"{listed}: only for your own files, but {path} is a data set of another layout")
     options: dict[str, Any] = {} if arguments.attributes is None else {"attributes": arguments.attributes}
     if getattr(arguments, "verify", False):
         options["verify"] = True
@@ -232,10 +236,10 @@ def _with_held_out_classes(dataset: Dataset, arguments: argparse.Namespace) -> D
 
     from jcmspl.datasets import make_split
 
-    parts = make_split(dataset.y, unseen=_SHARE, test_seen=0.0, val=0.0, random_state=arguments.seed)
+    parts = make_split(dataset.y, unseen=_TEST_SHARE, test_seen=0.0, val=0.0, random_state=arguments.seed)
     say(
         arguments,
-        f"note: no option gives a split, so {_SHARE:.0%} of the classes are held out to test with (--unseen, --split)",
+        f"note: there is no split, so {_TEST_SHARE:.0%} of the classes are held out to test with (--unseen, --split)",
     )
     return replace(dataset, parts=parts)
 
@@ -281,7 +285,7 @@ def add_output(
         parser.add_argument("-o", "--output", metavar=metavar, required=required, help=help_text)
         parser.add_argument("--force", action="store_true", help="overwrite existing output")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    result = "" if help_text is None else ", and no result that FILE has" if metavar == "FILE" else ""
+    result = "" if help_text is None else f", and no result that {metavar} holds"
     parser.add_argument("--quiet", action="store_true", help=f"show no progress and no messages{result}")
 
 
@@ -309,7 +313,7 @@ def add_calibration(parser: argparse.ArgumentParser) -> None:
 
 
 def calibrate(arguments: argparse.Namespace, model: Any, X: Any, y: Any) -> None:
-    """Calibrate a fitted model or search as these options say."""
+    """Calibrate a fitted model, or a fitted search, as the options of :func:`add_calibration` say."""
     if arguments.calibrate:
         model.calibrate(X, y, random_state=arguments.seed)
     if arguments.calibrate_rejection is not None:
@@ -333,7 +337,7 @@ def say(arguments: argparse.Namespace, text: str) -> None:
 
 
 def is_shown(arguments: argparse.Namespace) -> bool:
-    """Whether a result is printed: not with ``--quiet`` if a file has it, unless as JSON."""
+    """Whether a result is printed: always with ``--json``; with ``--quiet`` only if no output file holds it."""
     return arguments.json or not (arguments.quiet and getattr(arguments, "output", None) is not None)
 
 
@@ -363,8 +367,10 @@ def require_writable(folder: Path, path: str) -> None:
         raise PermissionError(f"{path} cannot be written: no permission to write into the folder {folder}")
 
 
-def refuse_full(folder: Path, force: bool) -> None:
+def refuse_filled(folder: Path, force: bool) -> None:
     """Refuse an output folder that is not empty or cannot be written, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, but the output is a folder: choose another name")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{folder} is not empty: choose another name, or add --force to write into it")
     there = folder.resolve() if folder.is_dir() else folder.resolve().parent

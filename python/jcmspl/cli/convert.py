@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_full, show
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_existing, refuse_filled, show
 
 EXAMPLES = """\
   # one file that is memory-mapped when it is read
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     if layout == "npz":
         refuse_existing(arguments.output, arguments.force)
     else:
-        refuse_full(output, arguments.force)
+        refuse_filled(output, arguments.force)
     dataset = dataset_of(arguments)
     (save_npz if layout == "npz" else save_xlsa17)(dataset, output, overwrite=arguments.force)
     data = {"output": str(output), "layout": layout, "samples": len(dataset.X)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_full, say, say_what_is_used
+from jcmspl.cli._options import add_data, add_output, dataset_of, refuse_filled, say, say_what_is_used
 
 EXAMPLES = """\
   jcmspl reproduce digits -o digits-experiments
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.report.figures import require_matplotlib
 
     folder = Path(arguments.output)
-    refuse_full(folder, arguments.force)
+    refuse_filled(folder, arguments.force)
     require_matplotlib()
     dataset = dataset_of(arguments, tested=True)
     say_what_is_used(arguments, dataset)

@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,27 +23,29 @@ from jcmspl.io.json_text import dumps
 from jcmspl.support.arguments import IntArray
 from jcmspl.support.shown import aligned, percent
 
-# A class whose samples are recognised this often among the training classes is compact.
-_COMPACT = 0.5
-# Its vector does not fit if they are recognised by it less often than this part of what is usual.
-_FITTING = 0.25
-# Vectors nearer to each other than this part of the usual distance to the nearest are nearly equal.
+# The least share of its samples that must be recognised by other samples before a class's vector is judged.
+_LEAST_BY_SAMPLES = 0.5
+# A class vector does not fit if it recognises less than this fraction of the mean over classes.
+_MISFIT = 0.25
+# Two vectors are nearly equal if their distance is below this fraction of the median distance to the nearest.
 _NEAR = 0.05
-_ROWS = 8192
-_LISTED = 20
+# Distances of unit vectors below it are rounding errors.
+_ROUNDING = 1e-7
+_ROWS_PER_BLOCK = 8192
+_MOST_LINES = 20
 _FEWEST_CLASSES = 4
-_TESTED = ("test_seen", "test_unseen")
+_TEST_PARTS = ("test_seen", "test_unseen")
 
 
 @dataclass(frozen=True)
 class ClassIssue:
-    """A class that is not recognised by its vector, although its samples are alike.
+    """A class whose samples are recognised by other samples of it, but not by its class vector.
 
     Attributes
     ----------
     label : label
     by_vector : float
-        The share of its samples that is recognised by the class vector, among classes held out with it.
+        The share of its samples that is recognised by class vectors, among classes without training samples.
     by_samples : float
         The share that is recognised by models trained on other samples of the class.
     taken_for : label
@@ -65,7 +66,7 @@ class NearDuplicate:
     ----------
     one, other : label
     distance : float
-        The distance of their vectors as a part of the usual distance of a class to its nearest: 0 for equal ones.
+        The distance of their directions, as a fraction of the median distance to the nearest class; 0 for equal ones.
     """
 
     one: Label
@@ -75,7 +76,7 @@ class NearDuplicate:
 
 @dataclass(frozen=True)
 class Leak:
-    """Rows of a test part that are training samples too.
+    """Samples of a test part that equal training samples.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class DataChecks:
     repeated : int
         How many training samples are equal to an earlier one.
     notes : tuple of str
-        Checks that the data does not allow, and why.
+        The checks that were skipped, with the reason.
     """
 
     labels: LabelIssues
@@ -125,8 +126,8 @@ class DataChecks:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found."""
-        return not (len(self.labels) or self.classes or self.duplicates or self.leaks)
+        """Whether the checks found nothing; some may have been skipped (``notes``)."""
+        return not (len(self.labels) or self.classes or self.duplicates or self.leaks or self.repeated)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all findings as plain data."""
@@ -144,14 +145,14 @@ class DataChecks:
         """Return all findings as JSON."""
         return dumps(self.to_dict(), indent=1) + "\n"
 
-    def to_text(self, most: int = _LISTED) -> str:
-        """Return the findings as text, with at most so many lines a table."""
+    def to_text(self, most: int = _MOST_LINES) -> str:
+        """Return the findings as text; each table has at most ``most`` lines."""
         n, issues = self.labels.n_samples, len(self.labels)
         leaked = sum(len(leak.indices) for leak in self.leaks)
         blocks = [
             _block(
                 f"Labels: {issues:,} of {n:,} are probably wrong ({percent(issues / n)})",
-                ["row", "label", "rather", "probability"],
+                ["row", "label", "suggested", "probability"],
                 [
                     [str(one["index"]), str(one["given"]), str(one["suggested"]), f"{one['probability']:.1g}"]
                     for one in self.labels.to_rows(most)
@@ -195,7 +196,7 @@ def check_data(dataset: Any, *, model: Any = None, random_state: Any = 0, progre
     ----------
     dataset : Dataset
     model : estimator, optional
-        A method with its parameters, which judges labels and class vectors. By default ``JCMSPL()``.
+        The unfitted model that judges labels and class vectors. By default ``JCMSPL()``.
     random_state : int, RandomState or None, default 0
         Seed of the folds.
     progress : bool, default False
@@ -222,35 +223,36 @@ def check_data(dataset: Any, *, model: Any = None, random_state: Any = 0, progre
     template = judge(model)
     options = {"model": template, "random_state": random_state, "progress": progress}
     labels = find_label_issues(X, y, class_vectors=dataset.classes, **options)
+    # row numbers of the data set, not of the training part
     labels = replace(labels, indices=rows[labels.indices], not_judged=rows[labels.not_judged], n_rows=len(dataset.y))
     classes, notes = _unfitting_classes(X, y, dataset.classes, labels, template, random_state)
-    if not any(len(dataset.rows(part)) for part in _TESTED):
+    if not any(len(dataset.rows(part)) for part in _TEST_PARTS):
         notes += ("leakage was not checked: there are no test samples",)
-    repeated, leaks = _leaks(dataset, rows)
+    repeated, leaks = _repeated_and_leaked(dataset, rows)
     return DataChecks(labels, classes, near_duplicates(dataset.classes), leaks, repeated, notes)
 
 
 def near_duplicates(table: ClassTable) -> tuple[NearDuplicate, ...]:
-    """Return the pairs of classes whose vectors are nearly equal, the nearest first."""
+    """Return the pairs of classes whose vectors have nearly the same direction from the mean, the nearest first."""
     vectors = table.vectors - table.vectors.mean(axis=0)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = vectors / np.where(lengths > 0, lengths, 1)
-    if table.n_classes < _FEWEST_CLASSES:  # the distances of so few say nothing of what is usual
-        found = [
-            (i, j, 0.0) for i, j in combinations(range(table.n_classes), 2) if np.array_equal(vectors[i], vectors[j])
-        ]
-    else:
-        neighbours = NearestNeighbors(algorithm="brute").fit(vectors)
-        usual = float(np.median(neighbours.kneighbors(n_neighbors=1)[0])) or 1.0
-        distances, others = neighbours.radius_neighbors(radius=_NEAR * usual)
-        found = [
-            (i, j, distance / usual)
-            for i, (near, places) in enumerate(zip(distances, others, strict=True))
-            for distance, j in zip(near.tolist(), places.tolist(), strict=True)
-            if i < j
-        ]
+    # the usual distance is that of different vectors, of which a few do not tell it
+    different = np.unique(vectors.round(9), axis=0)
+    usual = np.inf
+    if len(different) >= _FEWEST_CLASSES:
+        nearest, _ = NearestNeighbors(algorithm="brute").fit(different).kneighbors(n_neighbors=1)
+        usual = float(np.median(nearest))
+    radius = _ROUNDING if usual == np.inf else max(_ROUNDING, _NEAR * usual)
+    distances, others = NearestNeighbors(algorithm="brute").fit(vectors).radius_neighbors(radius=radius)
+    found = [
+        (0.0 if distance <= _ROUNDING else distance / usual, i, j)
+        for i, (near, places) in enumerate(zip(distances, others, strict=True))
+        for distance, j in zip(near.tolist(), places.tolist(), strict=True)
+        if i < j
+    ]
     labels = list(table)
-    return tuple(NearDuplicate(labels[i], labels[j], d) for i, j, d in sorted(found, key=lambda pair: pair[2]))
+    return tuple(NearDuplicate(labels[i], labels[j], distance) for distance, i, j in sorted(found))
 
 
 def _unfitting_classes(
@@ -261,33 +263,34 @@ def _unfitting_classes(
     if len(names) < 2 * _FEWEST_CLASSES:
         return (), (f"class vectors were not checked: that takes {2 * _FEWEST_CLASSES} training classes at least",)
     right, wrong = Counter[Label](), Counter[tuple[Label, Label]]()
-    folds = ClassKFold(min(4, len(names) // 2), random_state=random_state)
-    for train, test in folds.split(y, y):
+    for train, test in ClassKFold(4, random_state=random_state).split(X, y):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # find_label_issues has said it
+            warnings.simplefilter("ignore")  # find_label_issues has given these warnings
             fitted = clone(model).fit(X[train], y[train], class_vectors=table)
         held_out = sorted_labels(dict.fromkeys(y[test].tolist()))
         for label, found in zip(y[test].tolist(), fitted.predict(X[test], candidates=held_out).tolist(), strict=True):
-            right[label] += label == found
-            wrong[label, found] += label != found
+            if label == found:
+                right[label] += 1
+            else:
+                wrong[label, found] += 1
     counts = Counter(y.tolist())
     by_vector = {label: right[label] / counts[label] for label in names}
     by_samples = labels.recognised()
-    usual = float(np.mean(list(by_vector.values())))
+    mean = float(np.mean(list(by_vector.values())))
     found = []
     for label in names:
-        if by_samples.get(label, 0.0) >= _COMPACT and by_vector[label] < _FITTING * usual:
+        if by_samples.get(label, 0.0) >= _LEAST_BY_SAMPLES and by_vector[label] < _MISFIT * mean:
             taken = max((pair for pair in wrong if pair[0] == label), key=lambda pair: wrong[pair])[1]
             found.append(ClassIssue(label, by_vector[label], by_samples[label], taken))
     return tuple(sorted(found, key=lambda one: one.by_vector - one.by_samples)), ()
 
 
-def _leaks(dataset: Any, rows: IntArray) -> tuple[int, tuple[Leak, ...]]:
-    """Return how many training samples are repetitions, and the test samples that are training samples."""
+def _repeated_and_leaked(dataset: Any, rows: IntArray) -> tuple[int, tuple[Leak, ...]]:
+    """Return how many training samples equal an earlier one, and the test samples that equal training samples."""
     trained = _hashes(dataset.X, rows)
     known = np.unique(trained)
     leaks = []
-    for part in _TESTED:
+    for part in _TEST_PARTS:
         tested = dataset.rows(part)
         leaked = tested[np.isin(_hashes(dataset.X, tested), known)]
         if len(leaked):
@@ -297,7 +300,7 @@ def _leaks(dataset: Any, rows: IntArray) -> tuple[int, tuple[Leak, ...]]:
 
 def _hashes(X: Any, rows: IntArray) -> Hashes:
     """Return the hashes of some rows, read a block at a time."""
-    blocks = np.array_split(rows, max(1, -(-len(rows) // _ROWS)))
+    blocks = np.array_split(rows, max(1, -(-len(rows) // _ROWS_PER_BLOCK)))
     return np.concatenate([row_hashes(np.asarray(read_rows(X, block))) for block in blocks])
 
 

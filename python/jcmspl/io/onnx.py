@@ -1,4 +1,4 @@
-"""Linear recognisers as ONNX models."""
+"""Linear classifiers as ONNX models."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from jcmspl.support.lazy import needed
 from jcmspl.support.scaling import Scaling
 from jcmspl.support.version import __version__
 
-# Versions that all runtimes of recent years read.
+# The versions of operators and of the format; runtimes of recent years read them.
 _OPSET, _IR_VERSION = 13, 8
 
 
 class LinearLayer(NamedTuple):
     """Scores ``x @ weights.T + bias + lead`` of labelled candidates; `scaling` is applied to samples first.
 
-    Candidates are compared before the lead is added: their differences may vanish in float32 after it.
+    The lead is a number that all scores have in common. The best candidate is chosen before it is added: a large lead
+    rounds differences of scores away in float32.
     """
 
     weights: Float64Array
@@ -32,7 +33,10 @@ class LinearLayer(NamedTuple):
 
 
 def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
-    """Write a linear layer as an ONNX model with one matrix product."""
+    """Write a linear layer as an ONNX model.
+
+    Its outputs are ``scores`` and the ``index`` of the best candidate; ``labels`` in its metadata names the candidates.
+    """
     needed("onnx", "ONNX export needs the package onnx", "onnx")
     from onnx import TensorProto, checker, helper, numpy_helper
 
@@ -46,7 +50,8 @@ def write_onnx(layer: LinearLayer, path: Path, *, overwrite: bool) -> None:
             constants["lead"] = np.array(layer.lead, dtype=np.float32)
     if not all(np.isfinite(value).all() for value in constants.values()):
         raise ValueError("the weights are too large for float32, in which ONNX models are written")
-    nodes, features = [], "features"
+    nodes = []
+    features = "features"  # the tensor that the next node reads
     if layer.scaling.power:
         nodes += [
             helper.make_node("Abs", ["features"], ["magnitudes"]),

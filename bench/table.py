@@ -107,7 +107,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="NAME", default="", help="questions whose name contains this")
     parser.add_argument("--repeats", metavar="N", type=int, help="time each side this often")
-    parser.add_argument("--screen", metavar="NAME", default="fastest", help="avx512_vnni, avx_vnni, avx2 or none")
+    parser.add_argument("--screen", metavar="NAME", default="fastest", help="avx512_vnni, avx_vnni, avx2, neon or none")
     parser.add_argument("--json", metavar="PATH", type=Path, help="write the table, with seconds, to this file")
     options = parser.parse_args(arguments)
     if not any(options.only in question.name for question in QUESTIONS):

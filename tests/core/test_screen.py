@@ -13,8 +13,10 @@ from jcmspl.core import AffineScorer, nearest
 from jcmspl.support.machine import blas_threads
 from support.threads import most_blas_threads
 
+KERNELS = ["avx512_vnni", "avx_vnni", "avx2", "neon", "portable", "portable_runs", "portable_signed"]
 
-@pytest.fixture(autouse=True, scope="module", params=["avx512_vnni", "avx_vnni", "avx2", "portable", "portable63"])
+
+@pytest.fixture(autouse=True, scope="module", params=KERNELS)
 def screen(request):
     """Search by all instructions of the CPU, and by their twins in plain C++, which test the bounds on any CPU."""
     if not _core.use_byte_products(request.param):

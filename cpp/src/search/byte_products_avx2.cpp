@@ -1,5 +1,6 @@
 // Products of bytes by 256 bits: with the instructions of AVX-VNNI, or with those of AVX2, which sum two products in 16
-// bits. Sums of 16 bits do not overflow where codes of candidates are at most 63: 2 * 127 * 127 < 2^15.
+// bits. Such a sum does not overflow where codes of candidates are at most 63: 2 * 127 * 127 < 2^15. With AVX2 sums of
+// runs stay in 16 bits where they fit; else each pair is widened to 32 bits at once, which takes half as long again.
 #include <cmath>
 #include <cstring>
 
@@ -23,7 +24,9 @@
 
 #ifdef __clang__
 #define JCMSPL_UNROLL _Pragma("unroll")
+#define JCMSPL_KEEP_LOOP _Pragma("nounroll")
 #else
+#define JCMSPL_KEEP_LOOP _Pragma("GCC unroll 1")
 #define JCMSPL_UNROLL _Pragma("GCC unroll 8")
 #endif
 
@@ -98,13 +101,16 @@ JCMSPL_AVX2 Rounded round_to_bytes(const T* x, double scale, const double* origi
 
 template <class T>
 JCMSPL_AVX2 double dot_in_double(const T* x, const T* y, Index n) {
-  __m256d even = _mm256_setzero_pd(), odd = even;
-  for (Index j = 0; j < n; j += 2 * width) {
-    even = _mm256_fmadd_pd(load(x + j, n - j), load(y + j, n - j), even);
-    if (n - j > width)
-      odd = _mm256_fmadd_pd(load(x + j + width, n - j - width), load(y + j + width, n - j - width), odd);
+  constexpr Index parts = 4;
+  __m256d sums[parts] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+  Index j = 0;
+  for (; j + parts * width <= n; j += parts * width) {
+    JCMSPL_UNROLL
+    for (Index part = 0; part < parts; ++part)
+      sums[part] = _mm256_fmadd_pd(load(x + j + part * width, width), load(y + j + part * width, width), sums[part]);
   }
-  return sum_of(_mm256_add_pd(even, odd));
+  for (; j < n; j += width) sums[0] = _mm256_fmadd_pd(load(x + j, n - j), load(y + j, n - j), sums[0]);
+  return sum_of(_mm256_add_pd(_mm256_add_pd(sums[0], sums[1]), _mm256_add_pd(sums[2], sums[3])));
 }
 
 constexpr int lanes = 8, vectors = panel_width / lanes;
@@ -147,6 +153,49 @@ JCMSPL_MULTIPLY(multiply_by_avx2, JCMSPL_AVX2, 3, add_products)
 JCMSPL_MULTIPLY(multiply_by_avx_vnni, JCMSPL_AVX_VNNI, 6, _mm256_dpbusd_avx_epi32)
 #endif
 
+// With more samples at a time compilers do not keep the sums of a run in registers.
+constexpr int at_once = 3;
+
+JCMSPL_AVX2 __attribute__((noinline)) void multiply_by_runs(const Panel& panel, const Tile& tile, Index groups,
+                                                            int sample, int vector, Products& products) {
+  const Index row_length = groups * group_size, count = n_runs(groups);
+  const auto* at = reinterpret_cast<const __m256i*>(panel.codes) + vector;
+  const std::int8_t* codes = tile.codes + sample * row_length;
+  const std::int32_t* starts = tile.starts + sample * count;
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i sums[at_once][2];
+  JCMSPL_UNROLL
+  for (int i = 0; i < at_once; ++i) sums[i][0] = sums[i][1] = _mm256_set1_epi32(tile.terms[sample + i].offset);
+  for (Index run = 0; run < count; ++run, ++starts) {
+    __m256i parts[at_once][2];
+    JCMSPL_UNROLL
+    for (int i = 0; i < at_once; ++i) parts[i][0] = parts[i][1] = _mm256_set1_epi32(starts[i * count]);
+    const Index end = (run + 1) * run_groups < groups ? (run + 1) * run_groups : groups;
+    JCMSPL_KEEP_LOOP
+    for (Index g = run * run_groups; g < end; ++g, at += vectors, codes += group_size) {
+      const __m256i first = _mm256_loadu_si256(at), second = _mm256_loadu_si256(at + 1);
+      JCMSPL_UNROLL
+      for (int i = 0; i < at_once; ++i) {
+        std::int32_t four;
+        std::memcpy(&four, codes + i * row_length, sizeof four);
+        const __m256i values = _mm256_set1_epi32(four);
+        parts[i][0] = _mm256_add_epi16(parts[i][0], _mm256_maddubs_epi16(first, values));
+        parts[i][1] = _mm256_add_epi16(parts[i][1], _mm256_maddubs_epi16(second, values));
+      }
+    }
+    JCMSPL_UNROLL
+    for (int i = 0; i < at_once; ++i) {
+      sums[i][0] = _mm256_add_epi32(sums[i][0], _mm256_madd_epi16(parts[i][0], ones));
+      sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(parts[i][1], ones));
+    }
+  }
+  JCMSPL_UNROLL
+  for (int i = 0; i < at_once; ++i) {
+    products[sample + i][vector] = sums[i][0];
+    products[sample + i][vector + 1] = sums[i][1];
+  }
+}
+
 JCMSPL_AVX2 void bound(const Panel& panel, const Products& products, const SampleTerms* terms, const float* thresholds,
                        Bounds& bounds) {
   for (int i = 0; i < tile_height; ++i) {
@@ -169,23 +218,28 @@ JCMSPL_AVX2 void bound(const Panel& panel, const Products& products, const Sampl
   }
 }
 
-JCMSPL_AVX2 void find_bounds_by_avx2(const Panel& panel, const std::int8_t* codes, Index groups,
-                                     const SampleTerms* terms, const float* thresholds, Bounds& bounds) {
+JCMSPL_AVX2 void find_bounds_by_avx2(const Panel& panel, const Tile& tile, Index groups, const float* thresholds,
+                                     Bounds& bounds) {
   Products products;
+  const bool fit = runs_fit(panel, tile);
   for (int v = 0; v < vectors; v += 2)
-    for (int i = 0; i < tile_height; i += 3) multiply_by_avx2(panel.codes, codes, groups, i, v, products);
-  bound(panel, products, terms, thresholds, bounds);
+    for (int i = 0; i < tile_height; i += at_once)
+      if (fit)
+        multiply_by_runs(panel, tile, groups, i, v, products);
+      else
+        multiply_by_avx2(panel.codes, tile.codes, groups, i, v, products);
+  bound(panel, products, tile.terms, thresholds, bounds);
 }
 
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 #ifdef JCMSPL_COMPILES_AVX_VNNI
 
-JCMSPL_AVX2 void find_bounds_by_avx_vnni(const Panel& panel, const std::int8_t* codes, Index groups,
-                                         const SampleTerms* terms, const float* thresholds, Bounds& bounds) {
+JCMSPL_AVX2 void find_bounds_by_avx_vnni(const Panel& panel, const Tile& tile, Index groups, const float* thresholds,
+                                         Bounds& bounds) {
   Products products;
-  for (int v = 0; v < vectors; v += 2) multiply_by_avx_vnni(panel.codes, codes, groups, 0, v, products);
-  bound(panel, products, terms, thresholds, bounds);
+  for (int v = 0; v < vectors; v += 2) multiply_by_avx_vnni(panel.codes, tile.codes, groups, 0, v, products);
+  bound(panel, products, tile.terms, thresholds, bounds);
 }
 
 #endif
@@ -195,6 +249,8 @@ JCMSPL_AVX2 void find_bounds_by_avx_vnni(const Panel& panel, const std::int8_t* 
 const ByteKernels* avx2_kernels() {
   static constexpr ByteKernels kernels{"avx2",
                                        63,
+                                       64,
+                                       true,
                                        round_to_bytes<float>,
                                        round_to_bytes<double>,
                                        dot_in_double<float>,
@@ -207,6 +263,8 @@ const ByteKernels* avx_vnni_kernels() {
 #ifdef JCMSPL_COMPILES_AVX_VNNI
   static constexpr ByteKernels kernels{"avx_vnni",
                                        127,
+                                       128,
+                                       false,
                                        round_to_bytes<float>,
                                        round_to_bytes<double>,
                                        dot_in_double<float>,

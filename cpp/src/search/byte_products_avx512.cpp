@@ -132,12 +132,12 @@ JCMSPL_VNNI __attribute__((noinline)) void multiply(const std::uint8_t* panel, c
   }
 }
 
-JCMSPL_VNNI void find_bounds_by_vnni(const Panel& panel, const std::int8_t* codes, Index groups,
-                                     const SampleTerms* terms, const float* thresholds, Bounds& bounds) {
+JCMSPL_VNNI void find_bounds_by_vnni(const Panel& panel, const Tile& tile, Index groups, const float* thresholds,
+                                     Bounds& bounds) {
   __m512i products[tile_height][vectors];
-  multiply(panel.codes, codes, groups, products);
+  multiply(panel.codes, tile.codes, groups, products);
   for (int i = 0; i < tile_height; ++i) {
-    const SampleTerms& term = terms[i];
+    const SampleTerms& term = tile.terms[i];
     const __m512 step = _mm512_set1_ps(term.step), error = _mm512_set1_ps(term.error), size = _mm512_set1_ps(term.size),
                  weight = _mm512_set1_ps(term.weight), slack = _mm512_set1_ps(term.slack),
                  threshold = _mm512_set1_ps(thresholds[i]);
@@ -159,9 +159,14 @@ JCMSPL_VNNI void find_bounds_by_vnni(const Panel& panel, const std::int8_t* code
 }  // namespace
 
 const ByteKernels* avx512_vnni_kernels() {
-  static constexpr ByteKernels kernels{"avx512_vnni",         127,
-                                       round_to_bytes<float>, round_to_bytes<double>,
-                                       dot_in_double<float>,  dot_in_double<double>,
+  static constexpr ByteKernels kernels{"avx512_vnni",
+                                       127,
+                                       128,
+                                       false,
+                                       round_to_bytes<float>,
+                                       round_to_bytes<double>,
+                                       dot_in_double<float>,
+                                       dot_in_double<double>,
                                        find_bounds_by_vnni};
   return has_instructions() ? &kernels : nullptr;
 }

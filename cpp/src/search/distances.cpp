@@ -137,6 +137,8 @@ struct TrueDistances {
       return 0.5 * (length - square) - all_.scoring.rounding * (length + square);
     }
 
+    void prefetch(Index c) const { search::prefetch(all_.prototypes.col(c).data(), all_.prototypes.rows()); }
+
   private:
     const TrueDistances& all_;
     const ConstView<double> centred_;

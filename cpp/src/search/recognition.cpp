@@ -115,6 +115,7 @@ struct ProductScores {
       return factor * product + static_cast<double>(scorer.bias[c]);
     }
     double score_of(Index, double key) const { return key; }
+    void prefetch(Index c) const { search::prefetch(scorer.weights.col(c).data(), scorer.weights.rows()); }
   };
   OfBlock of_block(Index, const ConstView<T>& x, const Vector<T>* factors) const { return {scorer, x, factors}; }
 };

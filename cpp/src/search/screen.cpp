@@ -49,30 +49,34 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bia
       centre_(mean_of_some(weights)),
       origin_length_(origin_.norm()),
       centre_length_(centre_.norm()),
-      limit_(candidate_limit()),
       groups_(n_groups(weights.rows())),
       panel_bytes_(groups_ * group_size * panel_width) {
   const Index m = weights.rows(), count = weights.cols();
   const Index panels = (count + panel_width - 1) / panel_width;
   codes_.resize(static_cast<std::size_t>(panels * panel_bytes_));
   MatrixD raw(count, n_terms);
+  const int limit = candidate_limit(), offset = candidate_offset();
+  const bool has_runs = sums_runs();
+  std::vector<std::int32_t> runs(static_cast<std::size_t>(count));
   std::atomic<bool> all_exist{true};
   for_ranges_in_parallel(count, m, n_threads, poll, [&] {
     return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * group_size))](Index first, Index last,
                                                                                                const Poll&) mutable {
       for (Index c = first; c < last; ++c) {
         const Rounded w =
-            round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, limit_, row.data());
+            round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, limit, row.data());
         if (!w.exists) all_exist = false;
+        if (has_runs) runs[c] = largest_run(row.data(), groups_);
         std::uint8_t* to = codes_.data() + c / panel_width * panel_bytes_ + c % panel_width * group_size;
         for (Index j = 0; j < groups_ * group_size; ++j)
-          to[j / group_size * group_size * panel_width + j % group_size] =
-              static_cast<std::uint8_t>(row[j] + limit_ + 1);
+          to[j / group_size * group_size * panel_width + j % group_size] = static_cast<std::uint8_t>(row[j] + offset);
         raw.row(c) << w.step, w.length, w.error + epsilon * (w.length + 2 * centre_length_),
             static_cast<double>(bias[c]) + w.along;
       }
     };
   });
+  for (Index c = 0; c < count; c += panel_width)
+    largest_runs_.push_back(*std::max_element(runs.begin() + c, runs.begin() + std::min(c + panel_width, count)));
   exists_ = all_exist && raw.allFinite();
   if (exists_) scale_terms(raw, bias_error);
 }
@@ -102,7 +106,7 @@ void Screen<T>::scale_terms(const MatrixD& raw, double bias_error) {
 template <class T>
 Panel Screen<T>::panel(Index p) const {
   const auto term = [&](Term name) { return terms_.col(name).data() + p * panel_width; };
-  return {codes_.data() + p * panel_bytes_, term(step), term(length), term(error), term(bias)};
+  return {codes_.data() + p * panel_bytes_, term(step), term(length), term(error), term(bias), largest_runs_[p]};
 }
 
 template <class T>
@@ -110,13 +114,13 @@ std::optional<typename Screen<T>::SampleBounds> Screen<T>::bounds_of(const Round
   const double unit = largest_length_ * sample.length + largest_bias_, scale = largest_length_ / unit;
   if (!sample.exists || !(unit > 0) || !std::isfinite(unit)) return std::nullopt;
   const double rounding = epsilon * (sample.length + 2 * origin_length_);
-  SampleTerms terms;
+  SampleTerms terms{};
   terms.step = static_cast<float>(sample.step * scale);
   terms.error = static_cast<float>((sample.error + rounding) * scale);
   terms.size = static_cast<float>(sample.size * scale);
   terms.weight = static_cast<float>(largest_bias_ / unit);
   terms.slack = static_cast<float>(bias_error_ / unit + 1e-12);
-  terms.offset = (limit_ + 1) * sample.sum;
+  terms.offset = candidate_offset() * sample.sum;
   const double product_error = 4 * epsilon * static_cast<double>(origin_.size()) * (sample.length + origin_length_) *
                                (largest_length_ + centre_length_);
   if (!(terms.error < 1 && terms.slack < 1)) return std::nullopt;  // they would bound nothing, and could overflow
@@ -129,31 +133,12 @@ ScreenedSearch<T>::ScreenedSearch(const Screen<T>& screen, Index n_best)
       n_best_(n_best),
       // To score more than these one by one would take longer than a matrix product, or too much memory.
       limit_(n_best + std::clamp<Index>(screen.weights_.cols() / 32, 32, 4096)),
+      long_(std::clamp<Index>(8 * n_best, 128, 2 * limit_)),
       codes_(static_cast<std::size_t>(block_rows * screen.groups_ * group_size)),
+      run_starts_(static_cast<std::size_t>(block_rows * n_runs(screen.groups_))),
       terms_(block_rows),
       thresholds_(block_rows),
-      rows_(block_rows),
-      best_(n_best) {}
-
-template <class T>
-void ScreenedSearch<T>::find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll) {
-  begin(x, factors);
-  for (Index p = 0; p < screen_.n_panels(); ++p) {
-    const Panel panel = screen_.panel(p);
-    for (Index tile = 0; tile < x.cols(); tile += tile_height)
-      if (!is_given_up(tile)) bound(panel, p * panel_width, tile);
-    poll();
-  }
-}
-
-template <class T>
-bool ScreenedSearch<T>::keep_survivors(Index i) {
-  drop_excluded(i);
-  auto& survivors = rows_[i].survivors;
-  if (rows_[i].undecided || static_cast<Index>(survivors.size()) > limit_) return false;
-  std::sort(survivors.begin(), survivors.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
-  return true;
-}
+      rows_(block_rows, Row{true, {}, {}, {}, Best<double>(n_best), 0}) {}
 
 template <class T>
 void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
@@ -162,6 +147,8 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
     row.undecided = false;
     row.survivors.clear();
     row.best_lower.clear();
+    row.best.clear();
+    row.n_keys = 0;
     terms_[i] = {};
     thresholds_[i] = infinity;  // of rows beyond the last one
     if (i >= x.cols()) continue;
@@ -170,6 +157,10 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
                                            screen_.centre_.data(), x.rows(), sample_limit, codes);
     if (const auto bounds = screen_.bounds_of(rounded)) {
       terms_[i] = bounds->terms;
+      if (sums_runs()) {
+        terms_[i].largest_run = largest_run(codes, screen_.groups_);
+        find_run_starts(codes, screen_.groups_, run_starts_.data() + i * n_runs(screen_.groups_));
+      }
       row.units = bounds->units;
       thresholds_[i] = -infinity;
     } else {
@@ -180,8 +171,9 @@ void ScreenedSearch<T>::begin(const ConstView<T>& x, const Vector<T>* factors) {
 
 template <class T>
 void ScreenedSearch<T>::bound(const Panel& panel, Index first_candidate, Index tile) {
-  const Index row_bytes = screen_.groups_ * group_size, last = screen_.weights_.cols();
-  find_bounds(panel, codes_.data() + tile * row_bytes, screen_.groups_, &terms_[tile], &thresholds_[tile], bounds_);
+  const Index groups = screen_.groups_, last = screen_.weights_.cols();
+  const Tile samples{&codes_[tile * groups * group_size], &run_starts_[tile * n_runs(groups)], &terms_[tile]};
+  find_bounds(panel, samples, groups, &thresholds_[tile], bounds_);
   for (Index i = 0; i < tile_height; ++i) {
     const SampleTerms& terms = terms_[tile + i];
     std::uint64_t above = bounds_.above[i];
@@ -209,22 +201,34 @@ void ScreenedSearch<T>::add(Index i, Survivor survivor, double width) {
     heap.back() = lower;
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   }
-  if (static_cast<Index>(heap.size()) == n_best_) thresholds_[i] = heap.front();
-  if (static_cast<Index>(row.survivors.size()) < 2 * limit_) return;
-  drop_excluded(i);
-  if (static_cast<Index>(row.survivors.size()) > limit_) give_up(i);
+  if (static_cast<Index>(heap.size()) == n_best_) thresholds_[i] = std::max(thresholds_[i], heap.front());
 }
 
 template <class T>
-void ScreenedSearch<T>::drop_excluded(Index i) {
+bool ScreenedSearch<T>::is_long(Index i) {
   auto& all = rows_[i].survivors;
+  if (static_cast<Index>(all.size()) < long_) return false;
   const auto excluded = [&](const Survivor& survivor) { return survivor.upper < thresholds_[i]; };
   all.erase(std::remove_if(all.begin(), all.end(), excluded), all.end());
+  return 2 * static_cast<Index>(all.size()) > long_;
+}
+
+template <class T>
+void ScreenedSearch<T>::sort_survivors(Index i) {
+  auto& all = rows_[i].survivors;
+  std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
+}
+
+template <class T>
+void ScreenedSearch<T>::raise_threshold(Index i, double bound) {
+  const float below = std::nextafter(static_cast<float>(bound), -infinity);
+  if (below > thresholds_[i]) thresholds_[i] = below;
 }
 
 template <class T>
 void ScreenedSearch<T>::give_up(Index i) {
   rows_[i].undecided = true;
+  rows_[i].survivors.clear();
   thresholds_[i] = infinity;
 }
 

@@ -54,10 +54,10 @@ private:
   Vector<T> bias_;
   VectorD origin_, centre_;  // subtracted from samples and from candidates
   double origin_length_, centre_length_;
-  int limit_;  // of the codes of candidates
   Index groups_, panel_bytes_;
   std::vector<std::uint8_t> codes_;
-  Matrix<float> terms_;  // a column each: step, length, error, bias
+  Matrix<float> terms_;                     // a column each: step, length, error, bias
+  std::vector<std::int32_t> largest_runs_;  // of each panel
   double common_ = 0, largest_length_ = 0, largest_bias_ = 0, bias_error_ = 0;
   bool exists_ = true;
 };
@@ -74,19 +74,29 @@ public:
   // null). Returns the samples that stay undecided, for which nothing is written.
   //
   // Candidates that the bounds keep are compared by keys.key(sample, candidate), which grows with the score;
-  // keys.score_of(sample, key) is the least score that a candidate with this key can have.
+  // keys.score_of(sample, key) is the least score that a candidate with this key can have. keys.prefetch(candidate) is
+  // called some time before the candidate's key is computed.
   template <class Keys, class Out>
   const std::vector<Index>& operator()(const ConstView<T>& x, const Vector<T>* factors, const Keys& keys,
                                        std::int64_t* indices, Out* best_keys, const Poll& poll) {
-    find_survivors(x, factors, poll);
+    begin(x, factors);
+    for (Index p = 0; p < screen_.n_panels(); ++p) {
+      const Panel panel = screen_.panel(p);
+      for (Index tile = 0; tile < x.cols(); tile += tile_height) {
+        if (is_given_up(tile)) continue;
+        bound(panel, p * panel_width, tile);
+        for (Index i = tile; i < tile + tile_height; ++i)
+          if (is_long(i)) decide(i, keys);
+      }
+      poll();
+    }
     undecided_.clear();
     for (Index i = 0; i < x.cols(); ++i) {
-      if (keep_survivors(i)) {
-        decide(i, keys);
-        best_.write(indices + i * n_best_, best_keys + i * n_best_);
-      } else {
+      decide(i, keys);
+      if (rows_[i].undecided)
         undecided_.push_back(i);
-      }
+      else
+        rows_[i].best.write(indices + i * n_best_, best_keys + i * n_best_);
       poll();
     }
     return undecided_;
@@ -100,39 +110,49 @@ private:
   struct Row {
     bool undecided;
     typename Screen<T>::Units units;
-    std::vector<Survivor> survivors;
-    std::vector<float> best_lower;  // a heap of the n_best largest lower bounds, the least in front
+    std::vector<Survivor> survivors;  // whose keys are not known yet
+    std::vector<float> best_lower;    // a heap of the n_best largest lower bounds, the least in front
+    Best<double> best;                // keys of survivors
+    Index n_keys;                     // that were computed
   };
 
-  void find_survivors(const ConstView<T>& x, const Vector<T>* factors, const Poll& poll);
-  bool keep_survivors(Index row);  // sorted by their bounds; false if they do not decide
   void begin(const ConstView<T>& x, const Vector<T>* factors);
   void bound(const Panel& panel, Index first_candidate, Index tile);
   void add(Index row, Survivor survivor, double width);
-  void drop_excluded(Index row);
+  bool is_long(Index row);         // after dropping what the bounds exclude
+  void sort_survivors(Index row);  // by their bounds
+  void raise_threshold(Index row, double bound);
   void give_up(Index row);
   bool is_given_up(Index tile) const;  // all of its samples
 
+  // Compares the survivors by their keys, those with the largest bounds first. Keys exclude more candidates than lower
+  // bounds do: also those that come later.
   template <class Keys>
   void decide(Index i, const Keys& keys) {
-    const auto& [common, unit, error] = rows_[i].units;
-    best_.clear();
-    for (const Survivor& survivor : rows_[i].survivors) {
-      // Exact scores exclude more candidates than lower bounds did.
-      if (best_.is_full() && survivor.upper < (keys.score_of(i, best_.worst()) - common) / unit - error) break;
-      best_.offer(keys.key(i, survivor.candidate), survivor.candidate);
+    Row& row = rows_[i];
+    const auto& [common, unit, error] = row.units;
+    const auto least = [&] { return (keys.score_of(i, row.best.worst()) - common) / unit - error; };
+    sort_survivors(i);
+    for (std::size_t s = 0; s < row.survivors.size(); ++s) {
+      const Survivor& survivor = row.survivors[s];
+      if (s + 1 < row.survivors.size()) keys.prefetch(row.survivors[s + 1].candidate);
+      if (row.best.is_full() && survivor.upper < least()) break;
+      if (++row.n_keys > limit_) return give_up(i);
+      row.best.offer(keys.key(i, survivor.candidate), survivor.candidate);
     }
+    row.survivors.clear();
+    if (row.best.is_full()) raise_threshold(i, least());
   }
 
   const Screen<T>& screen_;
-  const Index n_best_, limit_;
+  const Index n_best_, limit_, long_;
   std::vector<std::int8_t> codes_;
+  std::vector<std::int32_t> run_starts_;
   std::vector<SampleTerms> terms_;
   std::vector<float> thresholds_;  // a candidate whose upper bound is below it is not among the best
   std::vector<Row> rows_;
   std::vector<Index> undecided_;
   Bounds bounds_;
-  Best<double> best_;
 };
 
 }  // namespace jcmspl::search

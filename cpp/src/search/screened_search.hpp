@@ -12,6 +12,17 @@
 
 namespace jcmspl::search {
 
+// Starts loading a vector that is needed soon. It is far from the last one in memory.
+template <class T>
+void prefetch(const T* x, Index n) {
+#ifdef __GNUC__
+  constexpr Index line = 64 / static_cast<Index>(sizeof(T));
+  for (Index j = 0; j < n; j += line) __builtin_prefetch(x + j);
+#else
+  static_cast<void>(x), static_cast<void>(n);
+#endif
+}
+
 // An origin for a screen, near the samples.
 template <class T, class From>
 VectorD mean_of_first(QueryReader<T, From> reader) {

@@ -52,11 +52,11 @@ template <class T>
 void nearest(const Samples<T>& samples, const ConstView<T>& prototypes, Index n_best, Metric metric,
              std::int64_t* indices, T* values, Index n_threads, const Poll& poll);
 
-// The instructions by which large searches screen candidates: "avx512_vnni", "avx_vnni", "avx2", or "none".
+// The instructions by which large searches screen candidates: "avx512_vnni", "avx_vnni", "avx2", "neon", or "none".
 std::string byte_products();
 
-// Uses others than the fastest of this CPU, for tests and comparisons: one of the above, "portable" or "portable63" in
-// plain C++ (slower than no screen), or "fastest". Returns false where there are none of this name.
+// Uses others than the fastest of this CPU, for tests and comparisons: one of the above, "portable" and what begins so
+// in plain C++ (slower than no screen), or "fastest". Returns false where there are none of this name.
 bool use_byte_products(const std::string& name);
 
 }  // namespace jcmspl::search

@@ -123,8 +123,23 @@ def test_new_samples_are_all_tested(own, tmp_path, capsys):
 def test_a_fit_to_all_classes_cannot_be_tested(own, capsys):
     run(capsys, "fit", *OWN, "-o", "m.safetensors")
     _, err = run(capsys, "evaluate", "m.safetensors", *OWN, code=1)
-    assert "data set X has no samples of unseen classes to test with" in err
-    assert "hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)" in err
+    assert "data set X has no samples to test with" in err
+    assert "hold some out of the fit" in err
+
+
+def test_a_plain_classifier_is_tested_among_its_classes(own, tmp_path, capsys):
+    data = ["X.npy", "--labels", "y.txt"]
+    run(capsys, "fit", *data, "--hold-out", "0.2", "-o", "m.safetensors")
+    out, err = run(capsys, "evaluate", "m.safetensors", *data, "--json")
+    found = json.loads(out)
+    assert NOTE in err
+    assert (found["dataset"]["samples"]["test_unseen"], found["dataset"]["n_unseen_classes"]) == (0, 0)
+    part = load_arrays("X.npy", "y.txt", class_vectors=None).held_out(0.2).part("test_seen")
+    assert found["results"][0]["standard"]["per_class"] == pytest.approx(load("m.safetensors").score(*part))
+    run(capsys, "evaluate", "m.safetensors", *data, "-o", "r.html", "--quiet")
+    write(tmp_path, np.load("X.npy")[:5], ["yeti"] * 5, "strange")
+    _, err = run(capsys, "evaluate", "m.safetensors", "strangeX.npy", "--labels", "strangey.txt", code=1)
+    assert "yeti" in err
 
 
 def test_info_tells_how_many_samples_are_known(own, capsys):

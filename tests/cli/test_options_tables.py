@@ -77,7 +77,7 @@ def test_what_is_held_out_is_asked_for(table, capsys):
     assert "so the test uses the samples that the model was not trained on" in err
     run(capsys, "fit", *OWN, "--impute", "mean", "-o", "all")
     _, err = run(capsys, "evaluate", "all", *OWN, code=1)
-    assert "data set t has no samples of unseen classes to test with, because the model was trained on all" in err
+    assert "data set t has no samples to test with: the model was trained on all of them" in err
 
 
 def test_compare_says_what_it_holds_out(table, capsys):

@@ -27,7 +27,7 @@ def model_of(dataset=DATA, part="trainval"):
 
 
 MODEL = model_of()
-SEEN = np.isin(Y, DATA.seen)
+SEEN, TRAINED = np.isin(Y, DATA.seen), DATA.rows("trainval")
 ON_ALL_SEEN = RPL(progress=False).fit(X[SEEN], Y[SEEN], class_vectors=DATA.classes)
 
 
@@ -178,12 +178,37 @@ class TestWithoutTestParts:
         assert report.harmonic_mean is None
         assert report.accuracy == report_of(MODEL, DATA).accuracy
 
-    def test_without_unseen_classes_there_is_no_test(self):
+    def test_without_unseen_classes_the_test_is_among_seen_ones(self):
         new = load_arrays(X[SEEN], Y[SEEN], class_vectors=DATA.classes)
-        with pytest.raises(
-            ValueError, match="no samples of unseen classes to test with, because the model was trained"
-        ):
+        rows = with_test_parts(MODEL, new).rows("test_seen")
+        report = evaluate(MODEL, new, progress=False)
+        named = MODEL.predict(new.X[rows], candidates="seen")
+        shares = [np.mean(named[new.y[rows] == label] == label) for label in np.unique(new.y[rows])]
+        assert report.accuracy == pytest.approx(np.mean(shares))
+        assert (report.dataset.tested, report.harmonic_mean) == ("seen", None)
+        assert report.results[0].standard.per_sample == pytest.approx(np.mean(named == new.y[rows]))
+        assert {row.kind for row in report.classes} == {"seen"}
+        assert "seen classes among" not in report.to_text()
+        assert "Seen classes" in report.to_html()
+        assert "unseen" not in report.to_text()
+        with pytest.raises(ValueError, match="need samples of unseen classes"):
+            evaluate(MODEL, new, open_set=True, progress=False)
+
+    def test_all_of_them_training_samples(self):
+        new = load_arrays(X[TRAINED], Y[TRAINED], class_vectors=DATA.classes)
+        with pytest.raises(ValueError, match="no samples to test with: the model was trained on all of them"):
             report_of(MODEL, new)
+
+    def test_a_plain_classifier(self):
+        model = RPL(progress=False).fit(X[TRAINED], Y[TRAINED])
+        others = np.setdiff1d(np.flatnonzero(SEEN), TRAINED)
+        report = evaluate(model, load_arrays(X[others], Y[others], class_vectors=None), progress=False)
+        assert report.accuracy == pytest.approx(model.score(X[others], Y[others]))
+        assert report.dataset.n_attributes == 0
+        assert "without class vectors" in report.to_text()
+        with pytest.warns(UserWarning, match="classes that the model does not know are left out"):
+            among_others = evaluate(model, load_arrays(X, Y, class_vectors=None), progress=False)
+        assert among_others.results == report.results
 
     def test_where_nothing_is_known_only_unseen_classes_are_tested(self):
         model = pickle.loads(pickle.dumps(MODEL))

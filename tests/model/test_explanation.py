@@ -5,9 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from jcmspl import ClassTable
+from jcmspl import JCMSPL, ClassTable
 from jcmspl.data.normalisation import NORMALISATIONS
 from support.noisy_fits import METRICS, MODEL, SPACES, ZOO, fitted
+
+
+def fitted_to(table):
+    return JCMSPL(progress=False).fit(ZOO.X, ZOO.y, class_vectors=table)
 
 
 class TestProjections:
@@ -70,6 +74,33 @@ class TestExplain:
         assert top[0][0] in text
         assert bottom[0][0] in text
         assert top[0][0] in explanation._repr_html_()
+
+    @pytest.mark.parametrize("names", [None, [f"dim_{i}" for i in range(20)]])
+    def test_embeddings_show_the_nearest_classes(self, names):
+        vectors = np.hstack([ZOO.table.vectors, np.ones((ZOO.table.n_classes, 20 - ZOO.table.n_attributes))])
+        table = ClassTable(ZOO.table.labels, vectors, names)
+        model = fitted_to(table)
+        labels, scores = model.predict_topk(ZOO.X_new[:1], 5, return_scores=True)
+        explanation = model.explain(ZOO.X_new[:1])[0]
+        assert [label for label, _ in explanation.nearest] == labels[0].tolist()
+        assert_allclose([score for _, score in explanation.nearest], scores[0])
+        for text in (str(explanation), explanation._repr_html_()):
+            assert all(str(label) in text for label in labels[0])
+            assert "attribute " not in text
+            assert "dim_" not in text
+        assert len(explanation.top(20) + explanation.bottom(20)) == 20  # in Python the numbers stay
+
+    def test_an_unnamed_source_is_one_part(self):
+        text = {label: np.cos(np.arange(1, 6) * (i + 1)) for i, label in enumerate(ZOO.table)}
+        model = fitted_to(ClassTable.joined(look=ZOO.table, text=text))
+        explanation = model.explain(ZOO.X_new[:1])[0]
+        parts = dict(explanation.parts())
+        assert parts["text: 5 dimensions"] == pytest.approx(explanation.contributions[8:13].sum())
+        assert sum(parts.values()) == pytest.approx(explanation.contributions.sum())
+        assert len(parts) == len(explanation.attributes) - 4
+        assert "attribute " not in str(explanation)
+        unnamed = ClassTable.joined(look={label: ZOO.table[label] for label in ZOO.table}, text=text)
+        assert "look: 8 dimensions" in str(fitted_to(unnamed).explain(ZOO.X_new[:1])[0])
 
     def test_an_attribute_that_decides_is_named(self):
         """Two classes that differ in one attribute alone."""

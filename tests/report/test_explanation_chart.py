@@ -40,6 +40,16 @@ def test_bars_are_the_contributions(model):
     assert colours.isdisjoint(bar.get_facecolor() for bar in display.ax_.patches if bar.get_width() < 0)
 
 
+def test_without_names_the_bars_are_the_nearest_classes():
+    vectors = {label: ZOO.table[label] for label in ZOO.table}
+    unnamed = JCMSPL(progress=False).fit(ZOO.X, ZOO.y, class_vectors=vectors)
+    nearest = unnamed.explain(ZOO.X_new[:1], candidates="unseen")[0].nearest
+    display = ExplanationDisplay.from_estimator(unnamed, ZOO.X_new[0], candidates="unseen")
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [str(label) for label, _ in nearest]
+    assert [bar.get_width() for bar in display.ax_.patches] == pytest.approx([score for _, score in nearest])
+    assert display.ax_.get_xlabel() == "score"
+
+
 def test_the_others_are_one_bar():
     parts = np.array([0.1, -5.0, 0.2, 3.0, -0.4])
     names, lengths = ExplanationDisplay(list("abcde"), parts).bars(most=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -18,6 +19,8 @@ from jcmspl.support.shown import ELLIPSIS, Card, ShownAsCard, Table, elided, quo
 
 # What a notebook shows of a table; the rest is left out.
 _MOST_ROWS, _MOST_COLUMNS = 10, 8
+_MADE_UP = "attribute "  # before the number of an attribute without a name
+_EMBEDDING = 16  # dimensions at least
 #: A column of a table of class vectors with one of these names holds the labels.
 LABEL_COLUMNS = ("class", "class_name", "class_names", "name", "names", "label", "labels")
 
@@ -173,6 +176,23 @@ class ClassTable(ShownAsCard):
         """The names of the attributes, made up where none were given."""
         return self.attributes or _numbered_names(self.n_attributes)
 
+    @property
+    def nameless(self) -> tuple[tuple[str, int, int], ...]:
+        """The runs of attributes whose names are mere numbers, as of an embedding: source (or ""), first and end."""
+        if self.sources is None or self.attributes is None:
+            return () if _are_named(self.attributes) else (("", 0, self.n_attributes),)
+        runs, first = [], 0
+        for name, width in self.sources:
+            if not _are_named(self.attributes[first : first + width]):
+                runs.append((name, first, first + width))
+            first += width
+        return tuple(runs)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether some attributes have names that tell more than a number."""
+        return sum(end - first for _, first, end in self.nameless) < self.n_attributes
+
     def __contains__(self, label: Label) -> bool:
         return label in self._position
 
@@ -319,7 +339,17 @@ class ClassTable(ShownAsCard):
 
 
 def _numbered_names(n_attributes: int) -> tuple[str, ...]:
-    return tuple(f"attribute {i}" for i in range(n_attributes))
+    return tuple(f"{_MADE_UP}{i}" for i in range(n_attributes))
+
+
+def _are_named(names: Sequence[str] | None) -> bool:
+    """Tell whether names were given and are not those of an embedding: a word with a running number (dim_0, dim_1)."""
+    found = [re.fullmatch(r"(.*?)(\d+)", name) for name in names or ()]
+    words = {(match[1], int(match[2]) - i) for i, match in enumerate(found) if match}
+    if not all(found) or len(words) > 1:
+        return True
+    ((word, _),) = words or {(_MADE_UP, 0)}
+    return len(found) < _EMBEDDING and not word.endswith(_MADE_UP)
 
 
 def _prefixed(source: str, names: tuple[str, ...]) -> tuple[str, ...]:

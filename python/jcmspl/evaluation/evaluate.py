@@ -75,6 +75,7 @@ def evaluate(
     dataset : Dataset
         With a part "test_unseen" and, for generalized recognition, "test_seen". By default these are all samples of
         classes that the model was not trained on, and the samples of training classes that were held out of the fit.
+        Without samples of unseen classes, as for a plain classifier, the test is among the training classes.
     protocol : {"zero-shot", "base-to-new"}, default "zero-shot"
         "base-to-new": the model is fitted to a few labelled samples of half of the classes, the base classes. Test
         samples of base classes are recognised among base classes, those of new classes among new ones, and both among
@@ -116,10 +117,11 @@ def evaluate(
     Returns
     -------
     Report
-        Standard recognition (unseen samples among unseen classes) and generalized recognition (seen and unseen samples
-        among all classes, without seen classes that the model was not trained on), per class and per sample, with 95 %
-        intervals of a bootstrap over classes; a table of classes, the most frequent confusions, the seen-unseen curve,
-        settings, timings and versions; as text, Markdown, JSON or an HTML page.
+        Standard recognition (unseen samples among unseen classes; without such samples, seen ones among seen classes)
+        and generalized recognition (seen and unseen samples among all classes, without seen classes that the model was
+        not trained on), per class and per sample, with 95 % intervals of a bootstrap over classes; a table of classes,
+        the most frequent confusions, the seen-unseen curve, settings, timings and versions; as text, Markdown, JSON or
+        an HTML page.
     BaseToNew
         With ``protocol="base-to-new"``: per-class accuracies on base and on new classes, their harmonic mean, and the
         generalized ones, for each number of shots and, if samples and class vectors have equal lengths, for the plain

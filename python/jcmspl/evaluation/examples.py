@@ -13,6 +13,7 @@ import numpy as np
 from jcmspl.data.labels import Label
 from jcmspl.data.reading import in_memory, read_rows
 from jcmspl.evaluation.findings import Candidate, Example, Reason
+from jcmspl.model.known_classes import Call
 from jcmspl.report.pages import picture_named
 from jcmspl.support.arguments import IntArray
 
@@ -23,10 +24,10 @@ _MOST_REASONS, _MOST_NEAREST = 4, 3
 
 
 def examples(
-    model: Any, dataset: Any, candidates: list[Label], space: str, named: Sequence[Label], most: int
+    model: Any, dataset: Any, part: str, call: Call, space: str, named: Sequence[Label], most: int
 ) -> list[Example]:
-    """Draw test samples of unseen classes, predicted as ``named``, the classes in turn; wrong ones come first."""
-    rows, ids = dataset.rows("test_unseen"), dataset.ids
+    """Draw samples of a test part, predicted as ``named``, the classes in turn; wrong ones come first."""
+    rows, ids = dataset.rows(part), dataset.ids
     true = dataset.y[rows].tolist()
     right = np.array([a == b for a, b in zip(true, named, strict=True)])
     rng = np.random.default_rng(_SEED)
@@ -36,10 +37,9 @@ def examples(
         for at in _in_turn(rng.permutation(positions), true, most // 2)
     ]
     folders = _folders(dataset.source)
-    named_attributes = dataset.classes.attributes is not None
-    why = (_reasons if named_attributes else _nearest)(
-        model, dataset, candidates, space, rows[chosen], [true[at] for at in chosen]
-    )
+    is_named = (model.class_table_ if call.class_vectors is None else call.class_vectors).is_named
+    X = _samples(dataset, rows[chosen])
+    why = (_reasons if is_named else _nearest)(model, X, call, space, [true[at] for at in chosen])
     return [
         Example(
             row=int(rows[at]),
@@ -79,14 +79,12 @@ def _samples(dataset: Any, rows: IntArray) -> Any:
     return np.asarray(in_memory(X))[np.argsort(order)]
 
 
-def _nearest(
-    model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
-) -> list[dict[str, Any]]:
+def _nearest(model: Any, X: Any, call: Call, space: str, true: Sequence[Label]) -> list[dict[str, Any]]:
     """Return the best candidates of each sample: the single numbers of an embedding mean nothing to a reader."""
-    if not len(rows):
+    if not true:
         return []
-    recogniser = model.recogniser(class_vectors=dataset.classes, candidates=candidates, space=space)
-    best, scores = recogniser.best(_samples(dataset, rows), min(_MOST_NEAREST, len(candidates)))
+    recogniser = model.recogniser(**call._asdict(), space=space)
+    best, scores = recogniser.best(X, min(_MOST_NEAREST, len(call.candidates)))
     labels = recogniser.labels[best].tolist()
     return [
         {"nearest": [Candidate(str(label), score) for label, score in zip(*row, strict=True)]}
@@ -94,18 +92,14 @@ def _nearest(
     ]
 
 
-def _reasons(
-    model: Any, dataset: Any, candidates: list[Label], space: str, rows: IntArray, true: Sequence[Label]
-) -> list[dict[str, Any]]:
+def _reasons(model: Any, X: Any, call: Call, space: str, true: Sequence[Label]) -> list[dict[str, Any]]:
     """Explain each prediction, against the true class or, if that was predicted, against the runner-up."""
-    nothing: list[dict[str, Any]] = [{} for _ in rows]
-    if not hasattr(model, "explain") or not len(rows):
+    nothing: list[dict[str, Any]] = [{} for _ in true]
+    if not hasattr(model, "explain") or not true:
         return nothing
     if "space" in model.get_params(deep=False):
         model = copy(model).set_params(space=space)
-    X = _samples(dataset, rows)
-    options = {"class_vectors": dataset.classes, "candidates": candidates}
-    found = []
+    options, found = call._asdict(), []
     try:
         for sample, label in zip(X[:, None], true, strict=True):
             one = model.explain(sample, **options)[0]

@@ -53,7 +53,7 @@ class HitRate:
 
 @dataclass(frozen=True)
 class Standard(HitRate):
-    """Accuracy on unseen samples among unseen classes, and hit@k by k."""
+    """Accuracy on samples of unseen classes among these, or of seen ones if no unseen are tested, and hit@k by k."""
 
     hits: dict[int, HitRate]
 
@@ -134,7 +134,7 @@ class Sets:
 
 @dataclass(frozen=True)
 class Trust:
-    """Errors of probabilities on test samples among a group of candidates, "unseen" or "all", and prediction sets.
+    """Errors of probabilities on test samples among candidates ("seen", "unseen" or "all"), and prediction sets.
 
     ``is_calibrated``: whether the temperature was calibrated. ``sets`` are None if no sets were calibrated.
     """
@@ -180,9 +180,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among unseen and among all classes.
+    """One class of the test data: its kind ("seen" or "unseen") and its accuracy among tested and among all classes.
 
-    ``taken_for`` is the commonest mistake: among unseen classes or, if there is none, among all; None without mistakes.
+    ``taken_for`` is the commonest mistake: among tested classes or, if there is none, among all; None without mistakes.
     """
 
     label: str
@@ -223,7 +223,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Example:
-    """A test sample of an unseen class, by row and id in the data set, and its prediction among the unseen classes.
+    """A test sample of a tested class, by row and id in the data set, and its prediction among the tested classes.
 
     ``picture`` is the file that the id names. ``against`` is the class compared with the predicted one: the true class
     or, if the prediction is right, the second best. ``spoke_for`` and ``spoke_against`` are the attributes that
@@ -287,7 +287,10 @@ class Objective:
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """The training and test data; samples: the number of samples in each part."""
+    """The training and test data; samples: the number of samples in each part.
+
+    The tested classes are the unseen ones or, if the test data have none, the seen ones.
+    """
 
     name: str
     source: str
@@ -297,6 +300,16 @@ class DatasetSummary:
     n_unseen_classes: int
     samples: dict[str, int]
     chance: float
+
+    @property
+    def tested(self) -> str:
+        """The kind of the tested classes: "unseen", or "seen" if there are no unseen ones."""
+        return "unseen" if self.n_unseen_classes else "seen"
+
+    @property
+    def n_tested_classes(self) -> int:
+        """The number of tested classes, which are the candidates."""
+        return self.n_unseen_classes or self.n_seen_classes
 
 
 @dataclass(frozen=True)

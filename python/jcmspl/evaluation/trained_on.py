@@ -25,7 +25,7 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
 
     "test_unseen" is all samples of classes that the model was not trained on. "test_seen" is the samples that were held
     out of the same data by the fit; if the model has no record of them and the data set has no test parts at all, it is
-    all samples whose hashes are not among those of the training samples.
+    all samples of training classes whose hashes are not among those of the training samples.
     """
     dataset = dataset.with_labels_of(model.class_table_)
     if dataset.n_features != model.n_features_in_:
@@ -38,7 +38,7 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
         # all samples of classes that the model was not trained on
         known = dataset.classes.positions(one for one in model.classes_.tolist() if one in dataset.classes)
         rows = np.sort(np.concatenate([dataset.rows("trainval"), dataset.rows("test_seen")]))
-        dataset = _with_parts(dataset, {"test_unseen": rows[~np.isin(dataset.class_numbers[rows], known)]})
+        dataset = with_parts(dataset, {"test_unseen": rows[~np.isin(dataset.class_numbers[rows], known)]})
     if len(dataset.rows("test_seen")):
         return dataset
     rows = dataset.rows("trainval")
@@ -46,10 +46,10 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
     if held_out is not None and held_out.fits(rows, dataset.y[rows]):
         return dataset.held_out(held_out.share, held_out.random_state)
     digest: SampleDigest | None = getattr(model, "training_digest_", None)
-    if has_parts or digest is None or not dataset.unseen:
+    if has_parts or digest is None:
         return dataset
     found, decided = _looked_up(digest, dataset.X, rows)
-    return _with_parts(dataset, {"test_seen": rows[decided & ~found]})
+    return with_parts(dataset, {"test_seen": rows[decided & ~found]})
 
 
 def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
@@ -78,7 +78,7 @@ def warn_or_refuse(found: TrainedOn | None, n_samples: dict[str, int], *, allow:
         warn_user(f"{text}: accuracy on them is not that on new samples", TrainedOnWarning)
 
 
-def _with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
+def with_parts(dataset: Any, new: dict[str, IntArray]) -> Any:
     """Return the data set with the given rows moved to other parts."""
     taken = np.concatenate(list(new.values()))
     parts = {**{part: np.setdiff1d(rows, taken) for part, rows in dataset.parts.items()}, **new}

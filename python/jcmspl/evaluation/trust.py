@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +28,14 @@ class Trust(NamedTuple):
     of_classes: dict[Label, tuple[float, float]]
 
 
-def trust(
-    model: Any, dataset: Any, group: str, candidates: Sequence[Label], chunks: Iterable[tuple[Any, Any]]
-) -> Trust:
-    """Measure a model, in its own space, on samples of a group of candidates ("unseen" or "all")."""
-    recogniser = model.recogniser(
-        class_vectors=dataset.classes, candidates=candidates, seen_penalty=model.bias_in(model.own_space)
-    )
+def trust(model: Any, group: str, call: Call, chunks: Iterable[tuple[Any, Any]]) -> Trust:
+    """Measure a model, in its own space, on samples of a group of candidates ("seen", "unseen" or "all")."""
+    recogniser = model.recogniser(**call._replace(seen_penalty=model.bias_in(model.own_space))._asdict())
     key = (model.own_space, model.own_metric, group)
     calibration = model.state.set_calibration.get(key)
     promise = None if calibration is None else calibration.at(COVERAGE)
     limit = None if promise is None else SetLimit(calibration.temperature * spread_of(model), promise.threshold)
-    temperature = temperature_of(model, None, Call(dataset.classes, candidates))
+    temperature = temperature_of(model, None, call)
     tally, sums = ProbabilityTally(), dict[Label, Float64Array]()
     for X, y in chunks:
         samples, _ = model.reader.unweighted().samples(X, y, columns=model.state.columns)
@@ -56,7 +52,7 @@ def trust(
     return Trust(
         findings.Trust(
             group=group,
-            n_candidates=len(candidates),
+            n_candidates=len(call.candidates),
             temperature=temperature,
             is_calibrated=model.temperature == "auto" and key in model.temperatures_,
             errors=tally.errors(),

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from jcmspl.data.labels import Label
+from jcmspl.data.labels import Label, some
 from jcmspl.evaluation import findings, uncertainty
 from jcmspl.evaluation.accuracy import Tally
 from jcmspl.evaluation.examples import examples
-from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_test_parts
+from jcmspl.evaluation.trained_on import trained_on, warn_or_refuse, with_parts, with_test_parts
 from jcmspl.evaluation.trust import Trust, trust
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.model.adapting import require_adaptable
@@ -31,6 +31,7 @@ from jcmspl.model.threshold import Evidence, Rivals, Threshold, area
 from jcmspl.support.arguments import as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted, shown
+from jcmspl.support.warn import warn_user
 
 #: The default k of hit@k.
 HITS = (1, 2, 5)
@@ -59,13 +60,21 @@ def zero_shot(
     if hasattr(model, "adapted_"):
         model = copy(model).reset_adaptation()
     dataset = with_test_parts(model, dataset)
+    dataset = _with_known_classes(model, dataset)
     trained: list[Label] = model.classes_.tolist()
     unseen: list[Label] = list(dataset.unseen)
+    dataset = dataset.without("test_seen", set(dataset.classes) - set(trained))
     _check(model, dataset)
-    dataset = dataset.without("test_seen", set(dataset.seen) - set(trained))
+    kind = "unseen" if unseen else "seen"
+    part, candidates, table = f"test_{kind}", unseen or trained, dataset.classes if unseen else None
     n_seen, n_unseen = len(dataset.rows("test_seen")), len(dataset.rows("test_unseen"))
     found_again = trained_on(model, dataset)
     warn_or_refuse(found_again, {"test_seen": n_seen, "test_unseen": n_unseen}, allow=allow_trained)
+    if not unseen and (adapt or open_set):
+        raise ValueError(
+            "adapt and open_set (--adapt, --open-set) need samples of unseen classes, but the data have none: leave "
+            "them out"
+        )
     if spaces is None:
         spaces = [model.own_space, *(space for space in model.SPACES if space != model.own_space)]
     runs = [(space, False) for space in spaces] + [("visual", True)] * adapt
@@ -76,7 +85,8 @@ def zero_shot(
     tallies: list[tuple[Tally, Tally | None]] = []
     if open_set and len(unseen) < LEAST_CANDIDATES:
         raise ValueError("open_set needs two unseen classes in the test data, but there is one: leave open_set out")
-    total = (len(runs) + 1) * (n_unseen * (2 if n_seen else 1) + n_seen)
+    n_tested, n_all = len(dataset.rows(part)), n_seen + n_unseen if n_seen and n_unseen else 0
+    total = (len(runs) + 1) * (n_tested + n_all)
     for space in spaces if open_set else ():
         total += n_unseen + (n_unseen + n_seen) * _tells_kinds(model, space, n_seen)
     named: list[Label] = []  # predictions for samples of unseen classes in the first space, for the examples
@@ -95,16 +105,16 @@ def zero_shot(
                 twin = adapted_twin(model, dataset, unseen, "test_unseen")
                 recogniser = partial(twin.recogniser, class_vectors=dataset.classes)
             else:
-                recogniser = partial(model.recogniser, class_vectors=dataset.classes, space=space)
-            standard, among_unseen = _standard(
-                recogniser(candidates=unseen),
-                len(unseen),
+                recogniser = partial(model.recogniser, class_vectors=table, space=space)
+            standard, among_tested = _standard(
+                recogniser(candidates=candidates),
+                len(candidates),
                 hits,
-                chunks,
+                chunks(part),
                 None if results or not most_examples else named,
             )
             generalized, among_all = None, None
-            if n_seen:
+            if n_all:
                 bias = model.bias_in(space)
                 if transductive:
                     every = [*trained, *unseen]
@@ -116,16 +126,16 @@ def zero_shot(
             if open_set and not transductive:
                 strangers = _open_set(model, space, recogniser, unseen, chunks, n_seen)
             results.append(findings.SpaceResult(space, standard, generalized, transductive, strangers))
-            tallies.append((among_unseen, among_all))
+            tallies.append((among_tested, among_all))
         trusted = []
         if isinstance(model, ZeroShotClassifier):
             first = model if spaces[0] == model.own_space else copy(model).set_params(space=spaces[0])
-            trusted.append(trust(first, dataset, "unseen", unseen, chunks("test_unseen")))
-            if n_seen:
+            trusted.append(trust(first, kind, Call(table, candidates), chunks(part)))
+            if n_all:
                 both = chain(chunks("test_unseen"), chunks("test_seen"))
-                trusted.append(trust(first, dataset, "all", [*trained, *unseen], both))
+                trusted.append(trust(first, "all", Call(table, [*trained, *unseen]), both))
     own, own_among_all = tallies[0]
-    found = uncertainty.intervals(tallies, unseen)
+    found = uncertainty.intervals(tallies, candidates)
     return Report(
         dataset=_about_dataset(model, dataset, trained, unseen),
         model=_about_model(model),
@@ -135,26 +145,55 @@ def zero_shot(
             findings.Confusion(str(true), str(named), samples, samples / own.counts[true])
             for true, named, samples in own.worst_confusions()
         ],
-        confusion_matrix=findings.ConfusionMatrix([str(label) for label in unseen], own.matrix(unseen).tolist()),
+        confusion_matrix=findings.ConfusionMatrix(
+            [str(label) for label in candidates], own.matrix(candidates).tolist()
+        ),
         objective=findings.Objective(
             [float(one) for one in getattr(model, "objective_", [])], getattr(model, "converged_", True)
         ),
         timings={**model.timings_, "evaluation": time.perf_counter() - started},
         versions=findings.versions(),
         bootstrap=uncertainty.SETTINGS,
-        examples=examples(model, dataset, unseen, spaces[0], named, most_examples) if most_examples else [],
+        examples=examples(model, dataset, part, Call(table, candidates), spaces[0], named, most_examples)
+        if most_examples
+        else [],
         trained_on=found_again,
         trust=[one.found for one in trusted],
     )
 
 
+def _is_plain(model: Any) -> bool:
+    """Tell whether a model is a plain classifier: one that was trained without class vectors."""
+    return isinstance(model, ZeroShotClassifier) and model.state.given_table is None
+
+
+def _with_known_classes(model: Any, dataset: Any) -> Any:
+    """Return the data set; of a plain classifier, without class vectors, all test samples of its classes are seen ones.
+
+    Samples of other classes, which it cannot know, are left out with a warning.
+    """
+    rows = dataset.rows("test_unseen")
+    if not _is_plain(model) or not len(rows):
+        return dataset
+    trained = set(model.classes_.tolist())
+    is_known = np.array([label in trained for label in dataset.y[rows].tolist()])
+    if strangers := [label for label in dataset.unseen if label not in trained]:
+        warn_user(
+            f"{(~is_known).sum():,} samples of {len(strangers):,} classes that the model does not know are left out of "
+            f"the test: {some(strangers, 5)}. It was trained without class_vectors, as a plain classifier",
+            UserWarning,
+        )
+    seen = np.union1d(dataset.rows("test_seen"), rows[is_known])
+    return with_parts(dataset, {"test_seen": seen, "test_unseen": np.empty(0, dtype=np.int64)})
+
+
 def _check(model: Any, dataset: Any) -> None:
     """Raise ValueError for data that cannot test the model."""
-    if not dataset.unseen:
+    if not dataset.unseen and not len(dataset.rows("test_seen")):
         raise ValueError(
-            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with, because the model was "
-            "trained on all of its classes: hold some out of the fit (unseen or split, --unseen SHARE or --split FILE)"
-            "; a plain classifier is tested by model.score(X, y)"
+            f"the data set {shown(dataset.name)} has no samples to test with: the model was trained on all of them, or "
+            "does not know their classes. Test with other samples, or hold some out of the fit (test_seen, unseen or "
+            "split; --hold-out SHARE, --unseen SHARE or --split FILE)"
         )
     trained = set(model.classes_.tolist())
     if both := [label for label in dataset.unseen if label in trained]:
@@ -186,12 +225,12 @@ def _standard(
     recogniser: Recogniser,
     n_candidates: int,
     hits: Sequence[int],
-    chunks: Callable[[str], _Chunks],
+    chunks: _Chunks,
     named: list[Label] | None,
 ) -> tuple[findings.Standard, Tally]:
     ks = sorted({k for k in hits if 1 <= k <= n_candidates} | {1})
     tally = Tally(ks[-1])
-    for X, y in chunks("test_unseen"):
+    for X, y in chunks:
         best = tally.recognise(recogniser, X, y)
         if named is not None:
             named += [row[0] for row in best]
@@ -336,11 +375,11 @@ def _about_dataset(model: Any, dataset: Any, trained: list[Label], unseen: list[
         name=dataset.name,
         source=dataset.source,
         n_features=dataset.n_features,
-        n_attributes=dataset.classes.n_attributes,
+        n_attributes=0 if _is_plain(model) else dataset.classes.n_attributes,
         n_seen_classes=len(trained),
         n_unseen_classes=len(unseen),
         samples={"trainval": training, **{part: len(dataset.rows(part)) for part in ("test_seen", "test_unseen")}},
-        chance=1 / len(unseen),
+        chance=1 / len(unseen or trained),
     )
 
 

@@ -34,14 +34,15 @@ class Report(Document):
     dataset : DatasetSummary
     model : ModelSummary
     results : list of SpaceResult
-        Standard and generalized recognition in each space. The model's own space comes first; the model adapted to the
-        test samples, if requested, comes last.
+        Standard and generalized recognition in each space. Standard recognition is among the tested classes: the unseen
+        ones or, if the test data have none (as for a plain classifier), the seen ones. The model's own space comes
+        first; the model adapted to the test samples, if requested, comes last.
     classes : list of ClassRow
-        In the model's own space; unseen classes first, the best at the top.
+        In the model's own space; tested classes first, the best at the top.
     confusions : list of Confusion
-        The most frequent ones among unseen classes.
+        The most frequent ones among the tested classes.
     confusion_matrix : ConfusionMatrix
-        Of unseen classes.
+        Of the tested classes.
     objective : Objective
     timings : dict of str to float
         Seconds per stage.
@@ -49,12 +50,12 @@ class Report(Document):
     bootstrap : Bootstrap or None
         The settings behind the intervals.
     examples : list of Example
-        Test samples of unseen classes, wrong and right ones, if the data set has ids.
+        Test samples of the tested classes, wrong and right ones, if the data set has ids.
     trained_on : TrainedOn or None
         The number of test samples in the training data; None if the model does not know its training samples.
     trust : list of Trust
         Errors of probabilities, and prediction sets of 90 % if the model has calibrated some, in the first space: among
-        unseen classes and, with test samples of seen classes, among all.
+        tested classes and, with test samples of seen and unseen classes, among all.
     """
 
     dataset: findings.DatasetSummary
@@ -85,7 +86,7 @@ class Report(Document):
 
     @property
     def accuracy(self) -> float:
-        """Per-class accuracy on unseen classes, in the model's own space."""
+        """Per-class accuracy on the tested classes, in the model's own space."""
         return self.results[0].standard.per_class
 
     @property
@@ -131,7 +132,8 @@ class Report(Document):
 
     def __repr__(self) -> str:
         rest = f", harmonic mean {percent(self.harmonic_mean)}" if self._generalized else ""
-        return f"<Report on {shown(self.dataset.name)}: {percent(self.accuracy)} per class on unseen classes{rest}>"
+        about = f"{percent(self.accuracy)} per class on {self.dataset.tested} classes{rest}"
+        return f"<Report on {shown(self.dataset.name)}: {about}>"
 
     def _card(self) -> Card:
         return Card(self.title, sentences=self.about(), tables=list(self.tables().values())[:2])
@@ -139,18 +141,22 @@ class Report(Document):
     def _table_as_text(self, name: str, table: Table) -> list[str]:
         title, header, rows = table
         if name == "classes" and len(rows) > _MOST_IN_TEXT:
-            rows = [row for row in rows if row[1] == "unseen"][-_MOST_IN_TEXT:]
-            title = f"The {len(rows)} hardest unseen c{title[1:]}; Markdown, JSON and HTML list all classes"
+            rows = [row for row in rows if row[1] == self.dataset.tested][-_MOST_IN_TEXT:]
+            title = (
+                f"The {len(rows)} hardest {self.dataset.tested} c{title[1:]}; Markdown, JSON and HTML list all classes"
+            )
         return [title, aligned(header, [[shown(cell, 48) for cell in row] for row in rows])]
 
     def about(self) -> list[str]:
         """Return sentences on the training and test data and on the model."""
         data, model, counts = self.dataset, self.model, self.dataset.samples
-        of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] else ""
+        of_seen = f" and {counts['test_seen']:,} of seen ones" if counts["test_seen"] and counts["test_unseen"] else ""
+        tested = data.tested
+        attributes = f", {data.n_attributes} attributes" if data.n_attributes else ", without class vectors"
         lines = [
             f"{counts['trainval']:,} training samples of {data.n_seen_classes} seen classes; "
-            f"{counts['test_unseen']:,} test samples of {data.n_unseen_classes} unseen classes{of_seen}; "
-            f"{data.n_features:,} features, {data.n_attributes} attributes."
+            f"{counts[f'test_{tested}']:,} test samples of {data.n_tested_classes} {tested} classes{of_seen}; "
+            f"{data.n_features:,} features{attributes}."
         ]
         if model.alignment is not None:
             share = f"the plain cosine has a share of {percent(model.cosine_share or 0)} in the score of new classes"
@@ -186,7 +192,7 @@ class Report(Document):
                 for row in self.confusions
             ]
             header = ["class", "taken for", "samples", "of the class"]
-            tables["confusions"] = Table("Commonest confusions (among unseen)", header, rows)
+            tables["confusions"] = Table(f"Commonest confusions (among {self.dataset.tested})", header, rows)
         return tables
 
     def charts(self) -> dict[str, Display]:
@@ -223,7 +229,7 @@ class Report(Document):
             "per sample": [percent(share) for share in (*(one.per_sample for _, one in found), self.dataset.chance)],
             **{f"hit@{k} per sample": [*(percent(one.hits[k].per_sample) for _, one in found), ""] for k in ks},
         }
-        title = f"Unseen classes (standard: {self.dataset.n_unseen_classes} candidates)"
+        title = f"{self.dataset.tested.capitalize()} classes (standard: {self.dataset.n_tested_classes} candidates)"
         return Table(title, list(columns), list(zip(*columns.values(), strict=True))).filled()
 
     def _generalized_table(self) -> Table:
@@ -296,7 +302,15 @@ class Report(Document):
         return f"{100 * self.bootstrap.level:g} % interval" if self.bootstrap else ""
 
     def _class_table(self) -> Table:
-        header = ["class", "kind", "samples", "among unseen", "among all", "covered by sets", "classes in a set"]
+        header = [
+            "class",
+            "kind",
+            "samples",
+            f"among {self.dataset.tested}",
+            "among all",
+            "covered by sets",
+            "classes in a set",
+        ]
         rows = [
             [
                 shown(row.label, _LONGEST),
@@ -310,11 +324,11 @@ class Report(Document):
         return Table(f"Classes ({self.results[0].space_name})", header, rows).filled()
 
     def _bars(self) -> ClassAccuracyDisplay:
-        """Return the chart of unseen classes; of many classes the best and the worst ones."""
-        rows = [row for row in self.classes if row.kind == "unseen"]
+        """Return the chart of the tested classes; of many classes the best and the worst ones."""
+        rows = [row for row in self.classes if row.kind == self.dataset.tested]
         if len(rows) > _MOST_BARS:
             rows = [*rows[: _MOST_BARS // 2], *rows[-_MOST_BARS // 2 :]]
-        shares = {"among unseen classes": [row.standard for row in rows]}
+        shares = {f"among {self.dataset.tested} classes": [row.standard for row in rows]}
         if self._generalized:
             shares["among all classes"] = [row.generalized for row in rows]
         return ClassAccuracyDisplay([row.label for row in rows], shares, samples=[row.samples for row in rows])

@@ -14,10 +14,15 @@ from jcmspl.data.labels import Label, as_label_list
 from jcmspl.support.arguments import Float64Array
 from jcmspl.support.shown import Card, ShownAsCard, Table, shown
 
+_MOST_NEAREST = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation(ShownAsCard):
     """Why a sample was named as it was.
+
+    Printed, it shows the attributes that counted most. The dimensions of an embedding have no names: if no attribute
+    has one, the nearest classes are shown, and an unnamed source of joined class vectors is shown as a whole.
 
     Attributes
     ----------
@@ -33,6 +38,13 @@ class Explanation(ShownAsCard):
     contributions : ndarray of shape (n_attributes,)
         The part of each attribute in the score or, in a comparison, in the difference of the two scores. They sum up to
         it, but for the calibration of generalized recognition.
+    nearest : tuple of (label, float)
+        The candidates with the highest scores, the best first.
+    is_named : bool
+        Whether attributes have names, or class vectors are joined of several sources: if not, the nearest classes are
+        shown.
+    nameless : tuple of (str, int, int)
+        Sources without names of attributes: name, first attribute and end.
     """
 
     label: Label
@@ -41,34 +53,53 @@ class Explanation(ShownAsCard):
     against_score: float | None
     attributes: tuple[str, ...] = field(repr=False)
     contributions: Float64Array = field(repr=False)
+    nearest: tuple[tuple[Label, float], ...] = field(default=(), repr=False)
+    is_named: bool = field(default=True, repr=False)
+    nameless: tuple[tuple[str, int, int], ...] = field(default=(), repr=False)
 
     def top(self, n: int = 5) -> list[tuple[str, float]]:
-        """Return the n attributes that spoke most for the class, with their contributions."""
-        order = np.argsort(-self.contributions, kind="stable")[:n]
-        return [(self.attributes[i], float(self.contributions[i])) for i in order if self.contributions[i] > 0]
+        """Return the n parts that spoke most for the class: attributes, or a source without names of attributes."""
+        parts = sorted(self.parts(), key=lambda part: -part[1])
+        return [part for part in parts[:n] if part[1] > 0]
 
     def bottom(self, n: int = 5) -> list[tuple[str, float]]:
-        """Return the n attributes that spoke most against the class, with their contributions."""
-        order = np.argsort(self.contributions, kind="stable")[:n]
-        return [(self.attributes[i], float(self.contributions[i])) for i in order if self.contributions[i] < 0]
+        """Return the n parts that spoke most against the class."""
+        parts = sorted(self.parts(), key=lambda part: part[1])
+        return [part for part in parts[:n] if part[1] < 0]
+
+    def parts(self) -> list[tuple[str, float]]:
+        """Return all parts of the score: each attribute, but a source without names of attributes as a whole."""
+        pairs = list(zip(self.attributes, self.contributions.tolist(), strict=True))
+        if not self.is_named:
+            return pairs
+        for source, first, end in reversed(self.nameless):
+            pairs[first:end] = [(f"{source}: {end - first:,} dimensions", sum(value for _, value in pairs[first:end]))]
+        return pairs
 
     def __str__(self) -> str:
         rival = "" if self.against is None else f" rather than {shown(self.against)} ({self.against_score:.3g})"
         lines = [f"{shown(self.label)} ({self.score:.3g}){rival}"]
+        if not self.is_named:
+            return f"{lines[0]}\n  nearest: " + ", ".join(f"{shown(name)} {score:.3g}" for name, score in self.nearest)
         for heading, pairs in (("for", self.top()), ("against", self.bottom())):
             parts = ", ".join(f"{shown(name)} {value:+.2g}" for name, value in pairs) or "nothing"
             lines.append(f"  {heading + ':':8} {parts}")
         return "\n".join(lines)
 
     def _card(self) -> Card:
+        title = str(self).splitlines()[0]
+        if not self.is_named:
+            longest = max((abs(score) for _, score in self.nearest), default=0.0) or 1.0
+            nearest: list[list[Any]] = [[str(label), f"{score:.3g}", score / longest] for label, score in self.nearest]
+            return Card(title, tables=[Table("", ["nearest class", "score", ""], nearest)])
         top, bottom = self.top(), self.bottom()[::-1]
-        longest = max((abs(value) for _, value in [*top, *bottom]), default=0.0) or 1.0
-        rows: list[list[Any]] = [[name, f"{value:+.3g}", value / longest] for name, value in [*top, *bottom]]
-        if others := len(self.attributes) - len(rows):
-            rest = self.contributions.sum() - sum(value for _, value in [*top, *bottom])
+        both = [*top, *bottom]
+        longest = max((abs(value) for _, value in both), default=0.0) or 1.0
+        rows: list[list[Any]] = [[name, f"{value:+.3g}", value / longest] for name, value in both]
+        if others := len(self.parts()) - len(rows):
+            rest = self.contributions.sum() - sum(value for _, value in both)
             rows.insert(len(top), [f"({others} others together)", f"{rest:+.3g}", ""])
-        content = Table("", ["attribute", "contribution", ""], rows)
-        return Card(str(self).splitlines()[0], tables=[content])
+        return Card(title, tables=[Table("", ["attribute", "contribution", ""], rows)])
 
 
 def attribute_parts(
@@ -117,7 +148,8 @@ class Explainer:
                 parts, names = self.shares[:, None] * parts, (*names, self.rest)
                 lacking = np.where(self.shares == 1, 0.0, scores - self.bias - parts.sum(axis=1))
                 parts = np.column_stack([parts, lacking])
-            this, rivals = self._compared(scores, label, against)
+            order = np.argsort(-scores, kind="stable")
+            this, rivals = self._compared(order, label, against)
             explanations.append(
                 Explanation(
                     label=labels[this],
@@ -126,13 +158,16 @@ class Explainer:
                     against_score=float(scores[rivals[0]]) if rivals else None,
                     attributes=names,
                     contributions=parts[this] - sum(parts[rival] for rival in rivals),
+                    nearest=tuple((labels[i], float(scores[i])) for i in order[:_MOST_NEAREST]),
+                    is_named=self.table.is_named or len(self.table.nameless) > 1,
+                    nameless=self.table.nameless,
                 )
             )
         return explanations
 
-    def _compared(self, scores: npt.NDArray[Any], label: Label | None, against: Label | None) -> tuple[int, list[int]]:
+    def _compared(self, order: npt.NDArray[Any], label: Label | None, against: Label | None) -> tuple[int, list[int]]:
         """Return the number of the class to explain, and of the one to compare it with, if there is one."""
-        order, positions = np.argsort(-scores, kind="stable"), self.table.positions
+        positions = self.table.positions
         this = int(order[0]) if label is None else int(positions(as_label_list([label], "label"), "label")[0])
         if isinstance(against, str) and against == "runner-up":
             return this, [int(i) for i in order[:2] if i != this][:1]

@@ -198,6 +198,8 @@ class ExplanationDisplay(Display):
         The part of each attribute in the score of the class or, with ``against``, in the difference of two scores.
     label, against : optional
         The class, and the one it is compared with.
+    are_classes : bool, default False
+        Whether the bars are the nearest classes with their scores, as for class vectors without names of attributes.
 
     Notes
     -----
@@ -209,11 +211,14 @@ class ExplanationDisplay(Display):
     contributions: npt.ArrayLike
     label: Any = None
     against: Any = None
+    are_classes: bool = False
 
     @classmethod
     def from_explanation(cls, explanation: Any, *, ax: Any = None, **options: Any) -> ExplanationDisplay:
-        """Draw an explanation, ``model.explain(X)[0]``."""
-        display = cls(explanation.attributes, explanation.contributions, explanation.label, explanation.against)
+        """Draw an explanation, ``model.explain(X)[0]``; without names of attributes, the nearest classes."""
+        is_named = explanation.is_named
+        names, values = zip(*(explanation.parts() if is_named else explanation.nearest), strict=True)
+        display = cls(names, values, explanation.label, explanation.against, are_classes=not is_named)
         return display.plot(ax=ax, **options)
 
     @classmethod
@@ -277,13 +282,13 @@ class ExplanationDisplay(Display):
         drawn = ax.barh(range(len(names)), lengths, 0.72, color=colours)
         if are_others:
             drawn[-1].set_alpha(0.45)
-        longest = max(map(abs, lengths), default=0.0)
+        longest, number = max(map(abs, lengths), default=0.0), ".3g" if self.are_classes else "+.2g"
         for bar, name, length in zip(drawn, names, lengths, strict=True):
             self._hint(bar, f"{name}: {length:+.3g}")
             if len(names) <= 40:
                 side = 1 if length >= 0 else -1
                 ax.annotate(
-                    f"{length:+.2g}".replace("-", "\N{MINUS SIGN}"),  # as on the axis
+                    f"{length:{number}}".replace("-", "\N{MINUS SIGN}"),  # as on the axis
                     (length, bar.get_y() + bar.get_height() / 2),
                     (3 * side, 0),
                     textcoords="offset points",
@@ -300,10 +305,12 @@ class ExplanationDisplay(Display):
         sides = [max(side, 0) + margin * (1 if side > 0 else 0.05) for side in (left, right)]
         ax.set_xlim(-sides[0], sides[1])
         of_what = "score" if self.against is None else "difference of the scores"
-        ax.set(xlabel=f"part in the {of_what}", ylim=(len(names) - 0.4, -0.6))
+        ax.set(xlabel="score" if self.are_classes else f"part in the {of_what}", ylim=(len(names) - 0.4, -0.6))
         ax.grid(False, axis="y")
 
     def _title(self) -> str:
+        if self.are_classes:
+            return "Nearest classes"
         if self.label is None:
             return "Why this class"
         rival = "" if self.against is None else f" rather than {shown(self.against, 32)}"

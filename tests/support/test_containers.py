@@ -104,6 +104,7 @@ def forms():
     yield "lists as objects", objects(X.tolist())
     yield "a list of arrays", list(X)
     yield "arrow lists", arrow
+    yield "a list of arrow lists", list(arrow)
     yield "arrow chunks", pa.chunked_array([arrow[:5], arrow[5:]])
     yield "arrow lists of a fixed size", pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), 5)
     yield "an arrow table", pa.table({"embedding": arrow, "label": Y})
@@ -162,7 +163,8 @@ def test_the_first_row_of_another_length_is_named(spoilt):
     [
         (None, "row 3 holds None where a vector of numbers is expected"),
         ("[1, 2]", r"row 3 holds '\[1, 2\]' .* json.loads"),
-        ([1.0, None, 3.0, 4.0, 5.0], r"row 3 holds \[1.0, None"),
+        ([1.0, None, 3.0, 4.0, 5.0], "row 3 holds None at position 1 where a number is expected"),
+        ([1.0, 2.0, 3.0, "x", 5.0], "row 3 holds 'x' at position 3 where a number is expected"),
         ([[1.0]] * 5, "row 3 holds"),
     ],
 )
@@ -172,6 +174,11 @@ def test_rows_that_are_not_vectors(row, told):
     for form in (objects(rows), rows):
         with pytest.raises(TypeError, match=told):
             ESZSL().fit(form, Y, class_vectors=VECTORS)
+
+
+def test_the_name_of_a_file_is_not_a_sample():
+    with pytest.raises(TypeError, match="X is 'photos.npy': read the file first"):
+        ESZSL().fit("photos.npy", Y, class_vectors=VECTORS)
 
 
 @pytest.mark.parametrize("form", [list, pd.Series, pa.array, objects, lambda rows: pa.table({"x": rows})])

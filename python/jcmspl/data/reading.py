@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import starmap
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from jcmspl.support.arguments import (
     row_blocks,
 )
 from jcmspl.support.containers import unwrapped
+from jcmspl.support.shown import quoted
 
 
 class Columns(NamedTuple):
@@ -77,6 +79,10 @@ class Features:
             X = as_real_array(X, "X")
             if len(X) < least:
                 raise ValueError(f"X has {len(X)} samples (its shape is {X.shape}), but at least {least} are needed")
+        elif isinstance(X, (str, PathLike)):
+            raise TypeError(
+                f"X is {quoted(str(X))}: read the file first, for example with jcmspl.datasets.load_features"
+            )
         elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
             raise ValueError("X has masked values: fill or remove them")
         else:

@@ -141,16 +141,27 @@ def _of_rows(rows: Sequence[Any], name: str) -> Any:
 
 def _matrix(rows: Iterable[Any], name: str) -> npt.NDArray[Any]:
     vectors: list[npt.NDArray[Any]] = []
-    for number, row in enumerate(rows):
+    for number, given in enumerate(rows):
+        row = given.as_py() if hasattr(given, "as_py") else given
         found = row if row is None or isinstance(row, str) else _plain(_of_tensor(row) if _is_tensor(row) else row)
         vector = _as_array(found)
         if vector.ndim != 1 or vector.dtype.kind not in "fiubc":
-            advice = ": read the text first, for example with json.loads" if isinstance(row, str) else ""
-            raise TypeError(f"{name}: row {number} holds {quoted(row)} where a vector of numbers is expected{advice}")
+            raise TypeError(f"{name}: row {number} holds {_stranger(row)}")
         if vectors and len(vector) != len(vectors[0]):
             raise ValueError(f"{name}: row {number} has {len(vector)} numbers, but the first row has {len(vectors[0])}")
         vectors.append(vector)
     return np.stack(vectors)
+
+
+def _stranger(row: Any) -> str:
+    """Tell what is wrong with a row that is not a vector of numbers."""
+    if isinstance(row, (list, tuple, np.ndarray)):
+        wrong = [(place, entry) for place, entry in enumerate(row) if not isinstance(entry, (int, float, np.number))]
+        if wrong:
+            place, entry = wrong[0]
+            return f"{quoted(entry)} at position {place} where a number is expected"
+    advice = ": read the text first, for example with json.loads" if isinstance(row, str) else ""
+    return f"{quoted(row)} where a vector of numbers is expected{advice}"
 
 
 def _as_array(value: Any) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from jcmspl import JCMSPL, cli, load
 from jcmspl.cli._parser import COMMANDS
@@ -288,6 +289,12 @@ def test_info_of_attributes_without_names(tmp_path):
     text = jcmspl("info", *files, "--classes-header", "no").stdout
     assert "n attributes" in text
     assert not re.search(r"^ *attributes +none", text, re.MULTILINE)
+
+
+def test_info_of_safetensors_with_features(tmp_path):
+    save_file({"embeds": np.ones((4, 3)), "label": np.array([0, 1, 0, 1])}, tmp_path / "samples.safetensors")
+    data = data_of("info", tmp_path / "samples.safetensors")
+    assert (data["n_samples"], data["n_features"], data["seen_classes"]) == (4, 3, [0, 1])
 
 
 def test_tune(tmp_path):

@@ -480,3 +480,40 @@ def test_a_share_that_is_none_does_not_blame_a_file(tmp_path):
     (tmp_path / "labels.txt").write_text("\n".join(Y))
     with pytest.raises(DatasetError, match=r"^the share of unseen classes must be .*a quarter is 0.25.* is 25$"):
         load_arrays(X, tmp_path / "labels.txt", class_vectors=VECTORS, unseen=25)
+
+
+class TestTablesOfVectors:
+    """Options of a file with a vector in each row name what there is, or are refused."""
+
+    @pytest.fixture(params=[".parquet", ".jsonl", ".feather"])
+    def file(self, request, tmp_path):
+        frame = pd.DataFrame({"path": [f"{i}.jpg" for i in range(20)], "label": Y, "embedding": X.tolist()})
+        path = tmp_path / f"samples{request.param}"
+        if request.param == ".jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        else:
+            frame.to_parquet(path) if request.param == ".parquet" else frame.to_feather(path)
+        return path
+
+    def test_it_is_a_whole_data_set(self, file):
+        data = load_dataset(file, class_vectors=VECTORS)
+        assert_array_equal(data.X[:], X)
+        assert (list(data.y), list(data.ids)[:2], data.id_name) == (Y, ["0.jpg", "1.jpg"], "path")
+
+    @pytest.mark.parametrize(
+        "options", [{"id_column": "pth"}, {"ignore": ["pth"]}, {"vector": "pth"}], ids=["id", "ignore", "vector"]
+    )
+    def test_unknown_columns_are_refused(self, file, options):
+        with pytest.raises(DatasetError, match=r"no column .*'pth'"):
+            load_arrays(file, class_vectors=VECTORS, **options)
+
+    def test_similar_names_are_suggested(self, file):
+        with pytest.raises(DatasetError, match="did you mean embedding"):
+            load_arrays(file, class_vectors=VECTORS, vector="embeding")
+
+    def test_arrays_have_no_columns(self, tmp_path):
+        np.savez(tmp_path / "s.npz", X=X, label=np.array(Y))
+        with pytest.raises(DatasetError, match=r"is not a table.* \(--array\)"):
+            load_arrays(tmp_path / "s.npz", class_vectors=VECTORS, vector="X")
+        with pytest.raises(DatasetError, match="did you mean X"):
+            load_arrays(tmp_path / "s.npz", class_vectors=VECTORS, array="XX")

@@ -134,3 +134,10 @@ def test_the_stream_stays_open():
     file = io.BytesIO(csv_text().encode())
     list(read_stream(file, NAME, 3))
     assert not file.closed
+
+
+def test_a_file_of_json_lines_is_nothing_else(tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text("hello world\n")
+    with path.open("rb") as file, pytest.raises(DatasetError, match="line 1 is not JSON"):
+        list(read_stream(file, path, 3))

@@ -177,7 +177,7 @@ def test_rows_that_are_not_vectors(row, told):
 
 
 def test_the_name_of_a_file_is_not_a_sample():
-    with pytest.raises(TypeError, match="X is 'photos.npy': read the file first"):
+    with pytest.raises(TypeError, match=r"X is 'photos\.npy': read the file first"):
         ESZSL().fit("photos.npy", Y, class_vectors=VECTORS)
 
 

@@ -36,13 +36,14 @@ def run(arguments: argparse.Namespace) -> None:
     from jcmspl.datasets.arrays import SUFFIXES
     from jcmspl.datasets.database import DATABASES
     from jcmspl.datasets.loading import is_without_classes
+    from jcmspl.io.archive import written_by
     from jcmspl.model.persistence import load
 
     path = Path(arguments.data)
     if arguments.verify and (path.suffix != ".npz" or arguments.classes is not None):
         raise ValueError(f"--verify is for .npz files of data sets, which have checksums, but DATA is {path}")
     of_data = (".mat", *DATABASES, *SUFFIXES["features"])
-    is_of_data = path.suffix in of_data and (path.suffix != ".safetensors" or arguments.classes is not None)
+    is_of_data = path.suffix in of_data and (path.suffix != ".safetensors" or written_by(path) is None)
     if path.is_file() and not is_of_data:
         data = {**_about_model(load(arguments.data)), **_about_file(path)}
     else:

@@ -31,7 +31,7 @@ from jcmspl.io.files import Address, place_of, require_file
 from jcmspl.support.arguments import IntArray, as_real_array, one_of
 from jcmspl.support.containers import column_matrix, columns_of_table, unwrapped
 from jcmspl.support.names import IMPUTATIONS
-from jcmspl.support.shown import listed, quoted
+from jcmspl.support.shown import listed, quoted, suggestion
 
 #: The file formats of each part of a data set.
 SUFFIXES = {
@@ -281,6 +281,9 @@ def _features_and_labels(features: Any, labels: Any, form: TableForm) -> tuple[F
         raise DatasetError(f"{features} is not a database ({', '.join(DATABASES)}): leave query (--query) out")
     if form.array is not None and Path(features).suffix not in (".npz", ".safetensors"):
         raise DatasetError(f"{features} has no named arrays: leave array (--array) out")
+    if form.vector is not None and Path(features).suffix in (".npy", ".npz", ".safetensors"):
+        advice = "" if Path(features).suffix == ".npy" else ", or name an array with array (--array)"
+        raise DatasetError(f"{features} is not a table: leave vector (--vector) out{advice}")
     if _are_read_on_demand(features, form):
         rows = opened_rows(features, column or LABEL_COLUMNS, form)
         ids = rows.ids(form.id_column)
@@ -333,7 +336,7 @@ def _array_of_features(reader: NpzReader | TensorReader, there: Sequence[str], w
         which = "several matrices" if found else f"no array {quoted(usual[0])}"
         raise DatasetError(
             f"{reader.path} has {which}: it holds {listed(there) or 'nothing'}; name the one of features with array "
-            "(--array)"
+            f"(--array){suggestion(wanted or '', there)}"
         )
     return found[0]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jcmspl.data.labels import some
 from jcmspl.datasets.errors import DatasetError, require_memory
 from jcmspl.io.files import Place
-from jcmspl.support.shown import quoted
+from jcmspl.support.shown import quoted, suggestion
 from jcmspl.support.warn import warn_user
 
 #: A column with one of these names holds labels.
@@ -147,7 +147,7 @@ def named_roles(
 ) -> NamedRoles:
     """Return the role of each column of a table in which some columns may hold a vector in each row."""
     if form.vector is not None and form.vector not in vectors:
-        raise no_column(path, f"{quoted(form.vector)} with a vector in each row", names)
+        raise no_column(path, form.vector, names, " with a vector in each row")
     if form.vector is None and len(vectors) > 1:
         raise DatasetError(
             f"{path}: the columns {some(list(vectors))} all hold vectors: name one with vector (--vector), or leave "
@@ -157,6 +157,8 @@ def named_roles(
         roles = roles_of(path, names, len(names), labels, form, texts)
         label, own = (None if i is None else names[i] for i in (roles.label, roles.id))
         return NamedRoles(tuple(names[i] for i in roles.features), False, label, own, roles.left_out)
+    for column in form.ignore:
+        position_of(path, names, len(names), column)  # other columns are left out, but a name must be right
     vector = form.vector or vectors[0]
     label = None if labels is None else names[_label(path, names, len(names), labels)]
     if form.id_column is not None:
@@ -180,12 +182,14 @@ def position_of(path: Place, names: Sequence[str] | None, width: int, column: Co
         raise DatasetError(
             f"{path} has no header line, so it has no column named {quoted(column)}: give its number, from 1 on"
         )
-    raise no_column(path, quoted(column), names)
+    raise no_column(path, str(column), names)
 
 
-def no_column(path: Place, wanted: str, names: Sequence[str]) -> DatasetError:
-    """Return the error for a column that is not among those of a table."""
-    return DatasetError(f"{path} has no column named {wanted}: its {len(names)} columns are {some(list(names), 6)}")
+def no_column(path: Place, wanted: str, names: Sequence[str], more: str = "") -> DatasetError:
+    """Return the error for a column that is not among those of a table; ``more`` is said after its name."""
+    hint = "" if wanted in names else suggestion(wanted, names)
+    there = f"its {len(names)} columns are {some(list(names), 6)}{hint}"
+    return DatasetError(f"{path} has no column named {quoted(wanted)}{more}: {there}")
 
 
 def require_same_columns(path: Place, names: Sequence[str], trained: Sequence[str]) -> None:
@@ -234,7 +238,7 @@ def _label(path: Place, names: Sequence[str] | None, width: int, labels: Column 
         raise DatasetError(f"{path} has no header line, so it has no column named {wanted}")
     found = next((name for name in labels if name in names), None)
     if found is None:
-        raise no_column(path, wanted, names)
+        raise no_column(path, labels[0], names, "".join(f" or {name!r}" for name in labels[1:]))
     return position_of(path, names, width, found)
 
 

@@ -20,7 +20,7 @@ from jcmspl.datasets.json_lines import record_blocks
 from jcmspl.datasets.parquet import import_parquet, table_of_batches
 from jcmspl.io.files import require_file
 from jcmspl.support.lazy import needed
-from jcmspl.support.shown import listed, quoted, shown
+from jcmspl.support.shown import listed, quoted, shown, suggestion
 
 #: Suffixes of databases.
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
@@ -143,6 +143,7 @@ def _select(path: Path, table: str, there: Sequence[str]) -> str:
         asked = f"no table {quoted(table)}" if table else f"{len(there)} tables"
         raise DatasetError(
             f"{path} has {asked}: name one of {listed(there)}, as {path}{_SEPARATOR}TABLE, or give a query (--query)"
+            f"{suggestion(table, there)}"
         )
     name = table.replace('"', '""')
     return f'SELECT * FROM "{name}"'

@@ -82,7 +82,7 @@ def read_parquet_column(path: Place, name: str, *, missing: bool = False) -> lis
     with open_parquet(path) as file, decoding(path, _KIND):
         columns = [str(column) for column in file.schema_arrow.names]
         if name not in columns:
-            raise no_column(path, quoted(name), columns)
+            raise no_column(path, name, columns)
         batches = _batches_of(path, file, [name])
         values = [value for batch in batches for value in batch.column(name).to_pylist()]
     if None in values and not missing:

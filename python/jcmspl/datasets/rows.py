@@ -282,7 +282,7 @@ class ShardedRows(LazyRows):
         """
         first, folder = self.shards[0], self.metadata()
         own = first.found.id if isinstance(first, ParquetShard) else None
-        if own is not None:
+        if own is not None and (column is None or column == own or str(column).isdecimal()):
             return own, as_ids(self._values_of([shard.path for shard in self.shards], own, missing=True))
         if column is None:
             return None

@@ -73,7 +73,7 @@ def _chunks(
         else:
             raise DatasetError(f"{name} holds only blank lines")
     lines = itertools.chain(blank, [line], lines)
-    if line.lstrip()[0] in "[{":
+    if line.lstrip()[0] in "[{" or getattr(name, "suffix", "").lower() in (".jsonl", ".ndjson"):
         blocks = json_blocks(lines, name, form, n_features=n_features, size=size)
     else:
         blocks = streamed_csv(lines, name, n_features, form, columns, size)

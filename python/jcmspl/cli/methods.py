@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
             [f"`{name}`", *(facts[key] for key in ("summary", "kind", "needs", "cost", "grid", "paper"))]
             for name, facts in about.items()
         ]
-        print("\n".join(markdown_table(header, [[_cell(value) for value in row] for row in rows])))
+        table = "\n".join(markdown_table(header, [[_cell(value) for value in row] for row in rows]))
+        print(table.replace(r"\`", "`"))  # names are code
     elif arguments.names:
         show(arguments, about, "\n\n".join(_text(name, facts) for name, facts in about.items()))
     else:

@@ -7,6 +7,9 @@ import pytest
 
 CPP = Path(__file__).parents[1] / "cpp"
 NAMED = ("descent", "search", "ranking", "networks")  # folders with a namespace; the others are jcmspl itself
+UNITY = ("src/data", "src/descent", "src/linalg", "src/search", "bindings")  # folders compiled as one file
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"^(?!template|//|#|\}|struct|class|using)[\w:][^=;\n]*?\b(\w+)\(", re.MULTILINE)
 FILES = sorted(path.relative_to(CPP).as_posix() for path in CPP.rglob("*.[ch]pp"))
 
 
@@ -50,3 +53,15 @@ def test_public_headers_are_those_that_bindings_need():
         found = {name for path in files if path.exists() for name in includes(path.read_text())}
     public = {path.relative_to(CPP / "include").as_posix() for path in (CPP / "include").rglob("*.hpp")}
     assert public <= needed
+
+
+@pytest.mark.parametrize("folder", UNITY)
+def test_functions_of_files_that_are_compiled_as_one_have_names_of_their_own(folder):
+    """A function of an unnamed namespace would silently become an overload of another file's."""
+    files_of = {}
+    for path in sorted((CPP / folder).glob("*.cpp")):
+        if not path.name.startswith("byte_products"):  # compiled alone
+            for name in set(FUNCTION.findall("".join(UNNAMED.findall(path.read_text())))):
+                files_of.setdefault(name, []).append(path.name)
+    assert len(files_of) > 10
+    assert {name: files for name, files in files_of.items() if len(files) > 1} == {}

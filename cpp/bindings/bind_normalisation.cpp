@@ -23,7 +23,7 @@ std::unique_ptr<SharedStatistics> shared(Statistics&& statistics) {
   return std::make_unique<SharedStatistics>(std::move(statistics));
 }
 
-Statistics copied(SharedStatistics& statistics) {
+Statistics copy_of(SharedStatistics& statistics) {
   return statistics.with([](const Statistics& s) { return s; });
 }
 
@@ -31,7 +31,7 @@ std::unique_ptr<SharedStatistics> shift_and_scale(SharedStatistics& self, const 
                                                   const Values& noise) {
   const VectorD shifts = of_columns(self, shift), scales = of_columns(self, scale), noises = of_columns(self, noise);
   py::gil_scoped_release release;
-  return shared(shifted_and_scaled(copied(self), shifts, scales, noises));
+  return shared(shifted_and_scaled(copy_of(self), shifts, scales, noises));
 }
 
 py::object whiten_statistics(SharedStatistics& self, double shrinkage, const Values& noise, bool symmetric,
@@ -40,7 +40,7 @@ py::object whiten_statistics(SharedStatistics& self, double shrinkage, const Val
   std::optional<Whitening> out;
   {
     py::gil_scoped_release release;
-    out = whiten(copied(self), shrinkage, noises, symmetric, {n_threads, SignalPoll()});
+    out = whiten(copy_of(self), shrinkage, noises, symmetric, {n_threads, SignalPoll()});
   }
   if (!out) return py::none();
   return py::make_tuple(to_numpy(std::move(out->Tt)), shared(std::move(out->statistics)));
@@ -52,7 +52,7 @@ std::unique_ptr<SharedStatistics> whitened_by(SharedStatistics& self, const Valu
   const MatrixD Tt = transposed(T);
   require(Tt.rows() == self.n_features, "expected a matrix with a column for each feature");
   py::gil_scoped_release release;
-  return shared(whitened(copied(self), Tt, noises, {n_threads, SignalPoll()}));
+  return shared(whitened(copy_of(self), Tt, noises, {n_threads, SignalPoll()}));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "linalg/inverse.hpp"
 
-#include <Eigen/Cholesky>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,12 +10,23 @@ namespace jcmspl {
 
 namespace {
 
-void invert_small(View<double> a) {
-  const Eigen::LLT<MatrixD, Eigen::Lower> cholesky(a);
-  if (cholesky.info() == Eigen::Success)
-    a = cholesky.matrixL().solve(MatrixD::Identity(a.rows(), a.rows()));
-  else
-    a.setConstant(std::numeric_limits<double>::quiet_NaN());
+// invert for a few rows: too little work for calls to BLAS.
+void invert_few_rows(View<double> a) {
+  const Index n = a.rows();
+  for (Index j = 0; j < n; ++j) {
+    for (Index l = 0; l < j; ++l) a.col(j).tail(n - j) -= a(j, l) * a.col(l).tail(n - j);
+    if (!(a(j, j) > 0)) return void(a.setConstant(std::numeric_limits<double>::quiet_NaN()));
+    a.col(j).tail(n - j) /= std::sqrt(a(j, j));
+  }
+  // From the first column to the last, since each needs those after it.
+  for (Index j = 0; j < n; ++j) {
+    a(j, j) = 1 / a(j, j);
+    a.col(j).tail(n - j - 1) *= -a(j, j);
+    for (Index i = j + 1; i < n; ++i) {
+      a(i, j) /= a(i, i);
+      a.col(j).tail(n - i - 1) -= a(i, j) * a.col(i).tail(n - i - 1);
+    }
+  }
 }
 
 // Replaces the lower triangle of a by the inverse of its Cholesky factor. Recursive halving, so that nearly all the
@@ -23,7 +34,7 @@ void invert_small(View<double> a) {
 // -n^-1 m l^-1  n^-1].
 void invert(View<double> a, const Team& team) {
   const Index n = a.rows(), h = n / 2;
-  if (n <= 24) return invert_small(a);
+  if (n <= 24) return invert_few_rows(a);
   const auto part = [&](Index row, Index col, Index rows, Index cols) {
     return View<double>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
   };

@@ -1,9 +1,9 @@
 #include "linalg/quasi_triangular.hpp"
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "linalg/blas.hpp"
 
@@ -61,6 +61,48 @@ Index block_size(const ConstView<T>& a, Index i) {
   return i + 1 < a.rows() && a(i + 1, i) != T(0) ? 2 : 1;
 }
 
+// At most four unknowns.
+template <class T>
+using FewEquations = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, 0, 4, 4>;
+template <class T>
+using FewUnknowns = Eigen::Matrix<T, Eigen::Dynamic, 1, 0, 4, 1>;
+
+// Replaces the right-hand side by the solution, by elimination with the largest element that is left as the pivot.
+// Unknowns that the system does not determine to rounding are zero.
+template <class T>
+void solve_few(FewEquations<T>& a, FewUnknowns<T>& b) {
+  const Index n = b.size();
+  Index order[4] = {0, 1, 2, 3}, rank = 0;
+  T least = 0;
+  for (; rank < n; ++rank) {
+    Index row = rank, col = rank;
+    for (Index j = rank; j < n; ++j)
+      for (Index i = rank; i < n; ++i)
+        if (std::abs(a(i, j)) > std::abs(a(row, col))) row = i, col = j;
+    if (rank == 0) least = static_cast<T>(n) * std::numeric_limits<T>::epsilon() * std::abs(a(row, col));
+    if (std::abs(a(row, col)) <= least) break;
+    std::swap(b[rank], b[row]);
+    std::swap(order[rank], order[col]);
+    for (Index j = 0; j < n; ++j) std::swap(a(rank, j), a(row, j));
+    for (Index i = 0; i < n; ++i) std::swap(a(i, rank), a(i, col));
+    for (Index i = rank + 1; i < n; ++i) {
+      const T factor = a(i, rank) / a(rank, rank);
+      b[i] -= factor * b[rank];
+      for (Index j = rank + 1; j < n; ++j) a(i, j) -= factor * a(rank, j);
+    }
+  }
+  const FewUnknowns<T> rhs = b;
+  for (Index i = n - 1; i >= 0; --i) {
+    T value = 0;
+    if (i < rank) {
+      value = rhs[i];
+      for (Index j = i + 1; j < rank; ++j) value -= a(i, j) * b[order[j]];
+      value /= a(i, i);
+    }
+    b[order[i]] = value;
+  }
+}
+
 // r z + z s = t for a diagonal block (1 x 1 or 2 x 2) of each side, as one system of up to four unknowns.
 template <class T>
 void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T>& s, Index j, Index width,
@@ -69,18 +111,17 @@ void solve_block(const ConstView<T>& r, Index i, Index height, const ConstView<T
     t(i, j) /= r(i, i) + s(j, j);
     return;
   }
-  using System = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, 0, 4, 4>;
-  System system = System::Zero(height * width, height * width);
-  Eigen::Matrix<T, Eigen::Dynamic, 1, 0, 4, 1> rhs(height * width);
+  FewEquations<T> system = FewEquations<T>::Zero(height * width, height * width);
+  FewUnknowns<T> rhs(height * width);
   for (Index y = 0; y < width; ++y)
     for (Index x = 0; x < height; ++x) {
       rhs[x + y * height] = t(i + x, j + y);
       for (Index l = 0; l < height; ++l) system(x + y * height, l + y * height) += r(i + x, i + l);
       for (Index l = 0; l < width; ++l) system(x + y * height, x + l * height) += s(j + l, j + y);
     }
-  const auto solution = system.fullPivLu().solve(rhs).eval();
+  solve_few(system, rhs);
   for (Index y = 0; y < width; ++y)
-    for (Index x = 0; x < height; ++x) t(i + x, j + y) = solution[x + y * height];
+    for (Index x = 0; x < height; ++x) t(i + x, j + y) = rhs[x + y * height];
 }
 
 // Back substitution, block by block. LAPACK's trsyl does the same but replaces pivots that are small beside the largest

@@ -1,6 +1,5 @@
 #include "jcmspl/linalg/tridiagonal.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,16 +10,26 @@ namespace jcmspl {
 
 namespace {
 
+// invert_upper for a few rows: too little work for calls to BLAS. From the last column to the first, since each needs
+// those before it.
+template <class T>
+void invert_few_columns(View<T> a) {
+  for (Index j = a.cols() - 1; j >= 0; --j) {
+    a(j, j) = 1 / a(j, j);
+    a.col(j).head(j) *= -a(j, j);
+    for (Index i = j - 1; i >= 0; --i) {
+      a(i, j) /= a(i, i);
+      a.col(j).head(i) -= a(i, j) * a.col(i).head(i);
+    }
+  }
+}
+
 // Replaces an upper triangular matrix by its inverse. Recursive halving leaves nearly all the work to matrix
 // products: [p q; . r]^-1 = [p^-1  -p^-1 q r^-1; . r^-1].
 template <class T>
 void invert_upper(View<T> a) {
   const Index n = a.rows(), h = n / 2;
-  if (n <= 12) {
-    const Matrix<T> inverse = a.template triangularView<Eigen::Upper>().solve(Matrix<T>::Identity(n, n));
-    a = inverse;
-    return;
-  }
+  if (n <= 12) return invert_few_columns(a);
   const auto part = [&](Index row, Index col, Index rows, Index cols) {
     return View<T>(a.data() + row + col * a.outerStride(), rows, cols, Eigen::OuterStride<>(a.outerStride()));
   };

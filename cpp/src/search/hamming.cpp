@@ -11,7 +11,7 @@ namespace jcmspl::search {
 
 namespace {
 
-constexpr Index block = 2048;  // of candidates, whose scores stay in the cache
+constexpr Index chunk = 2048;  // of candidates, whose scores stay in the cache
 
 JCMSPL_INLINE std::int64_t count_bits(std::uint64_t word) {
 #ifdef __GNUC__
@@ -38,8 +38,8 @@ void score_by_popcnt(const std::uint64_t* sample, const std::uint64_t* candidate
   score(sample, candidates, count, n_words, bias, out);
 }
 
-void score_block(const std::uint64_t* sample, const Codes& candidates, Index first, Index count, const VectorD& bias,
-                 double* out) {
+void score_candidates(const std::uint64_t* sample, const Codes& candidates, Index first, Index count,
+                      const VectorD& bias, double* out) {
   const auto best = JCMSPL_HAS("popcnt") ? score_by_popcnt : score;
   best(sample, candidates.words + first * candidates.n_words, count, candidates.n_words, bias.data() + first, out);
 }
@@ -52,8 +52,8 @@ void hamming_scores(const Codes& samples, const Codes& candidates, const VectorD
   for_ranges_in_parallel(samples.count, cost, n_threads, poll, [&] {
     return [&](Index first, Index last, const Poll& own_poll) {
       for (Index i = first; i < last; ++i) {
-        score_block(samples.words + i * samples.n_words, candidates, 0, candidates.count, bias,
-                    out + i * candidates.count);
+        score_candidates(samples.words + i * samples.n_words, candidates, 0, candidates.count, bias,
+                         out + i * candidates.count);
         own_poll();
       }
     };
@@ -64,13 +64,13 @@ void hamming_top_k(const Codes& samples, const Codes& candidates, const VectorD&
                    std::int64_t* indices, double* scores, Index n_threads, const Poll& poll) {
   const Index cost = candidates.count * candidates.n_words;
   for_ranges_in_parallel(samples.count, cost, n_threads, poll, [&] {
-    return [&, best = Best<double>(n_best), some = std::vector<double>(block)](Index first, Index last,
+    return [&, best = Best<double>(n_best), some = std::vector<double>(chunk)](Index first, Index last,
                                                                                const Poll& own_poll) mutable {
       for (Index i = first; i < last; ++i) {
         best.clear();
-        for (Index c = 0; c < candidates.count; c += block) {
-          const Index count = std::min(block, candidates.count - c);
-          score_block(samples.words + i * samples.n_words, candidates, c, count, bias, some.data());
+        for (Index c = 0; c < candidates.count; c += chunk) {
+          const Index count = std::min(chunk, candidates.count - c);
+          score_candidates(samples.words + i * samples.n_words, candidates, c, count, bias, some.data());
           best.offer(some.data(), count, c);
         }
         best.write(indices + i * n_best, scores + i * n_best);

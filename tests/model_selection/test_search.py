@@ -13,6 +13,7 @@ from jcmspl import JCMSPL, JCMSPLCV, ClassSearchCV
 from jcmspl.methods import RPL, RidgeVS
 from jcmspl.methods.jcmspl import WEIGHTS
 from jcmspl.model_selection.grid import Grid
+from jcmspl.model_selection.search import _interleaved
 from support.animals import make_zoo
 from support.processes import interruptible
 from support.searches import BEST, SMALL, ZOO, split_scores, tuned
@@ -177,6 +178,16 @@ class TestWarmStart:
     def test_means_nothing_to_models_without_iterations(self):
         one, two = (tuned(model=ClassSearchCV(RPL(), warm_start=warm, **BEST)) for warm in (False, True))
         assert_array_equal(split_scores(one), split_scores(two))
+
+
+def test_fits_to_the_fold_that_is_prepared_last_come_later():
+    # two threads prepare folds 0 and 1, then one of them fold 2
+    jobs = [divmod(job, 3) for job in _interleaved(6, 3, 2)]
+    assert sorted(jobs) == [(setting, fold) for setting in range(6) for fold in range(3)]
+    assert jobs[:9] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
+    assert jobs[9:12] == [(1, 2), (2, 2), (3, 2)]
+    assert jobs[12:] == [(setting, fold) for setting in (4, 5) for fold in range(3)]
+    assert _interleaved(2, 4, 2) == list(range(8))  # all threads are busy until all folds are prepared
 
 
 class TestInterrupt:

@@ -31,13 +31,15 @@ void clear_columns(Statistics& statistics, const Flags& is_cleared) {
   }
 }
 
+// M N^-1/2
+MatrixD mean_roots(const MatrixD& class_sums, const VectorD& counts) {
+  return class_sums * counts.unaryExpr([](double count) { return count > 0 ? 1 / std::sqrt(count) : 1; }).asDiagonal();
+}
+
 // The mean product of deviations of samples from the mean of their class.
 MatrixD scatter_within(const Statistics& statistics, double n, const Team& team) {
-  const VectorD factors =
-      statistics.counts.unaryExpr([](double count) { return count > 0 ? 1 / std::sqrt(count) : 1; });
-  const MatrixD sums = statistics.class_sums * factors.asDiagonal();
   MatrixD scatter = statistics.gram_lower;
-  syrk(team, Op::none, -1 / n, sums, 1 / n, scatter);
+  syrk(team, Op::none, -1 / n, mean_roots(statistics.class_sums, statistics.counts), 1 / n, scatter);
   return scatter;
 }
 
@@ -70,30 +72,58 @@ MatrixD inverse_root(MatrixD lower, const Team& team) {
   return full_symmetric(std::move(root));
 }
 
-// T G T' (k x k) in place of G (m x m). By panels, so that of a triangular T only the half that is not zero is
-// multiplied, and of the result only the lower triangle. Each panel is computed by one thread, the largest first.
-void transform_gram(MatrixD& gram_lower, const MatrixD& T, bool triangular, const Team& team) {
+// Calls panel(first, width) for panels of 0..count - 1, on several threads.
+template <class Panel>
+void for_each_panel(Index count, const Team& team, Panel panel) {
   constexpr Index width = 128;
-  const Index k = T.rows(), m = T.cols(), n_panels = (k + width - 1) / width;
-  const auto for_panels = [&](auto panel) {
-    for_each_in_parallel(n_panels, team.n_threads, team.poll,
-                         [&] { return [&](Index index, const Poll&) { panel(index); }; });
-  };
+  for_each_in_parallel((count + width - 1) / width, team.n_threads, team.poll, [&] {
+    return [&](Index index, const Poll&) { panel(index * width, std::min(width, count - index * width)); };
+  });
+}
+
+// The lower triangle of a T' (k x k), where a = T or a = T G, for T of k x m. By panels, so that of triangular a and T
+// only the half that is not zero is multiplied.
+MatrixD lower_product(const MatrixD& a, const MatrixD& T, bool triangular, const Team& team) {
+  const Index k = T.rows();
+  MatrixD out = MatrixD::Zero(k, k);
+  for_each_panel(k, team, [&](Index first, Index cols) {  // the largest first
+    const Index inner = triangular ? first + cols : T.cols();
+    auto panel = out.block(first, first, k - first, cols);
+    gemm(Op::none, Op::transpose, 1, a.block(first, 0, k - first, inner), T.block(first, 0, cols, inner), 0, panel);
+    panel.topRows(cols).triangularView<Eigen::StrictlyUpper>().setZero();
+  });
+  return out;
+}
+
+// T G T' (k x k) in place of G (m x m).
+void transform_gram(MatrixD& gram_lower, const MatrixD& T, bool triangular, const Team& team) {
+  const Index k = T.rows(), m = T.cols();
   const MatrixD gram = full_symmetric(std::move(gram_lower));
   MatrixD half(k, m);  // T G, its lower triangle if T is triangular
-  for_panels([&](Index index) {
-    const Index first = (n_panels - 1 - index) * width, rows = std::min(width, k - first);
+  for_each_panel(k, team, [&](Index start, Index rows) {
+    const Index first = k - start - rows;  // the largest first
     const Index inner = triangular ? first + rows : m;
     gemm(Op::none, Op::none, 1, T.block(first, 0, rows, inner), gram.topLeftCorner(inner, inner), 0,
          half.block(first, 0, rows, inner));
   });
-  gram_lower = MatrixD::Zero(k, k);
-  for_panels([&](Index index) {
-    const Index first = index * width, cols = std::min(width, k - first), inner = triangular ? first + cols : m;
-    auto panel = gram_lower.block(first, first, k - first, cols);
-    gemm(Op::none, Op::transpose, 1, half.block(first, 0, k - first, inner), T.block(first, 0, cols, inner), 0, panel);
-    panel.topRows(cols).triangularView<Eigen::StrictlyUpper>().setZero();
-  });
+  gram_lower = lower_product(half, T, triangular, team);
+}
+
+// The same for a triangular T with T (S + ridge I) T' = I, where n S = G - M N^-1 M' is the scatter within classes.
+// Then T G T' = n (I - ridge T T') + (T M) N^-1 (T M)', which takes less work where classes are few, and is more
+// precise where T has large rows. T M is given.
+void transform_gram_by_scatter(MatrixD& gram_lower, const MatrixD& T, double ridge, double n,
+                               const MatrixD& transformed_sums, const VectorD& counts, const Team& team) {
+  const Eigen::Array<bool, Eigen::Dynamic, 1> is_zero = gram_lower.diagonal().array() == 0;
+  gram_lower = lower_product(T, T, true, team);
+  gram_lower *= -n * ridge;
+  gram_lower.diagonal().array() += n;
+  syrk(team, Op::none, 1, mean_roots(transformed_sums, counts), 1, gram_lower);
+  for (Index j = 0; j < is_zero.size(); ++j)  // by rounding, else
+    if (is_zero[j]) {
+      gram_lower.row(j).setZero();
+      gram_lower.col(j).setZero();
+    }
 }
 
 void transform_sums(MatrixD& sums, const MatrixD& T, bool triangular, const Team& team) {
@@ -140,15 +170,20 @@ std::optional<Whitening> whiten(Statistics statistics, double shrinkage, const V
   team.poll();
   // However small the shrinkage, rounding errors must not make a matrix of less than full rank look indefinite.
   const double mean = total / static_cast<double>(m), largest = scatter.diagonal().maxCoeff();
-  const double ridge = std::max({shrinkage * mean, 4 * static_cast<double>(m) * epsilon * largest, rounding / 8});
+  double ridge = std::max({shrinkage * mean, 4 * static_cast<double>(m) * epsilon * largest, rounding / 8});
   scatter.diagonal().array() += ridge;
   const double least = least_shrinkage * mean;
-  if (shrinkage < least_shrinkage && ridge < least && has_dependent_features(scatter, team))
+  if (shrinkage < least_shrinkage && ridge < least && has_dependent_features(scatter, team)) {
     scatter.diagonal().array() += least - ridge;
+    ridge = least;
+  }
   MatrixD T = symmetric ? inverse_root(std::move(scatter), team) : inverse_factor(std::move(scatter), team);
   team.poll();
-  transform_gram(statistics.gram_lower, T, !symmetric, team);
   transform_sums(statistics.class_sums, T, !symmetric, team);
+  if (symmetric || statistics.n_classes() > m)
+    transform_gram(statistics.gram_lower, T, !symmetric, team);
+  else
+    transform_gram_by_scatter(statistics.gram_lower, T, ridge, n, statistics.class_sums, statistics.counts, team);
   const double squared_scale = n / statistics.gram_lower.trace(), factor = std::sqrt(squared_scale);
   statistics.gram_lower *= squared_scale;
   statistics.class_sums *= factor;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,8 +256,15 @@ class Normalisation:
 
     def folded(self, weights: Float64Array, bias: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return weights and bias that do to raw (or unit-length) samples what the given ones do to normalised ones."""
-        scaled = (weights if self.whitening is None else weights @ self.whitening) / self.scale
+        if self.whitening is None:
+            scaled = weights / self.scale
+        else:
+            scaled = whitening.times(weights, self.whitening, triangular=self._is_triangular) / self.scale
         return scaled, bias - scaled @ self.shift
+
+    @cached_property
+    def _is_triangular(self) -> bool:
+        return self.whitening is not None and whitening.is_triangular(self.whitening)
 
     def unfolded(self, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return weights and bias that do to normalised samples what the given weights do to raw (or unit) ones."""

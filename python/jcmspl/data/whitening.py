@@ -18,6 +18,8 @@ from jcmspl.support.arguments import Float64Array
 
 #: The weight of class means beside samples in the choice of leading directions.
 OF_MEANS = 2.0
+# Columns of a triangular matrix that are multiplied at a time.
+_PANEL = 256
 
 
 def reduced(T: Float64Array, statistics: Statistics, n_components: int) -> tuple[Float64Array, Statistics]:
@@ -44,6 +46,17 @@ def reduced(T: Float64Array, statistics: Statistics, n_components: int) -> tuple
 def is_triangular(T: Float64Array) -> bool:
     """Whether T is lower triangular; else it is symmetric, or has fewer rows than columns."""
     return T.shape[0] == T.shape[1] and not np.triu(T, 1).any()
+
+
+def times(rows: Float64Array, T: Float64Array, *, triangular: bool) -> Float64Array:
+    """Return ``rows @ T``; of a triangular T only the half that is not zero is multiplied."""
+    if not triangular:
+        return np.asarray(rows @ T)
+    out = np.empty_like(rows)
+    for first in range(0, len(T), _PANEL):
+        panel = slice(first, first + _PANEL)
+        out[:, panel] = rows[:, first:] @ T[first:, panel]
+    return out
 
 
 def divided(rows: Float64Array, T: Float64Array) -> Float64Array:

@@ -237,7 +237,7 @@ class JCMSPL(Iterative, Bilinear):
                 raise ValueError(f"{name} can be infinite only where class_match is: set class_match=inf as well")
         if np.isinf(self.class_match):
             weights = self.semantic_match, self.visual_reconstruction, self.semantic_reconstruction
-            A, B, terms = prepared.pinned(self.n_concepts).solve(*weights)
+            A, B, terms = prepared.pinned(self.n_concepts).solve(*weights, wants_objective=monitor.wants_objective)
             exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
             return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
         spectrum = prepared.spectrum()

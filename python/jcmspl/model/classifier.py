@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,6 +49,11 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
     __metadata_request__predict_proba: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__decision_function: ClassVar = {"class_vectors": True, "candidates": True}
     __metadata_request__score: ClassVar = {"class_vectors": False}
+
+    @classmethod
+    @cache  # a search asks thousands of times, and scikit-learn inspects the signature each time
+    def _get_param_names(cls) -> list[str]:
+        return list(super()._get_param_names())
 
     @changes
     def fit(self, X: Any, y: Any = None, *, class_vectors: Any = None, sample_weight: Any = None) -> Self:

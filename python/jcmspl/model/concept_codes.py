@@ -13,6 +13,8 @@ ridge regression of the mean samples on class vectors, with the penalty l4 / l1.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,10 +100,21 @@ def _is_balanced(training: TrainingData) -> bool:
 _CLASSES = 1024
 
 
-class _Projection(NamedTuple):
-    rows: Float64Array  # one for each class
+class _Terms(NamedTuple):
     match: float  # |AX - H|^2
     reconstruction: float  # |X - A'H|^2
+
+
+class _Projection:
+    """A row for each class, and its terms of the objective, which may take longer and are not always asked for."""
+
+    def __init__(self, rows: Float64Array, find_terms: Callable[[], _Terms]) -> None:
+        self.rows, self._find_terms = rows, find_terms
+
+    @cached_property
+    def terms(self) -> _Terms:
+        """Both terms."""
+        return self._find_terms()
 
 
 class Pinned:
@@ -117,33 +130,45 @@ class Pinned:
         self._visual: tuple[float, _Projection] | None = None
         self._lock = threading.Lock()
 
-    def solve(self, l1: float, l3: float, l4: float) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """Return A, B and the five terms of the objective; those whose weight is infinite are left out, as 0."""
+    def solve(
+        self, l1: float, l3: float, l4: float, *, wants_objective: bool = True
+    ) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Return A, B and the five terms of the objective; those whose weight is infinite are left out, as 0.
+
+        The terms are 0 where they are not wanted.
+        """
         with self._lock:
             if self._visual is None or self._visual[0] != l3:
                 self._visual = l3, self._visual_projection(l3)
             visual = self._visual[1]
         semantic = self._semantic_projection(l1, l4)
+        A, B = (np.repeat(part.rows, self._sizes, axis=0) for part in (visual, semantic))
+        if not wants_objective:
+            return A, B, np.zeros(5)
+        of_A, of_B = visual.terms, semantic.terms
         terms = np.array(
             [
-                visual.match,
-                l1 * semantic.match,
+                of_A.match,
+                l1 * of_B.match,
                 0.0,
-                l3 * visual.reconstruction if np.isfinite(l3) else 0.0,
-                l4 * semantic.reconstruction if np.isfinite(l4) else 0.0,
+                l3 * of_A.reconstruction if np.isfinite(l3) else 0.0,
+                l4 * of_B.reconstruction if np.isfinite(l4) else 0.0,
             ]
         )
-        A, B = (np.repeat(part.rows, self._sizes, axis=0) for part in (visual, semantic))
         return A, B, terms / 2
 
     def _visual_projection(self, l3: float) -> _Projection:
-        moments, gram = self._moments, self._moments.gram
-        if np.isinf(l3):
-            rows = moments.sums / self._shares(1.0)
-            quadratic = np.einsum("cm,cm->c", rows @ gram, rows)
-        else:
-            rows, quadratic = self._solved(moments.visual, moments.sums, 1.0, l3)
-        return self._with_terms(rows, quadratic, moments.sums, float(gram.trace()))
+        moments = self._moments
+        total = float(moments.squares.sum())
+        if np.isfinite(l3):
+            return self._with_terms(*self._solved(moments.visual, moments.sums, 1.0, l3), moments.sums, total)
+        rows = moments.sums / self._shares(1.0)
+
+        def find_terms() -> _Terms:
+            quadratic = np.einsum("cm,cm->c", rows @ moments.gram, rows)
+            return self._terms(rows, quadratic, moments.sums, total)
+
+        return _Projection(rows, find_terms)
 
     def _semantic_projection(self, l1: float, l4: float) -> _Projection:
         moments = self._moments
@@ -173,12 +198,15 @@ class Pinned:
         return np.asarray(weight * self._counts * self._sizes)[:, None]
 
     def _with_terms(self, rows: Float64Array, quadratic: Float64Array, sums: Float64Array, total: float) -> _Projection:
+        return _Projection(rows, lambda: self._terms(rows, quadratic, sums, total))
+
+    def _terms(self, rows: Float64Array, quadratic: Float64Array, sums: Float64Array, total: float) -> _Terms:
         sizes, counts = self._sizes, self._counts
         products = np.einsum("cm,cm->c", rows, sums)
         match = float(np.sum(sizes * (quadratic - 2 * products + counts)))
         lengths = np.einsum("cm,cm->c", rows, rows)
         reconstruction = total + float(np.sum(-2 * sizes * products + counts * sizes**2 * lengths))
-        return _Projection(rows, max(match, 0.0), max(reconstruction, 0.0))
+        return _Terms(max(match, 0.0), max(reconstruction, 0.0))
 
 
 class Prepared:

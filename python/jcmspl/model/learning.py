@@ -46,6 +46,8 @@ class Monitor:
     tell_of_iteration: Callable[[int, float], None] = _say_nothing
     #: Called with the number of samples of a long pass that are done, and of all.
     tell_of_samples: Callable[[int, int], None] = _say_nothing
+    #: Whether the value of the objective is wanted where it takes time of its own.
+    wants_objective: bool = True
     #: Seconds per stage, as far as the method tells.
     timings: dict[str, float] = field(default_factory=dict)
 

@@ -55,6 +55,11 @@ class Moments:
         return self._statistics.gram
 
     @property
+    def squares(self) -> Float64Array:
+        """The diagonal of XX'."""
+        return self._statistics.squares
+
+    @property
     def means(self) -> Float64Array:
         """The mean sample of each class, a row each."""
         return self.sums / self.counts[:, None]

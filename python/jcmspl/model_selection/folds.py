@@ -54,6 +54,8 @@ class FoldedData:
         self._scalings: dict[str, Scaling] = {}
         # cache: the training data last built for each fold, and the normalisation of samples it was built with
         self._last: dict[int, tuple[tuple[Any, ...], TrainingData]] = {}
+        # the last statistics of the training classes of each fold, with the scaling of its samples
+        self._last_raw: dict[int, tuple[Scaling, Statistics]] = {}
 
     @property
     def codes(self) -> IntArray:
@@ -124,17 +126,29 @@ class FoldedData:
         if known == sample_normalisation and training is not None:  # whitening the same samples again would be slow
             training = training.with_classes(class_normalisation)
         else:
-            first = fold - fold % self.n_splits  # of the same repeat
-            others = [i for i in range(first, first + self.n_splits) if i != fold]
-            # the other folds are added: to subtract this one from the total would lose digits
-            parts = self._statistics[self._scalings[sample_normalisation.name]]
-            raw = reduce(operator.add, (parts[i] for i in others)).select_classes(kept)
+            raw = self._raw(fold, self._scalings[sample_normalisation.name], kept)
             rows = self._samples.labelled_rows(kept)  # methods read them or not, depending on their parameters
             training = TrainingData.of(
                 raw, self.vectors[kept], sample_normalisation, class_normalisation, rows, self._sources
             )
         self._last[fold] = sample_normalisation, training
         return training
+
+    def _raw(self, fold: int, scaling: Scaling, kept: IntArray) -> Statistics:
+        """Return the statistics of the training classes of a fold, before they are normalised."""
+        known, raw = self._last_raw.get(fold, (None, None))
+        if known == scaling and raw is not None:  # normalisations that differ in the shrinkage follow each other
+            return raw
+        first = fold - fold % self.n_splits  # of the same repeat
+        parts = self._statistics[scaling]
+        # the other folds are added: to subtract this one from the total would lose digits
+        start, *others = (parts[i] for i in range(first, first + self.n_splits) if i != fold)
+        raw = start.copy()
+        for other in others:
+            raw += other
+        raw = raw.select_classes(kept)
+        self._last_raw[fold] = scaling, raw
+        return raw
 
     def accuracies_of_folds(self, recognisers: Sequence[Sequence[Recogniser]], pool: Any) -> list[Float64Array]:
         """Return the mean accuracy over held-out classes of each recogniser of the first folds, a list for each."""

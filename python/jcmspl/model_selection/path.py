@@ -163,12 +163,11 @@ def chosen_prediction_weight(search: Search, choice: tuple[Key, int], data: Fold
     rows_of = _rows_of_classes(data, seed)
     if min(len(rows) for rows in rows_of) <= max(SHOTS):
         return own
-    scores = np.array(
-        [
-            _few_shot_accuracies(model, vectors, length, data, [rows_of[i] for i in data.held_out[fold]], tried)
-            for fold, model, vectors, length in search.fitted_folds(choice)
-        ]
-    ).T
+
+    def accuracies(fold: int, model: Any, vectors: Float64Array, length: float) -> Float64Array:
+        return _few_shot_accuracies(model, vectors, length, data, [rows_of[i] for i in data.held_out[fold]], tried)
+
+    scores = np.array(search.of_fitted_folds(choice, accuracies)).T
     best = int(np.argmax(np.round(scores.mean(axis=1), 10)))
     return tried[best] if is_clearly_better(scores[best], scores[tried.index(own)], data.n_splits) else own
 

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import rankdata
@@ -28,6 +28,8 @@ from jcmspl.support.machine import one_blas_thread, usable_cores
 from jcmspl.support.progress import Progress, logger
 from jcmspl.support.warn import warn_user
 
+T = TypeVar("T")
+
 NORMALISATION = (
     "feature_normalisation",
     "class_normalisation",
@@ -43,6 +45,8 @@ NORMALISATION = (
 _BATCH_SETTINGS, _BATCH_BYTES = 27, 2**28
 # Successive halving: all settings get the first share of the iterations, the best third of them the next, ...
 _RUNGS, _KEPT = (0.04, 0.2), 1 / 3
+# A fold is prepared while so many fits are made to each of the others.
+_LAG = 4
 # Means over folds that differ by less are equal but for rounding.
 _TIE_DIGITS = 10
 
@@ -280,10 +284,10 @@ class Search:
         try:
             self._prepare(keys[0])
             variants = self.variants_of(keys[0])
-            # folds take turns, so that fits to those that are prepared fill the time until the last of them is
-            settings = ((key, variants, fold) for key in keys for fold in range(n_folds))
-            jobs = ((self._recognisers, *setting, iterations, pool.stop) for setting in settings)
-            for recognisers in pool.results(jobs):
+            settings = itertools.product(keys, range(n_folds))
+            jobs = ((self._recognisers, key, variants, fold, iterations, pool.stop) for key, fold in settings)
+            order = _interleaved(len(keys), n_folds, pool.n_threads)
+            for recognisers in pool.results(jobs, order):
                 fitted.append(recognisers)
                 line.update(before * n_folds + len(fitted))
         except KeyboardInterrupt:
@@ -307,14 +311,25 @@ class Search:
             scored = self._accuracies([[own] for own in fitted], len(ways), pool)
             return np.stack([scores[0] for scores in scored], axis=1)
 
-    def fitted_folds(self, choice: tuple[Key, int]) -> Iterator[tuple[int, Any, Float64Array, float]]:
-        """Give each fold, the model that a choice is there, the vectors of held-out classes, and the length of z."""
+    def of_fitted_folds(
+        self, choice: tuple[Key, int], function: Callable[[int, Any, Float64Array, float], T]
+    ) -> list[T]:
+        """Return the values of a function for all folds.
+
+        It is given the number of the fold, the model that a choice is there, the vectors of held-out classes, and the
+        length of z, and is called in several threads.
+        """
         key, variant = choice
+
+        def of_fold(number: int) -> T:
+            fold, _ = self._folds[number].get()
+            model = clone(self._model).set_params(**self.grid.setting(key), **self.variants_of(key)[variant])
+            model = fold.fitted(model, Monitor(wants_objective=False))
+            return function(number, model, fold.candidates.vectors, fold.training.sample_length)
+
         with workers(self._options.n_jobs or usable_cores()) as pool:
             self._prepare(key)
-            for number, (fold, _) in enumerate(pool.results((once.get,) for once in self._folds)):
-                model = clone(self._model).set_params(**self.grid.setting(key), **self.variants_of(key)[variant])
-                yield number, fold.fitted(model, Monitor()), fold.candidates.vectors, fold.training.sample_length
+            return list(pool.results((of_fold, number) for number in range(self._data.n_folds)))
 
     @property
     def metric(self) -> Any:
@@ -355,7 +370,7 @@ class Search:
         if getattr(model, "n_concepts", None) is None:  # a start fits the number of concepts that it was found with
             model.set_params(**start)
         try:
-            return prepared.recognisers(model, variants, Monitor(watch, watch))
+            return prepared.recognisers(model, variants, Monitor(watch, watch, wants_objective=False))
         except DivergenceError:
             return None
 
@@ -371,6 +386,22 @@ class Search:
             scores[converged] = found.reshape(len(converged), n_variants)
             columns.append(scores)
         return columns
+
+
+def _interleaved(n_settings: int, n_folds: int, n_threads: int) -> list[int]:
+    """Return the order of fits, of which those of a setting to all folds follow each other, for several threads.
+
+    Folds take turns, so that fits to those that are prepared fill the time until the last ones are: while these are
+    prepared, other threads have no fold left to prepare, and the first fits to them come later.
+    """
+    first_of_last = n_folds - n_folds % n_threads
+
+    def rank(job: int) -> tuple[int, bool, int]:
+        setting, fold = divmod(job, n_folds)
+        comes_later = fold >= first_of_last and 0 < setting < _LAG
+        return (_LAG - 1 if comes_later else setting), comes_later, job
+
+    return sorted(range(n_settings * n_folds), key=rank)
 
 
 class _Once:
@@ -392,16 +423,18 @@ class _Once:
 class Pool:
     """Runs functions in several threads, or in this one, and gives their results in order."""
 
-    def __init__(self, executor: ThreadPoolExecutor | None) -> None:
-        self._executor = executor
+    def __init__(self, executor: ThreadPoolExecutor | None, n_threads: int = 1) -> None:
+        self._executor, self.n_threads = executor, n_threads
         self._running: list[Future[Any]] = []
         self.stop = threading.Event()
 
-    def results(self, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield the result of each job, a function and its arguments."""
+    def results(self, jobs: Iterable[tuple[Any, ...]], order: Iterable[int] | None = None) -> Iterator[Any]:
+        """Yield the result of each job, a function and its arguments; several threads start them in a given order."""
         if self._executor is None:
             return (function(*arguments) for function, *arguments in jobs)
-        self._running = [self._executor.submit(function, *arguments) for function, *arguments in jobs]
+        given = list(jobs)
+        started = {number: self._executor.submit(*given[number]) for number in order or range(len(given))}
+        self._running = [started[number] for number in range(len(given))]
         return (future.result() for future in self._running)
 
     def cancel(self) -> None:
@@ -419,7 +452,7 @@ class Pool:
 def workers(n_jobs: int) -> Iterator[Pool]:
     """Give a pool of threads, each with a BLAS of one thread: fits are too small to be shared between cores."""
     with one_blas_thread(), ThreadPoolExecutor(n_jobs) as executor:
-        pool = Pool(executor if n_jobs > 1 else None)
+        pool = Pool(executor if n_jobs > 1 else None, n_jobs)
         try:
             yield pool
         except BaseException:

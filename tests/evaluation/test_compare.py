@@ -314,10 +314,20 @@ class TestForms:
         assert "may be chance" in noise
         assert "took 2 s for =SUM, from 0.5 s (Even) to 1.1 h (Half) for all" in cost
         assert choice.startswith("=SUM: it was the best on held-out training classes")
-        assert choice.endswith("right in 70.0 %.")
+        assert "right in 70.0 %, and in 6" in choice
+        assert choice.endswith(" % on average over random choices of them.")
         clear = replace(comparison, rows=[comparison.rows[0], comparison.rows[2]])
         assert "larger than chance explains" in clear.answers()["Is the lead noise?"]
         assert comparison.answers()["What does it cost?"] == "It was not measured."
+
+    def test_tables_and_charts_begin_with_the_winner(self, comparison):
+        rows = sorted(comparison.rows, key=lambda row: row.method == "=SUM")  # the last of the data's own split
+        turned = replace(comparison, rows=rows)
+        order = ["=SUM", "Even", "Behind", "Half"]
+        assert [row[0] for row in turned.tables()["unseen"].rows] == order
+        assert list(turned.chart().methods) == order
+        assert [line.split(",")[0] for line in turned.to_csv().splitlines()[1:5]] == ["'=SUM", *order[1:]]
+        assert [row[0] for row in replace(turned, n_repeats=0).tables()["unseen"].rows] == [row.method for row in rows]
 
     def test_leaderboard(self, comparison):
         table = comparison.leaderboard()

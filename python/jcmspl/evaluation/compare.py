@@ -18,6 +18,7 @@ from jcmspl.datasets.dataset import Dataset
 from jcmspl.datasets.splits import make_split
 from jcmspl.evaluation.comparison_report import Comparison, GeneralizedFigures, Row, Seconds
 from jcmspl.evaluation.evaluate import evaluate
+from jcmspl.evaluation.trained_on import with_seen_and_unseen
 from jcmspl.io.json_text import plain
 from jcmspl.model import registry
 from jcmspl.model_selection.class_search import BaseClassSearch
@@ -101,8 +102,7 @@ def compare(
     if search and not tune:
         raise ValueError(f"tune=False makes no search: leave {', '.join(search)} out")
     chosen = _chosen(methods, tune)
-    if not len(dataset.rows("test_seen")):
-        dataset = dataset.held_out(0.2, random_state)
+    dataset = with_seen_and_unseen(dataset, random_state)
     splits = [dataset, *(_random_split(dataset, random_state + number) for number in range(repeats))]
     options = {"random_state": random_state, "progress": False, **search}
     found: dict[str, list[Row]] = {name: [] for name in chosen}

@@ -111,6 +111,12 @@ class Comparison(Document):
         scores = {row.method: row.repeats for row in self.rows if self.n_repeats and len(row.repeats) == self.n_repeats}
         return standings(scores, self.n_unseen, self.n_seen)
 
+    @cached_property
+    def ranked(self) -> list[Row]:
+        """The rows in the order of tables and charts: the best on random splits first, or else on unseen classes."""
+        by_name = {row.method: row for row in self.rows}
+        return [by_name.pop(name) for name in self.standings] + list(by_name.values())
+
     @property
     def as_good_as_the_best(self) -> list[str]:
         """The best method on random splits, and those whose difference to it may be noise."""
@@ -133,9 +139,7 @@ class Comparison(Document):
             import pandas as pd
         except ImportError:
             raise ImportError("leaderboard() needs pandas: pip install pandas, or read rows or to_csv()") from None
-        order = [*self.standings, *(row.method for row in self.rows if row.method not in self.standings)]
-        rows = {row.method: self._flat(row) for row in self.rows}
-        table = pd.DataFrame([rows[method] for method in order]).replace("", np.nan).infer_objects()
+        table = pd.DataFrame([self._flat(row) for row in self.ranked]).replace("", np.nan).infer_objects()
         left_out = [name for name in table if name.startswith("split_") or name in ("parameters", "remark")]
         return table.drop(columns=left_out).dropna(axis="columns", how="all")
 
@@ -199,7 +203,8 @@ class Comparison(Document):
         text = f"Over {self.n_repeats} random splits, "
         if not equals:
             return text + f"the lead of {shown(first)} over every other method is larger than chance explains."
-        text += f"{listed(equals)} may be as good as {shown(first)}: the difference may be chance."
+        others = f"all {len(equals)} other methods" if len(equals) > 2 and not behind else listed(equals)
+        text += f"{others} may be as good as {shown(first)}: the difference may be chance."
         return text + (f" {listed(behind)} {'is' if len(behind) == 1 else 'are'} worse." if behind else "")
 
     def _cost(self) -> str:
@@ -221,13 +226,16 @@ class Comparison(Document):
             if best.cv_score == best.cv_score
             else "it was the best in this test, which makes its figure a little too good"
         )
-        return f"{shown(best.method)}: {reason}. On the unseen classes it was right in {percent(best.unseen)}."
+        own = self.standings.get(best.method)
+        found = f"On the unseen classes it was right in {percent(best.unseen)}"
+        found += "" if own is None else f", and in {percent(own.mean)} on average over random choices of them"
+        return f"{shown(best.method)}: {reason}. {found}."
 
     def tables(self) -> dict[str, Table]:
         """Return the tables "unseen" and, if tested, "all" (generalized)."""
         columns = self._unseen_columns()
         tables = {"unseen": Table("Unseen classes", list(columns), _across(columns))}
-        if found := [(row.method, row.generalized) for row in self.rows if row.generalized]:
+        if found := [(row.method, row.generalized) for row in self.ranked if row.generalized]:
             among_all = [one for _, one in found]
             columns = {
                 "method": [method for method, _ in found],
@@ -240,21 +248,21 @@ class Comparison(Document):
         return tables
 
     def _unseen_columns(self) -> dict[str, list[str]]:
-        columns = {"method": [row.method for row in self.rows]}
+        columns = {"method": [row.method for row in self.ranked]}
         if self.tuned:
-            with_errors = [_with_error(row.cv_score, row.cv_error) for row in self.rows]
-            columns["held-out classes"] = _marked([row.cv_score for row in self.rows], with_errors)
-        columns["per class"] = _marked([row.unseen for row in self.rows])
-        columns["per sample"] = _marked([row.unseen_per_sample for row in self.rows])
+            with_errors = [_with_error(row.cv_score, row.cv_error) for row in self.ranked]
+            columns["held-out classes"] = _marked([row.cv_score for row in self.ranked], with_errors)
+        columns["per class"] = _marked([row.unseen for row in self.ranked])
+        columns["per sample"] = _marked([row.unseen_per_sample for row in self.ranked])
         if self.standings:
-            found = [self.standings.get(row.method) for row in self.rows]
-            columns["random splits"] = [self._of_splits(row.method) for row in self.rows]
+            found = [self.standings.get(row.method) for row in self.ranked]
+            columns["random splits"] = [self._of_splits(row.method) for row in self.ranked]
             columns["mean rank"] = _figures([one.mean_rank if one else None for one in found], 1, best=min)
             if self.n_repeats > 1:
                 best = next(iter(self.standings.values()))
                 columns["p"] = [f"{one.p_value:.3f}" if one and one is not best else "" for one in found]
         if any(row.seconds for row in self.rows):
-            seconds = [row.seconds for row in self.rows]
+            seconds = [row.seconds for row in self.ranked]
             columns["fit, s"] = _figures([one.fit if one else None for one in seconds], 3, best=min)
             columns["prediction, s"] = _figures([one.prediction if one else None for one in seconds], 3, best=min)
         return columns
@@ -344,7 +352,7 @@ class Comparison(Document):
 
     def to_csv(self) -> str:
         """Return the comparison as CSV: one row per method, shares from 0 to 1."""
-        rows = [self._flat(row) for row in self.rows]
+        rows = [self._flat(row) for row in self.ranked]
         known = {row.method for row in self.rows}
         rows += [{"method": name, "remark": why} for name, why in self.refusals.items() if name not in known]
         return csv_text(rows)
@@ -392,14 +400,16 @@ class Comparison(Document):
             comparison=self,
             tables=self.tables(),
             plot=self._plot(),
-            parameters=Table("", ["method", "parameters"], [[row.method, _named(row.parameters)] for row in self.rows]),
+            parameters=Table(
+                "", ["method", "parameters"], [[row.method, _named(row.parameters)] for row in self.ranked]
+            ),
             versions=versions(),
         )
 
     def _plot(self) -> DotPlot:
         """Return the chart of the page."""
         rows = []
-        for row in self.rows:
+        for row in self.ranked:
             one, interval = self.standings.get(row.method), row.interval
             ends = (interval.low, interval.high) if interval and not self.standings else (None, None)
             marks = [Mark("tick", row.unseen, f"the data's own split: {percent(row.unseen)}", *ends)]
@@ -419,10 +429,10 @@ class Comparison(Document):
 
     def chart(self) -> ComparisonDisplay:
         """Return the chart of all methods: accuracy on the data set's own split, and means over random splits."""
-        found = [self.standings.get(row.method) for row in self.rows]
+        found = [self.standings.get(row.method) for row in self.ranked]
         return ComparisonDisplay(
-            [row.method for row in self.rows],
-            [row.unseen for row in self.rows],
+            [row.method for row in self.ranked],
+            [row.unseen for row in self.ranked],
             [one.mean if one else None for one in found] if self.standings else None,
             [one.standard_error if one else None for one in found] if self.standings else None,
             marked=self.as_good_as_the_best,

@@ -23,6 +23,7 @@ from jcmspl.evaluation.compare import fit_or_stop, tunable_methods
 from jcmspl.evaluation.evaluate import evaluate
 from jcmspl.evaluation.findings import versions
 from jcmspl.evaluation.published import Literature
+from jcmspl.evaluation.trained_on import with_seen_and_unseen
 from jcmspl.evaluation.zero_shot_report import Report
 from jcmspl.io.json_text import plain
 from jcmspl.methods.jcmspl import JCMSPL, WEIGHTS
@@ -65,8 +66,7 @@ def reproduce(
     -------
     Experiments
     """
-    if not len(dataset.rows("test_seen")):
-        dataset = dataset.held_out(0.2, random_state)
+    dataset = with_seen_and_unseen(dataset, random_state)
     search = {"random_state": random_state, "progress": False, "max_iter": max_iter, **search}
     paper = published.data_set_like(dataset.name, len(dataset.seen), len(dataset.unseen), dataset.classes.n_attributes)
     literature = Literature.of(dataset.name, paper)

@@ -52,6 +52,16 @@ def with_test_parts(model: Any, dataset: Any) -> Any:
     return with_parts(dataset, {"test_seen": rows[decided & ~found]})
 
 
+def with_seen_and_unseen(dataset: Any, random_state: int) -> Any:
+    """Return a data set with test samples of seen classes, drawn if it has none; refuse one without unseen classes."""
+    if not dataset.unseen:
+        raise ValueError(
+            f"the data set {shown(dataset.name)} has no samples of unseen classes to test with: hold some classes out "
+            "(unseen or split, --unseen SHARE or --split FILE)"
+        )
+    return dataset if len(dataset.rows("test_seen")) else dataset.held_out(0.2, random_state)
+
+
 def trained_on(model: Any, dataset: Any) -> TrainedOn | None:
     """Count the test samples that the model was trained on; None if it does not remember its training samples."""
     digest: SampleDigest | None = getattr(model, "training_digest_", None)

@@ -206,10 +206,24 @@ def test_nulls_of_duckdb_are_missing_values():
         unwrapped(result)
 
 
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_columns_of_texts_are_no_vectors(package):
+    frame = pytest.importorskip(package).DataFrame
+    for tags in ([["a", "b"], ["c"]], [np.array(["a", "b"]), np.array(["c"])]):
+        found = unwrapped(frame({"tags": tags, "embedding": [np.array([1.0, 2]), np.array([3.0, 4])]}))
+        np.testing.assert_array_equal(found, [[1, 2], [3, 4]])
+
+
+def test_a_missing_vector_of_pandas_is_named():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="row 0 holds <NA>"):
+        unwrapped(pd.DataFrame({"embedding": [pd.NA, [1.0, 2]]}))
+
+
 def test_tables_that_are_not_clear():
     with pytest.raises(ValueError, match="several columns of vectors, 'image', 'text': pass one of them"):
         unwrapped(pa.table({"image": X.tolist(), "text": X.tolist()}))
-    with pytest.raises(TypeError, match="no column of vectors, and 'label' does not hold numbers"):
+    with pytest.raises(TypeError, match="no column of vectors, and no numbers in 'label'"):
         unwrapped({"label": Y})
     assert columns_of_table(X) is None
     with pytest.raises(ValueError, match="features holds no samples"):

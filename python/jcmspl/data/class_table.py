@@ -410,8 +410,8 @@ def _stacked(vectors: Mapping[Any, Any]) -> Float64Array:
 def _named_columns(table: Columns) -> tuple[Any, npt.NDArray[Any], list[str] | None] | None:
     """Return the labels, vectors and attributes of a table that has a column of labels; else None."""
     vectors = table.vectors()
-    others = [name for name in (table.names if vectors else table.suspects) if name not in vectors]
-    texts = [name for name in others if name in table.suspects]
+    others = [name for name in (table.names if vectors else table.candidates) if name not in vectors]
+    texts = [name for name in others if name in table.candidates]
     label = next((name for name in LABEL_COLUMNS if name in others), texts[0] if len(texts) == 1 else None)
     if label is None or len(table.names) < 2:
         return None

@@ -356,7 +356,7 @@ def _in_memory(features: Any, labels: Any, form: TableForm) -> tuple[Features, A
     wanted = LABEL_COLUMNS if labels is None else labels if isinstance(labels, (str, int)) else None
     vectors = [name for name in table.vectors() if name not in form.ignore and name != wanted]
     vectors = [form.vector] if form.vector in names else vectors
-    texts = (names.index(name) for name in table.suspects if np.asarray(table.read(name)).dtype.kind not in "fiub")
+    texts = (names.index(name) for name in table.candidates if np.asarray(table.read(name)).dtype.kind not in "fiub")
     features_, is_vector, label, own, left_out = named_roles(place, names, vectors, wanted, form, texts)
     if is_vector:
         X = column_matrix(table.read(features_[0]), f"features[{quoted(features_[0])}]")

@@ -1,7 +1,7 @@
 """Samples as other libraries hold them: tensors, columns of vectors, and tables with such a column.
 
-No library is imported: pandas, polars, pyarrow, DuckDB, Hugging Face datasets and torch are known by their methods, and
-none is required.
+No library is imported: objects of pandas, polars, pyarrow, DuckDB, Hugging Face datasets and torch are recognised by
+their attributes.
 """
 
 from __future__ import annotations
@@ -16,59 +16,63 @@ import numpy.typing as npt
 
 from jcmspl.support.shown import listed, quoted
 
-# How libraries call types of numbers; the columns of a table have few different ones.
+# How libraries call types of numbers.
 _NUMBERS = re.compile(r"(u?int(?!erval)|float|double|half|bool)", re.IGNORECASE)
-_OTHERS = ("dask", "jcmspl", "numpy", "scipy")  # are read in other ways
-_TABLE_METHODS = ("fetchnumpy", "collect_schema", "column_names", "columns")
+# Packages whose objects other modules read.
+_READ_ELSEWHERE = ("dask", "jcmspl", "numpy", "scipy")
+_TABLE_ATTRIBUTES = ("fetchnumpy", "collect_schema", "column_names", "columns")
 
 
 class Columns(NamedTuple):
     """A table: the names of its columns, and how one is read.
 
-    ``suspects`` are the columns that may hold vectors, by their types.
+    ``candidates`` are the columns whose type does not rule out vectors.
     """
 
     names: list[str]
     read: Callable[[str], Any]
-    suspects: list[str]
+    candidates: list[str]
 
     def vectors(self) -> list[str]:
         """Return the columns with a vector in each row."""
-        return [name for name in self.suspects if _is_vector(_first(self.read(name)))]
+        return [name for name in self.candidates if _is_vector(_first(self.read(name)))]
 
 
 def columns_of_table(value: Any) -> Columns | None:
-    """Return the columns of a table in memory; None if the value is no table."""
+    """Return the columns of a table in memory; None if the value is no table.
+
+    Queries of DuckDB are run and lazy frames collected; a result of DuckDB can be read once.
+    """
     module = type(value).__module__.partition(".")[0]
     if isinstance(value, Mapping):
         return _of_mapping(value) if value and all(isinstance(name, str) for name in value) else None
-    if module in _OTHERS or not any(hasattr(value, method) for method in _TABLE_METHODS):
+    if module in _READ_ELSEWHERE or not any(hasattr(value, method) for method in _TABLE_ATTRIBUTES):
         return None
     if hasattr(value, "fetchnumpy"):  # a result of DuckDB
         try:
             columns = value.fetchnumpy()
-        except TypeError:  # DuckDB before 1.1
+        except TypeError:  # DuckDB before 1.1, if it was read before
             columns = None
         if columns is None:
             raise ValueError("this result of DuckDB was read before: run the query again, or pass duckdb.sql(...)")
         return _of_mapping(columns)
     if hasattr(value, "collect_schema") and hasattr(value, "collect"):  # a lazy frame of polars
         value = value.collect()
-    # the columns of an Arrow table are arrays, and those of others names
+    # `columns` holds arrays in an Arrow table, and names in other tables
     names = list(value.column_names if hasattr(value, "column_names") else value.columns)
     types = getattr(value, "dtypes", getattr(getattr(value, "schema", None), "types", None))
     if types is None:
         return Columns(names, value.__getitem__, names)
-    types = list(types)
+    types = list(types)  # few are different, so each is converted to text once
     numbers = {one for one in set(types) if _NUMBERS.match(str(one))}
     return Columns(names, value.__getitem__, [n for n, one in zip(names, types, strict=True) if one not in numbers])
 
 
 def _of_mapping(columns: Mapping[str, Any]) -> Columns:
-    suspects = [
-        name for name, there in columns.items() if getattr(getattr(there, "dtype", None), "kind", "O") not in "fiub"
+    candidates = [
+        name for name, column in columns.items() if getattr(getattr(column, "dtype", None), "kind", "O") not in "fiub"
     ]
-    return Columns(list(columns), lambda name: _unmasked(columns[name]), suspects)
+    return Columns(list(columns), lambda name: _unmasked(columns[name]), candidates)
 
 
 def unwrapped(value: Any, name: str = "X") -> Any:
@@ -88,7 +92,11 @@ def unwrapped(value: Any, name: str = "X") -> Any:
         return _of_rows(value, name)
     if _is_tensor(value):
         return _of_tensor(value)
-    if isinstance(value, str) or type(value).__module__.partition(".")[0] in _OTHERS or getattr(value, "ndim", 1) == 0:
+    if (
+        isinstance(value, str)
+        or type(value).__module__.partition(".")[0] in _READ_ELSEWHERE
+        or getattr(value, "ndim", 1) == 0
+    ):
         return value
     table = columns_of_table(value)
     if table is not None:
@@ -110,14 +118,12 @@ def _of_table(value: Any, table: Columns, name: str) -> Any:
     if vectors:
         return column_matrix(table.read(vectors[0]), f"{name}[{quoted(vectors[0])}]")
     if hasattr(value, "__array__") or hasattr(value, "__dataframe__"):
-        return value  # a table of numbers, whose names scikit-learn reads
+        return value  # scikit-learn reads it, with the names of its columns, and refuses text
     columns = [np.asarray(table.read(column)) for column in table.names]
-    texts = [column for column, there in zip(table.names, columns, strict=True) if there.dtype.kind not in "fiub"]
+    texts = [column for column, values in zip(table.names, columns, strict=True) if values.dtype.kind not in "fiub"]
     if texts or not columns:
-        raise TypeError(
-            f"{name} has no column of vectors, and {listed(map(quoted, texts)) or 'no column'} does not hold numbers: "
-            "pass the column of vectors, or the columns of features alone"
-        )
+        others = f"no column of vectors, and no numbers in {listed(map(quoted, texts))}" if texts else "no columns"
+        raise TypeError(f"{name} has {others}: pass the column of vectors, or the columns of features alone")
     return np.column_stack(columns)
 
 
@@ -128,7 +134,10 @@ def column_matrix(column: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _of_rows(rows: Sequence[Any], name: str) -> Any:
-    """Return a list of vectors as a matrix; one without a vector or of another length than the first is refused."""
+    """Return a list of vectors as a matrix; a list whose first value is no vector unchanged.
+
+    A row without a vector, or with one of another length, is refused.
+    """
     if not _is_vector(_first(rows)):
         return rows
     array = (
@@ -174,7 +183,7 @@ def _as_array(value: Any) -> npt.NDArray[Any]:
 
 
 def _unmasked(values: Any) -> Any:
-    """Return a masked array, DuckDB's form of nulls, with NaN among numbers and None among other values."""
+    """Replace masked values, DuckDB's form of nulls, by NaN in numbers and by None elsewhere."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     mask = np.ma.getmaskarray(values)
@@ -186,7 +195,7 @@ def _unmasked(values: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return an array whose type NumPy itself lacks, such as bfloat16 of ml_dtypes, as float32."""
+    """Return an array whose type NumPy itself lacks, such as bfloat16 of ml_dtypes, as float32; others unchanged."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "V" and "float" in value.dtype.name:
         return value.astype(np.float32)
     return value
@@ -209,7 +218,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _holds_vectors(column: npt.NDArray[Any]) -> bool:
-    """Whether an array is a column of vectors, or of their texts, which are refused with advice."""
+    """Whether an array is a column of vectors, or of texts such as '[1, 2]', which `_matrix` refuses with advice."""
     if column.dtype.kind != "O" or column.ndim != 1:
         return False
     first = _first(column)
@@ -217,18 +226,26 @@ def _holds_vectors(column: npt.NDArray[Any]) -> bool:
 
 
 def _is_vector(value: Any) -> bool:
-    """Whether a value is a list of numbers, as far as its first entry tells."""
+    """Whether a value is a list of numbers, as far as its first entry or its type tells."""
     if not _is_list(value):
         return False
     shape = getattr(value, "shape", None)
-    if shape is not None:
-        return len(shape) == 1
-    return isinstance(value, Sequence) and all(isinstance(entry, (int, float, np.number)) for entry in value[:1])
+    if shape is None:
+        return isinstance(value, Sequence) and all(isinstance(entry, (int, float, np.number)) for entry in value[:1])
+    if len(shape) != 1:
+        return False
+    dtype = getattr(value, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return dtype.kind in "fiubcV"  # V: bfloat16 of ml_dtypes
+    return not any(isinstance(entry, str) for entry in value[:1])
 
 
 def _first(column: Iterable[Any]) -> Any:
-    """Return the first value of a column that is not missing; None without one."""
+    """Return the first value that is not missing: None, NaN or NA of pandas; None without one."""
     values = (value.as_py() if hasattr(value, "as_py") else value for value in column)
-    return next(
-        (value for value in values if not (value is None or (isinstance(value, float) and value != value))), None
-    )
+    return next((value for value in values if not _is_missing(value)), None)
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ == "NAType"

@@ -16,7 +16,7 @@ import numpy as np
 
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.model.parameters import AUTO
-from jcmspl.model.recogniser import normalised
+from jcmspl.model.recogniser import affine_map, normalised, score_blocks
 from jcmspl.model_selection.folds import FoldedData
 from jcmspl.model_selection.grid import Key, next_value
 from jcmspl.model_selection.search import Search, is_clearly_better
@@ -198,12 +198,22 @@ def _few_shot_accuracies(
     """Return the mean accuracy over numbers of shots, for each prediction_count."""
     vectors = model.class_normalisation_.of_rows(candidates)
     predicted = unit_length((vectors @ model.semantic_projection_.T) @ model.visual_projection_)
-    samples = [normalised(model.feature_normalisation_, own) for own in data.samples(rows)]
-    found = np.zeros((len(SHOTS), len(weights)))
-    for i, shots in enumerate(SHOTS):
-        sums = np.array([Z[:shots].sum(axis=0) for Z in samples]) / sample_length
-        for j, weight in enumerate(weights):
-            prototypes = unit_length(weight * predicted + sums)
-            chosen = [(Z[shots:] @ prototypes.T).argmax(axis=1) for Z in samples]
-            found[i, j] = np.mean([np.mean(own == number) for number, own in enumerate(chosen)])
-    return np.asarray(found.mean(axis=0))
+    features, raw = model.feature_normalisation_, data.samples(rows)
+    few = np.array([normalised(features, own[: max(SHOTS)]) for own in raw])
+    tried = list(itertools.product(SHOTS, weights))
+    prototypes = [
+        unit_length(weight * predicted + few[:, :shots].sum(axis=1) / sample_length) for shots, weight in tried
+    ]
+    # the map of samples is folded into prototypes, which are fewer
+    scorer, samples = affine_map(np.concatenate(prototypes), features), np.concatenate(raw)
+    numbers = np.repeat(np.arange(len(raw)), [len(own) for own in raw])
+    positions = np.concatenate([np.arange(len(own)) for own in raw])
+    hits = np.empty((len(samples), len(tried)))
+    for block in score_blocks(len(samples), len(tried) * len(raw)):
+        scores = scorer.scores(samples[block]).reshape(-1, len(tried), len(raw))
+        hits[block] = scores.argmax(axis=2) == numbers[block, None]
+    found = []
+    for (shots, _), own_hits in zip(tried, hits.T, strict=True):
+        tested = positions >= shots
+        found.append(np.mean(np.bincount(numbers[tested], own_hits[tested]) / np.bincount(numbers[tested])))
+    return np.asarray(np.reshape(found, (len(SHOTS), len(weights))).mean(axis=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,15 @@ _READABLE = ("float16", "bfloat16", "float32", "float64")
 _LEAST_COUNT, _MOST_COUNT = 1e-150, 1e150  # the range of sums of weights other than zero
 
 
+class Sums(NamedTuple):
+    """The content of statistics without the Gram matrix, read once."""
+
+    n_samples: float
+    squares: Float64Array  #: of each feature
+    class_sums: Float64Array
+    counts: Float64Array
+
+
 class Statistics:
     """Gram matrix, class sums and class counts of labelled samples.
 
@@ -45,6 +54,15 @@ class Statistics:
     power : bool, default False
         Take the signed root of each value first, ``sign(x) |x| ** 0.5``.
 
+    Attributes
+    ----------
+    n_features : int
+        The number of features.
+    n_classes : int
+        The number of classes, including those without samples.
+    scaling : tuple
+        (unit_rows, power).
+
     Examples
     --------
     >>> import numpy as np
@@ -59,7 +77,9 @@ class Statistics:
     """
 
     def __init__(self, n_features: int, n_classes: int, *, unit_rows: bool = False, power: bool = False) -> None:
-        self._core = _core.Statistics(as_count(n_features, "n_features"), as_count(n_classes, "n_classes", minimum=0))
+        self.n_features = as_count(n_features, "n_features")
+        self.n_classes = as_count(n_classes, "n_classes", minimum=0)
+        self._core = _core.Statistics(self.n_features, self.n_classes)
         self.scaling = Scaling(bool(unit_rows), bool(power))
 
     @classmethod
@@ -113,8 +133,8 @@ class Statistics:
     @classmethod
     def _wrap(cls, core: _core.Statistics, scaling: Scaling) -> Statistics:
         statistics = cls.__new__(cls)
-        statistics._core = core
-        statistics.scaling = scaling
+        statistics._core, statistics.scaling = core, scaling
+        statistics.n_features, statistics.n_classes = core.n_features, core.n_classes
         return statistics
 
     @property
@@ -178,16 +198,6 @@ class Statistics:
             update(values, labels, *self.scaling, first_row, weights, n_threads)
 
     @property
-    def n_features(self) -> int:
-        """The number of features."""
-        return self._core.n_features
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes, including those without samples."""
-        return self._core.n_classes
-
-    @property
     def n_samples(self) -> float:
         """The number of samples, or the sum of their weights."""
         return float(self.counts.sum())
@@ -211,6 +221,12 @@ class Statistics:
     def counts(self) -> Float64Array:
         """The number of samples of each class, or the sum of their weights."""
         return self._core.counts
+
+    @property
+    def sums(self) -> Sums:
+        """All but the Gram matrix at once."""
+        core = self._core
+        return Sums(float(core.counts.sum()), core.squares, core.class_sums, core.counts)
 
     def copy(self) -> Statistics:
         """Return independent statistics with the same content."""

@@ -89,7 +89,7 @@ class ClassTable(ShownAsCard):
         self.attributes = None if attributes is None else tuple(str(name) for name in attributes)
         if self.attributes is not None and len(self.attributes) != matrix.shape[1]:
             raise ValueError(f"there are {len(self.attributes)} names for {matrix.shape[1]} attributes")
-        self.sources = checked_sources(sources, matrix.shape[1])
+        self.sources = None if sources is None else checked_sources(sources, matrix.shape[1])
 
     @classmethod
     def of(cls, value: Any) -> ClassTable:

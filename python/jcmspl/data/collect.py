@@ -14,9 +14,8 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, numbered, some, sorted_labels
+from jcmspl.data.labels import Label, numbered, present, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
-from jcmspl.data.weights import present
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
 from jcmspl.support.scaling import decides_by_all, is_without_negatives, unit_length
@@ -190,7 +189,7 @@ class Collector:
         """Return the number of each label, a new one for those not met before; any for a sample that weighs nothing."""
         known = self._numbers
         classes = present(labels, weights)
-        new = sorted_labels(label for label in classes if label not in known)
+        new = sorted_labels([label for label in classes if label not in known])
         # what should not be there is found before it is read
         strangers = [label for label in classes if self._declared is not None and label not in self._declared]
         if strangers:

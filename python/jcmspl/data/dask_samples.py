@@ -12,19 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labels import Label, as_label_list
+from jcmspl.data.labels import BALANCED, Label, as_label_list, balanced_weights
 from jcmspl.data.parts import Collected, Part, collected_of, each_added
 from jcmspl.data.samples import PartResults, Samples
 from jcmspl.data.tasks import Literal, computed, in_list, kept, reduced, run, shared, task
-from jcmspl.data.weights import BALANCED, balanced_weights
 from jcmspl.support.arguments import IntArray
+from jcmspl.support.containers import is_dask
 from jcmspl.support.version import __version__
-
-
-def is_dask(value: Any) -> bool:
-    """Whether a value is an array, DataFrame, Series, ... of dask; does not load dask."""
-    is_of_dask = type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
-    return is_of_dask and hasattr(value, "__dask_graph__")
 
 
 def _is_frame(value: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.statistics import Statistics
+from jcmspl.core.statistics import Statistics, Sums
 from jcmspl.data import whitening
 from jcmspl.data.class_kernel import ClassKernel
 from jcmspl.support.arguments import Float64Array, FloatArray, one_of
@@ -141,21 +141,21 @@ class Normalisation:
         """
         timings, started = {} if timings is None else timings, time.perf_counter()
         steps = parse_feature_normalisation(name)
-        scaling = steps.scaling(statistics.power)
+        scaling = steps.scaling(statistics.scaling.power)
         for option in ("unit_rows", "power"):
-            if getattr(scaling, option) != getattr(statistics, option):
+            if getattr(scaling, option) != getattr(statistics.scaling, option):
                 needed = f"{option}={getattr(scaling, option)}"
                 raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
-        n = statistics.n_samples
-        squares = statistics.squares / (n or 1)
-        mean = statistics.class_sums.sum(axis=0) / (n or 1)
+        n, squares, class_sums, _ = statistics.sums
         resolved = decided_name(name, scaling.power)
-        plain = cls(resolved, scaling, *_column_step(steps.column, mean, squares, n))
+        step = _column_step(steps.column, class_sums.sum(axis=0) / (n or 1), squares / (n or 1), n)
+        plain = cls(resolved, scaling, *step)
+        noise = plain._noise_of(squares)
         normalised = plain.of_statistics(statistics)
         timings["normalise"] = time.perf_counter() - started
         if not steps.whiten:
             return plain, normalised
-        whitened = normalised.whitened(shrinkage, plain._noise_of(statistics), symmetric=symmetric)
+        whitened = normalised.whitened(shrinkage, noise, symmetric=symmetric)
         if whitened is not None and n_components is not None and n_components < len(whitened[0]):
             whitened = whitening.reduced(*whitened, n_components)
         timings["whiten"] = time.perf_counter() - started - timings["normalise"]
@@ -194,29 +194,28 @@ class Normalisation:
     def of_statistics(self, statistics: Statistics) -> Statistics:
         """Return the statistics of the normalised samples, from those of the raw (or unit-length) ones."""
         # what is left of a constant column is rounding, and must not look like a small signal
-        noise = NOISE * statistics.squares / self.scale**2
-        normalised = statistics.shifted_and_scaled(self.shift, self.scale, noise)
+        squares = statistics.squares
+        normalised = statistics.shifted_and_scaled(self.shift, self.scale, NOISE * squares / self.scale**2)
         if self.whitening is None:
             return normalised
-        return normalised.whitened_by(self.whitening, self._noise_of(statistics))
+        return normalised.whitened_by(self.whitening, self._noise_of(squares))
 
-    def squares_of(self, statistics: Statistics) -> Float64Array:
-        """Return the sum of squares of each column before whitening, from statistics of the raw samples."""
-        n, shift = statistics.n_samples, self.shift
-        squares, total = statistics.squares, statistics.class_sums.sum(axis=0)
-        left = squares - (2 * total - n * shift) * shift
+    def squares_of(self, raw: Sums) -> Float64Array:
+        """Return the sum of squares of each column before whitening, from sums of the raw samples."""
+        n, squares, class_sums, _ = raw
+        left = squares - (2 * class_sums.sum(axis=0) - n * self.shift) * self.shift
         return np.asarray(np.where(left > NOISE * squares, left, 0) / self.scale**2)
 
-    def _noise_of(self, statistics: Statistics) -> Float64Array:
+    def _noise_of(self, squares: Float64Array) -> Float64Array:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""
-        return np.asarray(np.sqrt(NOISE * statistics.squares) / self.scale)
+        return np.asarray(np.sqrt(NOISE * squares) / self.scale)
 
-    def rounding_in(self, statistics: Statistics) -> Float64Array:
+    def rounding_in(self, squares: Float64Array) -> Float64Array:
         """Return how much of the sum of squares of each normalised column may be rounding alone.
 
-        The statistics are those before normalisation: what centring takes off leaves its rounding errors behind.
+        The sums of squares are those before normalisation: what centring takes off leaves its rounding errors behind.
         """
-        squares = self._noise_of(statistics) ** 2
+        squares = self._noise_of(squares) ** 2
         return squares if self.whitening is None else np.einsum("ij,ij,j->i", self.whitening, self.whitening, squares)
 
     def of_rows(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 
 from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.labels import Label, as_targets
+from jcmspl.data.labels import Label, as_targets, weights_of
 from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.tasks import stop_if_cancelled
-from jcmspl.data.weights import weights_of
 from jcmspl.support.arguments import ROWS, Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
 

@@ -18,10 +18,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from jcmspl.data.collect import Collector, LabelledStatistics
-from jcmspl.data.dask_samples import DaskSamples, as_dask_array, is_dask, mapped_blocks, of_whole
-from jcmspl.data.labels import Label, as_label_list
+from jcmspl.data.dask_samples import DaskSamples, as_dask_array, mapped_blocks, of_whole
+from jcmspl.data.labels import BALANCED, Label, as_label_list, weights_of
 from jcmspl.data.samples import SampleChunks, Samples, SamplesInMemory
-from jcmspl.data.weights import BALANCED, weights_of
 from jcmspl.support.arguments import (
     ROWS,
     Float64Array,
@@ -33,7 +32,7 @@ from jcmspl.support.arguments import (
     readable_in_place,
     row_blocks,
 )
-from jcmspl.support.containers import unwrapped
+from jcmspl.support.containers import is_dask, unwrapped
 from jcmspl.support.shown import quoted
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import cached_property, reduce
 from typing import Any
 
@@ -23,7 +22,6 @@ from jcmspl.data.labels import Label, as_targets, sorted_labels
 from jcmspl.data.parts import (
     IN_MEMORY,
     Bools,
-    ChosenPart,
     ChunkedPart,
     Part,
     coded,
@@ -202,8 +200,14 @@ class SamplesInMemory(Samples):
         classes: Sequence[Label] | None = None,
     ) -> None:
         self.header = np.empty((0, X.shape[1]), dtype=X.dtype)
-        self._X, self._labels, self._weights = X, labels, weights
-        self._part = Part(X, X.shape[1], labels, weights, classes=classes, is_checked=True, memory=IN_MEMORY)
+        self._X, self._labels, self._weights, self._classes = X, labels, weights, classes
+        self._rows: IntArray | None = None  # all, in order
+
+    @cached_property
+    def _part(self) -> Part:
+        X, classes = self._X, self._classes
+        whole = Part(X, X.shape[1], self._labels, self._weights, classes=classes, is_checked=True, memory=IN_MEMORY)
+        return whole if self._rows is None else whole.only(self._rows)
 
     @property
     def labels(self) -> list[Label]:
@@ -231,14 +235,13 @@ class SamplesInMemory(Samples):
         return list(pool.results((function, self._part, *arguments) for arguments in each))
 
     def only(self, rows: IntArray) -> Samples:
-        twin = copy(self)  # whose array still has all rows
-        twin._part = self._part.only(rows)
+        twin = SamplesInMemory(self._X, self._labels, self._weights, self._classes)
+        twin._rows = rows if self._rows is None else self._rows[rows]
         return twin
 
     def coded(self, classes: Sequence[Label]) -> Samples:
         twin = SamplesInMemory(self._X, self._labels, self._weights, classes)
-        if isinstance(self._part, ChosenPart):
-            twin._part = twin._part.only(self._part.rows)
+        twin._rows = self._rows
         return twin
 
     def take(self, rows: IntArray) -> npt.NDArray[Any]:
@@ -252,15 +255,17 @@ class SamplesInMemory(Samples):
         wanted = np.flatnonzero(codes >= 0 if classes is None else np.isin(codes, classes))
         numbers = codes[wanted] if classes is None else np.searchsorted(classes, codes[wanted])
         weights = None if self._part.weights is None else self._part.weights[wanted]
-        rows = self._part.rows[wanted] if isinstance(self._part, ChosenPart) else wanted
+        rows = wanted if self._rows is None else self._rows[wanted]
         return LabelledRows(self._X, rows, numbers, weights)
 
     def collected(self, collector: Collector) -> LabelledStatistics:
-        X, weights = self._part.whole().X, self._part.weights
+        X, labels, weights = self._X, self._labels, self._weights
+        if self._rows is not None:
+            X, labels, weights = self._part.whole().X, self._part.labels, self._part.weights
         if weights is not None and not weights.any():
             raise ValueError("the weights of all samples are zero, so there is nothing to learn from")
         with Progress("reading", len(X), "samples", enabled=collector.progress) as line:
-            collector.add(X, as_targets(self.labels), weights, line=line)
+            collector.add(X, as_targets(labels), weights, line=line)
         return collector.result()
 
     def is_without_negatives(self) -> bool:

@@ -14,10 +14,8 @@ from jcmspl.support.shown import quoted
 Sources = tuple[tuple[str, int], ...]
 
 
-def checked_sources(sources: Iterable[tuple[str, int]] | None, n_attributes: int) -> Sources | None:
+def checked_sources(sources: Iterable[tuple[str, int]], n_attributes: int) -> Sources:
     """Return the sources of vectors of so many attributes."""
-    if sources is None:
-        return None
     checked = tuple((str(name), as_count(width, f"the width of the source {quoted(name)}")) for name, width in sources)
     if len({name for name, _ in checked}) != len(checked):
         raise ValueError("two sources have the same name")
@@ -49,10 +47,8 @@ def share_roots(shares: Any, names: list[str], name: str) -> Float64Array:
     return np.asarray(np.sqrt(parts / parts.sum()))
 
 
-def column_scale(sources: Sources | None, shares: Any) -> Float64Array | None:
-    """Return the factors of the columns of joined class vectors, 1 for equal shares; None without shares."""
-    if shares is None:
-        return None
+def column_scale(sources: Sources | None, shares: Any) -> Float64Array:
+    """Return the factors of the columns of joined class vectors, 1 for equal shares."""
     if sources is None:
         raise ValueError(
             "source_shares is for class vectors of several sources: join them, "

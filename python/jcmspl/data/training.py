@@ -1,8 +1,8 @@
-"""Training data: normalised statistics always, and the samples themselves if the method asks for them."""
+"""Training data: normalised statistics, samples if the method asks for them, and warnings of likely mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.core.statistics import Statistics
+from jcmspl.core.statistics import Statistics, Sums
 from jcmspl.data.alignment import Alignment
+from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import Label, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sources import Sources
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
+from jcmspl.support.shown import quoted
+from jcmspl.support.warn import warn_user
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class TrainingData:
     class_vectors: Float64Array  #: (n_classes, n_attributes), normalised as well
     features: Normalisation  #: of samples
     classes: Normalisation  #: of class vectors
-    given_means: Float64Array  #: the mean sample (scaled) of each class before it was normalised
+    raw: Sums  #: of the samples (scaled) before they were normalised
     given_vectors: Float64Array  #: the vector of each class before it was normalised
     _rows: LabelledRows | None = None
     sources: Sources | None = None  #: that class vectors were joined of
@@ -77,8 +81,8 @@ class TrainingData:
             name, raw, shrinkage, symmetric=symmetric, n_components=n_components, timings=timings
         )
         classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
-        means, rounding = raw.class_sums / raw.counts[:, None], features.rounding_in(raw)
-        given = means, vectors, rows, sources, rounding, timings
+        sums = raw.sums
+        given = sums, vectors, rows, sources, features.rounding_in(sums.squares), timings
         return cls(statistics, classes.of_rows(vectors), features, classes, *given)
 
     def with_classes(self, of_classes: OfClasses) -> TrainingData:
@@ -100,13 +104,18 @@ class TrainingData:
     @property
     def sample_length(self) -> float:
         """The root mean square length of the normalised samples; 1 if all of them are zero."""
-        squares = float(self.statistics.squares.sum()) / (self.n_samples or 1)
+        squares = float(self.statistics.squares.sum()) / (self.statistics.n_samples or 1)
         return float(np.sqrt(squares)) if squares > 0 else 1.0
+
+    @property
+    def given_means(self) -> Float64Array:
+        """The mean sample (scaled) of each class before it was normalised."""
+        return self.raw.class_sums / self.raw.counts[:, None]
 
     @cached_property
     def alignment(self) -> Alignment | None:
         """How well samples and class vectors agree; None where they differ in length, or roots of samples are taken."""
-        if self.features.scaling.power:
+        if self.features.scaling.power or self.raw.class_sums.shape[1] != self.given_vectors.shape[1]:
             return None
         return Alignment.of(self.given_means, self.given_vectors)
 
@@ -158,3 +167,67 @@ def _read_ascending(X: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
     read = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
     read[ascending] = X[rows[ascending]]
     return read
+
+
+def warn_of_lost_digits(training: TrainingData) -> None:
+    """Warn of features that are so far from zero that their differences are lost in rounding errors.
+
+    The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
+    """
+    raw = training.raw
+    before, after = raw.squares / training.features.scale**2, training.features.squares_of(raw)
+    if not after.any():
+        message = (
+            "after normalisation all samples are the same, or their differences are too small beside their mean to be "
+            "told from rounding errors: if they do differ, subtract a constant from X first"
+        )
+        warn_user(message, RuntimeWarning)
+        return
+    poor = np.flatnonzero((after > 0) & (after < 1e-9 * before))
+    if len(poor):
+        message = (
+            f"{len(poor)} of the {len(before)} features (the first is number {poor[0]}) differ from their mean by less "
+            "than 1 part in 30,000, so centring loses most of their digits: subtract a constant from them first"
+        )
+        warn_user(message, RuntimeWarning)
+
+
+def warn_of_zero_vectors(table: ClassTable) -> None:
+    """Warn of classes whose vectors say nothing."""
+    empty = [label for label, vector in zip(table, table.vectors, strict=True) if not vector.any()]
+    if empty:
+        warn_user(
+            f"the class vector of {some(empty)} is all zero, so nothing is known of that class: check where the vector "
+            "comes from",
+            RuntimeWarning,
+        )
+
+
+def warn_of_transposed(table: ClassTable, labels: Sequence[Label]) -> None:
+    """Warn of an array that has as many columns as there are classes, and rows for more.
+
+    The labels of an array are its row numbers, so that its transpose may fit as well. A square one cannot be told.
+    """
+    by_number = table.attributes is None and list(table) == list(range(table.n_classes))
+    if by_number and table.n_classes > table.n_attributes == table.positions(labels).max() + 1:
+        warn_user(
+            f"class_vectors has {table.n_classes} rows and {table.n_attributes} columns, and y holds the classes up to "
+            f"{table.n_attributes - 1}: if classes are its columns, pass class_vectors.T; if they are its rows, name "
+            "the attributes, ClassTable(labels, vectors, attributes)",
+            RuntimeWarning,
+        )
+
+
+def warn_of_equal_vectors(table: ClassTable, normalisation: Normalisation) -> None:
+    """Warn of classes that cannot be told apart because their vectors are the same once they are normalised."""
+    vectors = normalisation.of_rows(table.vectors)
+    rounded = np.round(vectors / (np.abs(vectors).max(initial=0) or 1), 9) + 0.0  # + 0.0: no negative zeros
+    order = np.lexsort(rounded.T[::-1])
+    same = np.flatnonzero(np.all(rounded[order[1:]] == rounded[order[:-1]], axis=1))
+    if len(same):
+        one, two = (list(table)[order[same[0] + i]] for i in range(2))
+        warn_user(
+            f"the classes {quoted(one)} and {quoted(two)} have the same class vector after {normalisation.name!r} and "
+            "cannot be told apart: check the vectors, or try another class_normalisation ('center', 'zscore', 'none')",
+            RuntimeWarning,
+        )

@@ -21,10 +21,10 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from jcmspl.data.dask_samples import is_dask
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, numbered, some, sorted_labels
 from jcmspl.methods.jcmspl import JCMSPL
 from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_real_array, require_finite
+from jcmspl.support.containers import is_dask
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
 

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.core.rotated_classes import n_directions
-from jcmspl.core.solver import STATIONARITY, Solution, solve
+from jcmspl.core.solver import STATIONARITY, Solution, n_directions, solve
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.concept_codes import Prepared, require_affordable
@@ -300,7 +299,7 @@ class JCMSPL(Iterative, Bilinear):
         return {"init": np.asarray(solution.codes_of_samples @ class_means.T + solution.codes_of_classes)}
 
     def _warn_of_result(self) -> None:
-        if self.converged_ or not self.tol > 0:
+        if not self.tol > 0:
             return
         objective, last = self.objective_, ""
         if len(objective) > 1 and objective[-2] > 0:

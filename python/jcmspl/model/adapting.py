@@ -25,6 +25,7 @@ from jcmspl.model.parameters import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.calls import settled
 from jcmspl.support.progress import Progress, told
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
@@ -37,7 +38,7 @@ def adapted(model: VisualPrototypes, X: Any, call: Call, *, class_shares: Any, c
     """Return the state with an adaptation; parameters are those of :meth:`VisualPrototypes.adapt`."""
     require_adaptable(model)
     start = replace(model._fitted, adaptation=None)  # an adaptation starts from the model, not from the last one
-    model = model._settled(start)
+    model = settled(model, _fitted=start)
     table, bias = biased_candidates(model, call, model.own_space)
     settings = Settings(*constants_of(model), known_shares(class_shares, table))
     layer, labelled, show = model._visual_scorer(table), model._labelled(table), bool(model.progress)

@@ -18,7 +18,6 @@ from jcmspl.data.reading import samples_dtype
 from jcmspl.data.training import TrainingData
 from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.adaptation import GUESS_WEIGHT
-from jcmspl.model.cautions import warn_of_alignment
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute_parts
 from jcmspl.model.fitted import FittedAttribute
@@ -40,6 +39,7 @@ from jcmspl.model.prototypes import (
     NEW_SHARE,
     ratio_of_spreads,
     require_alignable,
+    warn_of_alignment,
     with_class_vectors,
 )
 from jcmspl.model.recogniser import (
@@ -249,10 +249,9 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         if not isinstance(self.cosine_share, str) and self.cosine_share:
             require_alignable(training.features, training.classes, self.metric)
 
-    def _warn_of_training(self, raw: Statistics) -> None:
-        if self.alignment_ is not None:
-            logger.info("%s: %s", type(self).__name__, self.alignment_)
-            warn_of_alignment(self, self.alignment_, raw)
+    def _warn_of_alignment(self, alignment: Alignment, raw: Statistics) -> None:
+        logger.info("%s: %s", type(self).__name__, alignment)
+        warn_of_alignment(self, alignment, raw)
 
     def _more_facts(self) -> dict[str, object]:
         alignment = self.alignment_

@@ -17,13 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from jcmspl.core.statistics import Statistics
 from jcmspl.datasets.splits import HeldOut
-from jcmspl.model import calibration, known_classes, learning, prediction_sets, rejection
+from jcmspl.model import calibration, known_classes, learning, partial_learning, prediction_sets, rejection
 from jcmspl.model.calibration import Drawing
 from jcmspl.model.fitted import REPLACES_CALIBRATED, FittedAttributes, described, facts_of
 from jcmspl.model.method import Method
 from jcmspl.model.persistence import load_model, save_model
 from jcmspl.model.predictor import Predictor
-from jcmspl.support.calls import attributes_of, by_name, changes, current_names, lock_of
+from jcmspl.support.calls import attributes_of, by_name, changes, current_names, lock_of, settled
 from jcmspl.support.shown import Card
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
         sample_weight : array_like of shape (n_samples,), optional
             How often each sample counts. A class whose samples all weigh 0 is not a training class.
         """
-        self._fitted = learning.fitted_to(self._settled(), X, y, class_vectors, sample_weight)
+        self._fitted = learning.fitted_to(settled(self), X, y, class_vectors, sample_weight)
         return self
 
     @changes
@@ -105,8 +105,8 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
             chunks. The first solution needs samples of two classes. A fitted model recognises new classes at once,
             by their vectors and samples (see :meth:`add_classes`).
         """
-        model = self._settled()
-        self._fitted = learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=refit)
+        model = settled(self)
+        self._fitted = partial_learning.fitted_to_more(model, X, y, classes, class_vectors, sample_weight, refit=refit)
         return self
 
     @changes
@@ -123,7 +123,7 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
         class_vectors
             As for fit.
         """
-        self._fitted = learning.fitted_to_statistics(self._settled(), statistics, classes, class_vectors)
+        self._fitted = learning.fitted_to_statistics(settled(self), statistics, classes, class_vectors)
         return self
 
     @changes
@@ -135,13 +135,13 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
         Assigning an attribute, as in ``model.seen_penalty = 0.1``, does the same.
         """
         params = current_names(params, self._get_param_names())
-        twin = self._settled()
+        twin = settled(self)
         BaseEstimator.set_params(twin, **params)  # all is refused before anything is changed
         self.__dict__.update({name: vars(twin)[name] for name in params}, _fitted=twin._fitted)
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in REPLACES_CALIBRATED or not self._fitted.is_solved:
+        if name not in REPLACES_CALIBRATED or self._fitted.arrays is None:
             super().__setattr__(name, value)
             return
         with lock_of(self):
@@ -338,7 +338,7 @@ class ZeroShotClassifier(Predictor, Method, FittedAttributes, ClassifierMixin, B
         super().__setstate__(current_names(state, self._get_param_names(), warn=False))  # of an old pickle
 
     def _facts(self) -> dict[str, object]:
-        return facts_of(self._settled())
+        return facts_of(settled(self))
 
     # Without super(), for searches borrow both.
     def _repr_html_inner(self) -> str:

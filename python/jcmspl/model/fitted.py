@@ -111,11 +111,6 @@ class FittedModel:
         """The number of samples of the training classes, or the sum of their weights."""
         return float(self.samples.without(self.unseen_classes.tolist()).counts.sum())
 
-    @property
-    def size(self) -> str:
-        """The numbers of samples and classes so far, for the log."""
-        return f"{self.samples.counts.sum():g} samples of {len(self.samples.labels)} classes"
-
     def recalibrated(self, biases: dict[tuple[str, Any], float], **changes: Any) -> FittedModel:
         """Return the state with other biases: thresholds and sets among all classes were for the old ones and go."""
         return replace(

@@ -56,7 +56,7 @@ class Iterative(_Method):
         return bool(self._array("converged"))
 
     def _warn_of_result(self) -> None:
-        if self.converged_ or not self.tol > 0:
+        if not self.tol > 0:
             return
         sooner = "; a larger penalty makes it converge sooner" if hasattr(self, "penalty") else ""
         warn_user(

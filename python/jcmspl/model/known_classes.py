@@ -14,8 +14,8 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, some, sorted_labels
 from jcmspl.data.sample_digest import sum_if_known
+from jcmspl.data.training import warn_of_zero_vectors
 from jcmspl.datasets.class_files import load_classes
-from jcmspl.model.cautions import warn_of_zero_vectors
 from jcmspl.model.fitted import FittedModel
 from jcmspl.support.names import GROUPS as GROUPS
 from jcmspl.support.shown import quoted

@@ -15,17 +15,24 @@ import numpy as np
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
-from jcmspl.data.labels import Label, as_label_list, label_array
+from jcmspl.data.labels import Label, as_label_list, label_array, require_known_classes
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import Columns
-from jcmspl.data.sample_digest import sum_if_known
 from jcmspl.data.sources import Sources, column_scale
-from jcmspl.data.training import LabelledRows, OfClasses, OfSamples, TrainingData
-from jcmspl.data.weights import require_known_classes
+from jcmspl.data.training import (
+    LabelledRows,
+    OfClasses,
+    OfSamples,
+    TrainingData,
+    warn_of_equal_vectors,
+    warn_of_lost_digits,
+    warn_of_transposed,
+    warn_of_zero_vectors,
+)
 from jcmspl.datasets.class_files import load_classes
-from jcmspl.model.cautions import warn_of_equal_vectors, warn_of_lost_digits, warn_of_transposed, warn_of_zero_vectors
-from jcmspl.model.fitted import HOW_LOST, FittedModel
+from jcmspl.model.fitted import FittedModel
 from jcmspl.model.parameters import NamedArrays, check_arrays
+from jcmspl.support.calls import settled
 from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError
 from jcmspl.support.progress import Progress, logger, told
 from jcmspl.support.shown import quoted
@@ -54,9 +61,6 @@ class Monitor:
 
 # From this number of features on a decomposition, which cannot report its progress, takes a second or more.
 _LONG_DECOMPOSITION = 1500
-# Fields of the state that further samples leave as they are: a calibration is still the best there is.
-_CALIBRATED = ("calibration", "rejection", "temperatures", "set_calibration", "warned", "adaptation_constants")
-_OF_THE_TABLE = ("imputed_values", "column_names", "held_out")
 
 
 def fitted_to(
@@ -64,7 +68,7 @@ def fitted_to(
 ) -> FittedModel:
     """Return the state after a fit to labelled samples; parameters are those of ``fit``."""
     model._check_parameters()
-    table = None if class_vectors is None else load_classes(class_vectors)
+    table = class_table(class_vectors)
     require_known_classes(model.class_weight, table)
     with told(f"{type(model).__name__}.fit", X) as line:
         started, reader = time.perf_counter(), model.reader
@@ -76,65 +80,7 @@ def fitted_to(
         rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
         timings = {"read": time.perf_counter() - started}
         fitted = learnt(model, collected, table, features.columns, timings, rows)
-        line.text = fitted.size
-    return fitted
-
-
-def fitted_to_more(
-    model: ZeroShotClassifier,
-    X: Any,
-    y: Any,
-    classes: Any = None,
-    class_vectors: Any = None,
-    sample_weight: Any = None,
-    *,
-    refit: bool = True,
-) -> FittedModel:
-    """Return the state after further samples; parameters are those of ``partial_fit``."""
-    before, reader = model._fitted, model.reader
-    reader.require_statistics_enough("partial_fit")
-    model._check_parameters()
-    reader.require_weights_known("partial_fit")
-    so_far = before.collected
-    if so_far is None and before.is_solved:
-        raise ValueError(f"this model is without its statistics and cannot learn on: {HOW_LOST}; use statistics=True")
-    steps = parse_feature_normalisation(model.feature_normalisation)
-    if so_far is not None and so_far.statistics.scaling != steps.scaling(so_far.statistics.power):
-        raise ValueError(
-            f"feature_normalisation={model.feature_normalisation!r} differs from that of the samples so far in whether "
-            "samples are scaled: start anew with fit"
-        )
-    table = _table_so_far(before, class_vectors)
-    require_known_classes(model.class_weight, table)
-    declared = before.declared if classes is None else set(as_label_list(classes, "classes"))
-    with told(f"{type(model).__name__}.partial_fit", X) as line:
-        started = time.perf_counter()
-        collector = collector_for(model, table, so_far, declared)
-        new, columns = reader.read(X, y, sample_weight, collector, None if so_far is None else before.columns)
-        known = before.class_table
-        if table is not None and before.is_solved:  # in the order of the fitted model, training classes first
-            known = table.select([*before.classes.tolist(), *table.others(before.classes.tolist())])
-        digest = new.digest if so_far is None else sum_if_known(before.digest, new.digest)
-        # A sum and never an addition in place: readers and copies of the model may hold the statistics so far. For
-        # 2048 features that adds a few milliseconds to a call, a small part of what a chunk of samples takes.
-        total = replace(new if so_far is None else so_far + new, digest=digest)
-        if refit and len(total.labels) > 1:
-            fitted = learnt(model, total, table, columns, {"read": time.perf_counter() - started})
-            kept = _CALIBRATED + _OF_THE_TABLE if before.is_solved else _OF_THE_TABLE
-            fitted = replace(fitted, declared=declared, **{name: getattr(before, name) for name in kept})
-        else:
-            fitted = replace(
-                before,
-                collected=total,
-                samples=LabelledSums.of(total),
-                given_table=table,
-                declared=declared,
-                digest=digest,
-                columns=columns,
-                class_table=known,
-                adaptation=None,
-            )
-        line.text = fitted.size
+        line.text = size(fitted)
     return fitted
 
 
@@ -156,14 +102,20 @@ def fitted_to_statistics(
             "class_weight does not apply to statistics, in which all classes are summed up already: give weights to "
             "Statistics.update(..., sample_weight=...), and leave class_weight out"
         )
-    table = None if class_vectors is None else load_classes(class_vectors)
+    table = class_table(class_vectors)
     collected = LabelledStatistics.with_samples(statistics, labels)
     if table is not None:
         table.positions(collected.labels, "the statistics")
     with told(f"{type(model).__name__}.fit_from_statistics") as line:
         fitted = learnt(model, collected, table, Columns(statistics.n_features), {})
-        line.text = fitted.size
+        line.text = size(fitted)
     return fitted
+
+
+def class_table(class_vectors: Any) -> ClassTable | None:
+    """Return the class vectors that a user gives as a table; None without any."""
+    is_read = class_vectors is None or isinstance(class_vectors, ClassTable)
+    return class_vectors if is_read else load_classes(class_vectors)
 
 
 def learnt(
@@ -192,14 +144,13 @@ def learnt(
         known = table.select([*labels, *table.others(labels)], "y")
     vectors = known.vectors[: len(labels)]
     training = TrainingData.of(raw, vectors, *normalisations_of(model, known.sources), rows, known.sources)
-    warn_of_lost_digits(raw, training)
+    warn_of_lost_digits(training)
     warn_of_zero_vectors(known)
     if table is not None:
         warn_of_transposed(table, labels)
     warn_of_equal_vectors(known, training.classes)
     model._check_training(training)
     arrays, of_solution = _solved(model, training)
-    total = LabelledStatistics(labels, raw)
     fitted = replace(
         state_of(model, arrays, timings | training.timings | of_solution, training),
         alignment=None if table is None else training.alignment,
@@ -209,15 +160,17 @@ def learnt(
         calibration={},
         rejection={},
         given_table=table,
-        collected=total,
-        samples=LabelledSums.of(total),
+        collected=LabelledStatistics(labels, raw),
+        samples=LabelledSums(labels, training.raw.class_sums, training.raw.counts),
         declared=model._fitted.declared,
         digest=collected.digest,
         columns=columns,
     )
-    twin = model._settled(fitted)
-    twin._warn_of_training(raw)
-    twin._warn_of_result()
+    twin = settled(model, _fitted=fitted)
+    if fitted.alignment is not None:
+        twin._warn_of_alignment(fitted.alignment, raw)
+    if not arrays.get("converged", False):
+        twin._warn_of_result()
     named = sum(seconds for name, seconds in fitted.timings.items() if name not in timings)
     other = max(time.perf_counter() - started - named, 0.0)
     fitted = replace(fitted, timings=fitted.timings | {"other": other})
@@ -227,7 +180,7 @@ def learnt(
 
 def normalisations_of(model: ZeroShotClassifier, sources: Sources | None) -> tuple[OfSamples, OfClasses]:
     """Return the normalisations of samples, and of class vectors of these sources."""
-    columns = column_scale(sources, model.source_shares)
+    columns = None if model.source_shares is None else column_scale(sources, model.source_shares)
     of_samples = OfSamples(
         model.feature_normalisation,
         model.whitening_shrinkage,
@@ -302,6 +255,11 @@ def state_of(
     )
 
 
+def size(fitted: FittedModel) -> str:
+    """Return the numbers of samples and classes so far, for the log."""
+    return f"{fitted.samples.counts.sum():g} samples of {len(fitted.samples.labels)} classes"
+
+
 def collector_for(
     model: ZeroShotClassifier,
     table: ClassTable | None,
@@ -341,19 +299,3 @@ def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArr
         arrays = solution(model, shared, monitor)
     timings["solve"] = time.perf_counter() - started - timings["prepare"]
     return arrays, monitor.timings or timings
-
-
-def _table_so_far(before: FittedModel, class_vectors: Any) -> ClassTable | None:
-    so_far, known = before.collected, before.given_table
-    if class_vectors is None:
-        return known if so_far is not None else None
-    table = load_classes(class_vectors)
-    if so_far is None:
-        return table
-    if known is None:
-        raise ValueError("the samples so far came without class_vectors: start anew with fit")
-    trained = known.select(so_far.labels)
-    merged = known.updated(table)
-    if not np.array_equal(merged.select(so_far.labels).vectors, trained.vectors):
-        raise ValueError("class_vectors changes the vector of a class that has samples already: start anew with fit")
-    return merged

@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import clone
 
 from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
+from jcmspl.data.labels import check_class_weight
 from jcmspl.data.normalisation import SHRINKAGE, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.reading import SampleReader
 from jcmspl.data.sources import check_source_shares
 from jcmspl.data.training import TrainingData
-from jcmspl.data.weights import check_class_weight
 from jcmspl.model import registry
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.explanation import ClassMap
@@ -141,11 +142,11 @@ class Method(_State):
     def _check_training(self, training: TrainingData) -> None:
         """Refuse training data that do not go with the parameters."""
 
-    def _warn_of_training(self, raw: Statistics) -> None:
-        """Warn of likely mistakes in training data, given their raw statistics."""
+    def _warn_of_alignment(self, alignment: Alignment, raw: Statistics) -> None:
+        """Warn of class vectors that could be compared with samples, or cannot, given statistics of raw samples."""
 
     def _warn_of_result(self) -> None:
-        """Warn if the fit did not converge."""
+        """Warn of the result of a fit whose array "converged" is not 1, or that has no such array."""
 
     def _class_map(self, space: str) -> ClassMap | None:
         """Return the map of the normalised vector of a new class to its scores, if the method has one."""

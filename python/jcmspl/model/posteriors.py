@@ -170,7 +170,7 @@ class LdaOrLogistic(_Method):
         )
 
     def _warn_of_result(self) -> None:
-        if not self.converged_ and self.tol > 0:
+        if self.tol > 0:
             warn_user(
                 f"the logistic regression stopped after max_iter={self.max_iter} iterations, before it converged: "
                 "raise max_iter, tol or penalty, or take posterior='lda', which needs no iterations",

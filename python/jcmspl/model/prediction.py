@@ -1,7 +1,7 @@
 """Prediction: the candidates of a call, the bias on seen classes, the recogniser made of both, and its accuracy.
 
 Functions take a model because methods decide how candidates are scored (``_scorer_of``) and whether the bias applies;
-the model must not change meanwhile, which that of ``ZeroShotClassifier._settled`` does not.
+the model must not change meanwhile, which that of ``ZeroShotClassifier._fitted_twin`` does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import Label, label_array, some
 from jcmspl.data.parts import Part, counted
-from jcmspl.model.cautions import warn_of_zero_vectors
+from jcmspl.data.training import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.known_classes import Call, candidates_of, unseen_in
 from jcmspl.model.labelling import Namer

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from jcmspl.data.labels import LabelArray
 from jcmspl.model import calibration, prediction, prediction_sets
 from jcmspl.model.calibration import SeenUnseenCurve
-from jcmspl.model.fitted import FittedModel
 from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import Namer, lazy_topk, named_or_none, scores_dtype, set_members, shares_of
 from jcmspl.model.method import Method
@@ -21,7 +20,7 @@ from jcmspl.model.prediction import recogniser_for
 from jcmspl.model.recogniser import Recogniser, by_rows, cached
 from jcmspl.model.rejection import with_none
 from jcmspl.support.arguments import FloatArray, as_count, is_plain
-from jcmspl.support.calls import by_name
+from jcmspl.support.calls import by_name, settled
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -299,16 +298,8 @@ class Predictor(_Method):
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted.arrays is not None
 
-    def _settled(self, fitted: FittedModel | None = None) -> Self:
-        """Return a copy with the present parameters and state, or another state, which other threads do not change."""
-        twin: Self = object.__new__(type(self))
-        twin.__dict__.update(vars(self))
-        if fitted is not None:
-            twin._fitted = fitted
-        return twin
-
     def _fitted_twin(self) -> Self:
-        twin = self._settled()
+        twin = settled(self)
         check_is_fitted(twin)
         return twin
 

@@ -7,19 +7,26 @@ were trained to agree, the class vector itself is one more witness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from jcmspl.core.statistics import Statistics
+from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledSums
 from jcmspl.data.labels import Label
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray
+from jcmspl.support.exceptions import AlignmentWarning
 from jcmspl.support.scaling import unit_and_length, unit_length
+from jcmspl.support.warn import warn_user
+
+if TYPE_CHECKING:
+    from jcmspl.model.bilinear import Bilinear
 
 #: The share of the plain cosine in the score of classes without samples, where encoders are aligned, and how many
 #: samples of a class the cosine, or the model's prediction, is worth. They are constants: the variance within classes
@@ -175,3 +182,45 @@ def lengths_of(rows: Float64Array) -> Float64Array:
 
 def _spread(scores: Float64Array) -> float:
     return float((scores - scores.mean(axis=1, keepdims=True)).std())
+
+
+# Samples whose mean square length differs from 1 by more are not of length one.
+_UNIT = 0.01
+
+
+def warn_of_alignment(model: Bilinear, alignment: Alignment, raw: Statistics) -> None:
+    """Warn where the plain cosine of samples and class vectors is left out, or taken, by mistake."""
+    share = model.cosine_share_
+    if share and alignment.is_identity:
+        warn_user(
+            f"the mean samples of classes are their class vectors (mean cosine {alignment.mean_cosine:.4f}): if X "
+            "holds vectors of texts, pass vectors of samples, such as pictures, instead",
+            AlignmentWarning,
+        )
+    if isinstance(model.cosine_share, str):
+        lengths = float(raw.squares.sum()) / raw.n_samples
+        if share and not raw.unit_rows and abs(lengths - 1) > _UNIT:
+            warn_user(
+                f"{alignment}, but samples are not of length one (mean square {lengths:.3g}), and "
+                f"feature_normalisation={model.feature_normalisation!r} leaves them so: start it with 'sample_l2+'",
+                AlignmentWarning,
+            )
+        return
+    own_default = next(field.default for field in fields(model) if field.name == "cosine_share")
+    if (
+        alignment.is_aligned
+        and not model.cosine_share
+        and model.cosine_share != own_default
+        and model._compares_directions
+    ):
+        warn_user(
+            f"{alignment}, but cosine_share=0 leaves their cosine out, which often recognises new classes better than "
+            "a model: cosine_share='auto' combines both",
+            AlignmentWarning,
+        )
+    if share and not alignment.is_aligned:
+        warn_user(
+            f"{alignment}, but cosine_share={model.cosine_share:g} compares them as they are: take both from one "
+            "encoder or from two that were trained to agree, or leave cosine_share out",
+            AlignmentWarning,
+        )

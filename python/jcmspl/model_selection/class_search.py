@@ -22,9 +22,8 @@ from jcmspl.core.statistics import Statistics
 from jcmspl.data.class_folds import ClassKFold
 from jcmspl.data.class_table import ClassTable
 from jcmspl.data.collect import LabelledStatistics
-from jcmspl.data.labels import as_label_list, some, sorted_labels
+from jcmspl.data.labels import as_label_list, require_known_classes, some, sorted_labels
 from jcmspl.data.samples import Samples
-from jcmspl.data.weights import require_known_classes
 from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.bilinear import Bilinear
 from jcmspl.model.classifier import ZeroShotClassifier

@@ -139,6 +139,14 @@ def _warn_of(old: str, new: str) -> None:
 
 S = TypeVar("S")
 
+
+def settled(thing: S, **changes: Any) -> S:
+    """Return a copy of an object that other threads do not change, with some attributes of other values."""
+    twin: S = object.__new__(type(thing))
+    twin.__dict__.update(vars(thing), **changes)
+    return twin
+
+
 # Locks lie beside the objects and not in them, so that copies, pickles and files have none.
 _locks: dict[int, threading.RLock] = {}
 _registry_lock = threading.Lock()

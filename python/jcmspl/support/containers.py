@@ -75,6 +75,12 @@ def _of_mapping(columns: Mapping[str, Any]) -> Columns:
     return Columns(list(columns), lambda name: _unmasked(columns[name]), candidates)
 
 
+def is_dask(value: Any) -> bool:
+    """Whether a value is an array, DataFrame, Series, ... of dask; does not load dask."""
+    is_of_dask = type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
+    return is_of_dask and hasattr(value, "__dask_graph__")
+
+
 def unwrapped(value: Any, name: str = "X") -> Any:
     """Return vectors of another library as an array of NumPy; anything else unchanged.
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jcmspl.core import Spectrum, Statistics, solve
-from jcmspl.core.rotated_classes import rotated_classes
+from jcmspl.core.solver import rotated_classes
 from support.descent import PLAIN, relative_error, textbook
 from support.samples import Samples
 

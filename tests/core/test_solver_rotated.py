@@ -109,7 +109,8 @@ def test_statistics_that_change_later_do_not_change_the_spectrum(samples):
 )
 def test_classes_stay_as_they_are_where_nothing_is_gained(counts):
     samples = made_up(counts)
-    assert rotated_classes(statistics_of(samples), samples.class_vectors) is None
+    statistics = statistics_of(samples)
+    assert rotated_classes(statistics, samples.class_vectors, statistics.counts) is None
 
 
 def test_several_concepts_for_a_class_and_a_random_start_take_all_classes(spectrum):

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_sample_weight
 
-from jcmspl.data.labels import check_class_weight, present, weights_of
+from jcmspl.data.collect import present
+from jcmspl.data.labels import check_class_weight, weights_of
 
 LABELS = st.lists(st.sampled_from(["ant", "bee", "cat"]), min_size=1, max_size=30)
 

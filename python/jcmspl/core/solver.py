@@ -71,7 +71,8 @@ class Spectrum:
             raise ValueError(f"there are {statistics.n_classes} classes but {len(vectors)} class_vectors")
         if vectors.size == 0:
             raise ValueError(f"class_vectors is empty (its shape is {vectors.shape})")
-        empty = np.flatnonzero(statistics.counts == 0)
+        counts = statistics._core.counts
+        empty = np.flatnonzero(counts == 0)
         if len(empty):
             raise ValueError(
                 f"{len(empty)} of the {statistics.n_classes} classes have no samples (the first is class {empty[0]}): "
@@ -79,12 +80,14 @@ class Spectrum:
             )
         if np.abs(vectors).max() > 1e145:
             raise ValueError("class_vectors holds values too large to square")
-        self._rotated = rotated_classes(statistics, vectors)
+        self._rotated = rotated_classes(statistics, vectors, counts)
         if self._rotated is None:
             self._core = self._of(statistics, vectors)
         else:
             parts = self._rotated
             self._core = self._of(parts.statistics, parts.class_vectors, parts.idle)
+        #: Whether fits that start from the codes of the classes use directions in place of classes.
+        self.is_rotated = self._rotated is not None
         if self._rotated is not None:
             self._given = statistics.copy(), vectors
             self._whole: _core.Spectrum | None = None
@@ -94,11 +97,6 @@ class Spectrum:
         self.visual_eigenvalues: Float64Array = self._core.visual_eigenvalues
         self.semantic_eigenvalues: Float64Array = self._core.semantic_eigenvalues
         self.timings = {"visual": self._core.visual_seconds, "semantic": self._core.semantic_seconds}
-
-    @property
-    def is_rotated(self) -> bool:
-        """Whether fits that start from the codes of the classes use directions in place of classes."""
-        return self._rotated is not None
 
     def _of_all_classes(self) -> _core.Spectrum:
         """Return the spectrum without rotation, for starts other than the codes of the classes."""
@@ -329,9 +327,9 @@ class RotatedClasses:
         return np.asarray(both + across * np.eye(len(both)))
 
 
-def rotated_classes(statistics: Statistics, class_vectors: Float64Array) -> RotatedClasses | None:
+def rotated_classes(statistics: Statistics, class_vectors: Float64Array, counts: Float64Array) -> RotatedClasses | None:
     """Return the rotated classes, or None if there are not much fewer directions than classes."""
-    counts, n_most = statistics.counts, statistics.n_features + class_vectors.shape[1]
+    n_most = statistics.n_features + class_vectors.shape[1]
     if n_directions(counts, n_most) == len(counts):
         return None
     return RotatedClasses(statistics, class_vectors, _groups(counts))

@@ -69,24 +69,24 @@ class ClassTable(ShownAsCard):
         attributes: Iterable[str] | None = None,
         sources: Iterable[tuple[str, int]] | None = None,
     ) -> None:
-        values = as_label_list(labels, "labels")
         matrix = np.array(as_real_array(vectors, "class_vectors"), dtype=np.float64, order="C")
+        values = as_label_list(labels, "labels")
+        self.labels: LabelArray = label_array(values)
+        self.labels.flags.writeable = False
         if len(matrix) != len(values):
             raise ValueError(f"there are {len(values)} labels but {len(matrix)} class_vectors")
         if matrix.size == 0:
             raise ValueError(f"class_vectors is empty (its shape is {matrix.shape})")
-        bad = [label for label, vector in zip(values, matrix, strict=True) if not np.isfinite(vector).all()]
-        if bad:
+        if not np.isfinite(matrix).all():
+            bad = [values[row] for row in np.flatnonzero(~np.isfinite(matrix).all(axis=1))]
             raise ValueError(f"class_vectors holds NaN or infinity in the vectors of {len(bad)} classes: {some(bad)}")
         self._position: dict[Label, int] = {}
         for position, label in enumerate(values):
             if self._position.setdefault(label, position) != position:
                 raise ValueError(f"class_vectors has two vectors for the class {quoted(label)}: names must differ")
         matrix.flags.writeable = False
-        self.labels: LabelArray = label_array(values)
-        self.labels.flags.writeable = False
         self.vectors: Float64Array = matrix
-        self.attributes = None if attributes is None else tuple(str(name) for name in attributes)
+        self.attributes = None if attributes is None else tuple(map(str, attributes))
         if self.attributes is not None and len(self.attributes) != matrix.shape[1]:
             raise ValueError(f"there are {len(self.attributes)} names for {matrix.shape[1]} attributes")
         self.sources = None if sources is None else checked_sources(sources, matrix.shape[1])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ import numpy.typing as npt
 from jcmspl.core.statistics import Statistics
 from jcmspl.data.alignment import Alignment
 from jcmspl.data.class_table import ClassTable
-from jcmspl.data.labels import Label, numbered, present, some, sorted_labels
+from jcmspl.data.labels import Label, numbered, some, sorted_labels
 from jcmspl.data.sample_digest import SampleDigest, sum_if_known
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
 from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import decides_by_all, is_without_negatives, unit_length
+from jcmspl.support.scaling import unit_length
 from jcmspl.support.warn import warn_user
 
 # Rows between two looks at the clock; a multiple of the core's own blocks, so that it changes nothing else.
@@ -157,10 +158,11 @@ class Collector:
         numbers = self._number(labels, weights)
         decided = self.power is not None
         statistics = self._roomy(X, labels, weights)
-        looks = decided or not decides_by_all(X)  # else all values were looked at just now
+        # values that have decided just now were all looked at
+        looks = self._looks_for_negatives and bool(self.power) and (decided or not decides_by_all(X))
         for rows in row_blocks(len(X), _ROWS_PER_STEP):
             block, of_block = X[rows], None if weights is None else weights[rows]
-            if looks:
+            if looks and not self.has_negatives:
                 self._look_for_negatives(block, of_block)
             statistics.update(block, numbers[rows], sample_weight=of_block, first_row=first_row + rows.start)
             self._digest += SampleDigest.of(block, of_block)
@@ -172,7 +174,7 @@ class Collector:
         if self._statistics is None:
             raise RuntimeError("nothing was collected")
         labels = sorted_labels(self._numbers)
-        numbers = [self._numbers[label] for label in labels]
+        numbers = list(map(self._numbers.__getitem__, labels))
         in_order = numbers == list(range(self._statistics.n_classes))
         statistics = self._statistics if in_order else self._statistics.select_classes(numbers)
         return LabelledStatistics(labels, statistics, self._digest)
@@ -189,11 +191,11 @@ class Collector:
         """Return the number of each label, a new one for those not met before; any for a sample that weighs nothing."""
         known = self._numbers
         classes = present(labels, weights)
-        new = sorted_labels([label for label in classes if label not in known])
         # what should not be there is found before it is read
         strangers = [label for label in classes if self._declared is not None and label not in self._declared]
         if strangers:
             raise ValueError(f"y holds labels that are not in classes: {some(strangers)}")
+        new = sorted_labels([label for label in classes if label not in known])
         if self._table is not None:
             self._table.positions(new, "y")
         known.update({label: number for number, label in enumerate(new, start=len(known))})
@@ -201,8 +203,6 @@ class Collector:
         return np.fromiter(numbers, dtype=np.int64, count=len(labels))
 
     def _look_for_negatives(self, X: npt.NDArray[Any], weights: Float64Array | None) -> None:
-        if not (self._looks_for_negatives and self.power) or self.has_negatives:
-            return
         self.has_negatives = bool(((X if weights is None else X[weights > 0]) < 0).any())
         if self.has_negatives and self._warns:
             self.warn_of_negatives()
@@ -235,3 +235,24 @@ class Collector:
             added = np.full(max(needed - len(old), len(old)), -1)
             self._statistics = self._statistics.select_classes(np.concatenate([old, added]))
         return self._statistics
+
+
+def present(labels: Iterable[Label], weights: Float64Array | None) -> dict[Label, None]:
+    """Return the classes of the samples that weigh anything, in the order of their first ones."""
+    return dict.fromkeys(labels if weights is None else compress(labels, weights.tolist()))
+
+
+def decides_by_all(X: Any) -> bool:
+    """Whether :func:`is_without_negatives` looks at all samples: those in memory, not those in a file."""
+    return isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
+
+
+def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
+    """Whether no feature is negative, judged by all samples in memory, or by the first block of others.
+
+    Samples with weight 0 are ignored.
+    """
+    block = np.asarray(X if decides_by_all(X) else X[:4096])
+    if weights is not None:
+        block = block[weights[: len(block)] > 0]
+    return bool(block.size) and not bool((block < 0).any())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,11 +196,6 @@ def weights_of(labels: Sequence[Label], sample_weight: Any, class_weight: Any) -
         by_class = balanced_weights(dict(zip(classes, counts.tolist(), strict=True)))
     of_classes = np.fromiter((by_class.get(label, 1.0) for label in labels), dtype=np.float64, count=len(labels))
     return as_sample_weights(weights * of_classes, len(labels), "the product of sample_weight and class_weight")
-
-
-def present(labels: Iterable[Label], weights: Float64Array | None) -> dict[Label, None]:
-    """Return the classes of the samples that weigh anything, in the order of their first ones."""
-    return dict.fromkeys(labels if weights is None else compress(labels, weights.tolist()))
 
 
 def balanced_weights(counts: Mapping[Label, float]) -> dict[Label, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,11 @@ def parse_normalisation(name: Any, parameter: str, names: tuple[str, ...] = NORM
     """Return whether rows are scaled to length one, and the step that follows by column."""
     if not isinstance(name, str):
         raise TypeError(f"{parameter} must be one of {', '.join(map(repr, names))}, but is {name!r}")
+    return _parsed(name, parameter, names)
+
+
+@lru_cache  # the same names are parsed several times in a fit
+def _parsed(name: str, parameter: str, names: tuple[str, ...]) -> tuple[bool, str]:
     plain = name.replace(" ", "")
     if plain.endswith("+sample_l2"):
         raise ValueError(
@@ -130,6 +135,7 @@ class Normalisation:
         statistics: Statistics,
         shrinkage: float = SHRINKAGE,
         *,
+        sums: Sums | None = None,
         symmetric: bool = False,
         n_components: int | None = None,
         timings: dict[str, float] | None = None,
@@ -137,7 +143,8 @@ class Normalisation:
         """Return a normalisation that is fitted to samples, and their statistics when they are normalised by it.
 
         ``symmetric`` says which whitening it is (:mod:`jcmspl.data.whitening`), ``n_components`` how many directions
-        of whitened samples are left, if not all. Seconds are added to ``timings``.
+        of whitened samples are left, if not all. ``sums`` are those of the statistics, if they have been read. Seconds
+        are added to ``timings``.
         """
         timings, started = {} if timings is None else timings, time.perf_counter()
         steps = parse_feature_normalisation(name)
@@ -146,7 +153,7 @@ class Normalisation:
             if getattr(scaling, option) != getattr(statistics.scaling, option):
                 needed = f"{option}={getattr(scaling, option)}"
                 raise ValueError(f"feature_normalisation={name!r} needs statistics made with {needed}")
-        n, squares, class_sums, _ = statistics.sums
+        n, squares, class_sums, _ = statistics.sums if sums is None else sums
         resolved = decided_name(name, scaling.power)
         step = _column_step(steps.column, class_sums.sum(axis=0) / (n or 1), squares / (n or 1), n)
         plain = cls(resolved, scaling, *step)
@@ -199,12 +206,6 @@ class Normalisation:
         if self.whitening is None:
             return normalised
         return normalised.whitened_by(self.whitening, self._noise_of(squares))
-
-    def squares_of(self, raw: Sums) -> Float64Array:
-        """Return the sum of squares of each column before whitening, from sums of the raw samples."""
-        n, squares, class_sums, _ = raw
-        left = squares - (2 * class_sums.sum(axis=0) - n * self.shift) * self.shift
-        return np.asarray(np.where(left > NOISE * squares, left, 0) / self.scale**2)
 
     def _noise_of(self, squares: Float64Array) -> Float64Array:
         """Return how much of each normalised column may be rounding, of the root of its sum of squares."""

@@ -71,10 +71,12 @@ class Features:
         known = vars(self._estimator)
         if not self._is_open and "feature_names_in_" not in known and is_plain(X, known["n_features_in_"]):
             return np.asarray(X)  # validation takes longer than reading a few samples
-        if is_dask(X):
+        if _is_array_of_numbers(X):
+            options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": least}
+        elif is_dask(X):
             self.checked(DaskSamples(X).header, least=0)
             return as_dask_array(X)  # type: ignore[no-any-return]
-        if isinstance(X, LazyRows):
+        elif isinstance(X, LazyRows):
             X = as_real_array(X, "X")
             if len(X) < least:
                 raise ValueError(f"X has {len(X)} samples (its shape is {X.shape}), but at least {least} are needed")
@@ -93,6 +95,10 @@ class Features:
         array: npt.NDArray[Any] = validate_data(self._estimator, X, reset=self._is_open, **options)
         self._is_open = False
         return array
+
+
+def _is_array_of_numbers(X: Any) -> bool:
+    return type(X) is np.ndarray and X.dtype.kind in "fiub"
 
 
 @lru_cache
@@ -132,8 +138,12 @@ class SampleReader:
 
         Chunks are (X, y) or (X, y, sample_weight); y is None then.
         """
-        features, X = Features(self.name, columns), unwrapped(X)
-        chunked = not is_dask(X) and _gives_chunks(X)
+        features = Features(self.name, columns)
+        on_dask = chunked = False
+        if not _is_array_of_numbers(X):
+            X = unwrapped(X)
+            on_dask = is_dask(X)
+            chunked = not on_dask and _gives_chunks(X)
         if y is None and chunked:
             self.require_weights_known("chunks of samples")
             if sample_weight is not None:
@@ -146,17 +156,19 @@ class SampleReader:
                 f"{self.name} requires y to be passed, but the target y is None (only an iterator of (X, y) chunks "
                 "comes without)"
             )
-        if is_dask(X):
-            on_dask = DaskSamples(X, y, sample_weight)
-            features.checked(on_dask.header, least=0)
-            return on_dask.weighed(self.class_weight), features
+        if on_dask:
+            partitions = DaskSamples(X, y, sample_weight)
+            features.checked(partitions.header, least=0)
+            return partitions.weighed(self.class_weight), features
         array, labels = features.checked(X), as_label_list(y)
         if len(labels) != len(array):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {len(array)} samples in X, "
                 f"{len(labels)} labels in y"
             )
-        return SamplesInMemory(array, labels, self._weights_of(labels, sample_weight)), features
+        counts_once = sample_weight is None and self.class_weight is None
+        weights = None if counts_once else self._weights_of(labels, sample_weight)
+        return SamplesInMemory(array, labels, weights), features
 
     def unlabelled(self, X: Any, columns: Columns) -> Samples:
         """Return samples without labels: an array, an iterable of arrays, or samples of dask."""

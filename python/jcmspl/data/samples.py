@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jcmspl.data.collect import Collector, LabelledStatistics
+from jcmspl.data.collect import Collector, LabelledStatistics, is_without_negatives
 from jcmspl.data.labels import Label, as_targets, sorted_labels
 from jcmspl.data.parts import (
     IN_MEMORY,
@@ -34,7 +34,6 @@ from jcmspl.data.sample_digest import SampleDigest
 from jcmspl.data.training import LabelledRows
 from jcmspl.support.arguments import Float64Array, IntArray
 from jcmspl.support.progress import Progress
-from jcmspl.support.scaling import is_without_negatives
 
 
 class PartResults:
@@ -270,9 +269,9 @@ class SamplesInMemory(Samples):
 
     def is_without_negatives(self) -> bool:
         weights = self._part.weights
-        if isinstance(self._part, ChosenPart):
-            chosen, weights = self._part.weights, np.zeros(len(self._X))
-            weights[self._part.rows] = 1 if chosen is None else chosen
+        if self._rows is not None:
+            chosen, weights = weights, np.zeros(len(self._X))
+            weights[self._rows] = 1 if chosen is None else chosen
         return is_without_negatives(self._X, weights)
 
 

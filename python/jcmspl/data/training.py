@@ -17,6 +17,7 @@ from jcmspl.data.labels import Label, some
 from jcmspl.data.normalisation import Normalisation
 from jcmspl.data.sources import Sources
 from jcmspl.support.arguments import Float64Array, IntArray, row_blocks
+from jcmspl.support.scaling import NOISE
 from jcmspl.support.shown import quoted
 from jcmspl.support.warn import warn_user
 
@@ -77,11 +78,11 @@ class TrainingData:
         """Fit both normalisations to raw training data and apply them."""
         name, shrinkage, symmetric, n_components = of_samples
         timings: dict[str, float] = {}
+        sums = raw.sums
         features, statistics = Normalisation.of_training(
-            name, raw, shrinkage, symmetric=symmetric, n_components=n_components, timings=timings
+            name, raw, shrinkage, sums=sums, symmetric=symmetric, n_components=n_components, timings=timings
         )
         classes = Normalisation.from_rows(of_classes.name, vectors, *of_classes[1:])
-        sums = raw.sums
         given = sums, vectors, rows, sources, features.rounding_in(sums.squares), timings
         return cls(statistics, classes.of_rows(vectors), features, classes, *given)
 
@@ -174,8 +175,10 @@ def warn_of_lost_digits(training: TrainingData) -> None:
 
     The Gram matrix of centred samples is what is left of that of the raw ones: 1e-9 of it has half of the digits.
     """
-    raw = training.raw
-    before, after = raw.squares / training.features.scale**2, training.features.squares_of(raw)
+    n, squares, class_sums, _ = training.raw
+    shift, scale = training.features.shift, training.features.scale
+    left = squares - (2 * class_sums.sum(axis=0) - n * shift) * shift
+    before, after = squares / scale**2, np.where(left > NOISE * squares, left, 0) / scale**2
     if not after.any():
         message = (
             "after normalisation all samples are the same, or their differences are too small beside their mean to be "
@@ -194,8 +197,9 @@ def warn_of_lost_digits(training: TrainingData) -> None:
 
 def warn_of_zero_vectors(table: ClassTable) -> None:
     """Warn of classes whose vectors say nothing."""
-    empty = [label for label, vector in zip(table, table.vectors, strict=True) if not vector.any()]
-    if empty:
+    is_empty = ~table.vectors.any(axis=1)
+    if is_empty.any():
+        empty = table.labels[is_empty].tolist()
         warn_user(
             f"the class vector of {some(empty)} is all zero, so nothing is known of that class: check where the vector "
             "comes from",

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from jcmspl.core.solver import STATIONARITY, Solution, n_directions, solve
+from jcmspl.core.solver import STATIONARITY, Solution, solve
 from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import Bilinear
-from jcmspl.model.concept_codes import Prepared, require_affordable
+from jcmspl.model.concept_codes import Prepared
 from jcmspl.model.iterations import Iterative
 from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
@@ -216,7 +216,8 @@ class JCMSPL(Iterative, Bilinear):
     def _prepare(self, training: TrainingData) -> Prepared:
         prepared = Prepared(training)
         if np.isfinite(self.class_match):
-            self._require_affordable(training)
+            from_codes = isinstance(self.init, str) and self.init == "codes"
+            prepared.require_affordable(self.n_concepts, self.max_iter, from_codes=from_codes)
             prepared.spectrum()  # now, while it is announced, and not when it is needed
         return prepared
 
@@ -239,10 +240,7 @@ class JCMSPL(Iterative, Bilinear):
             A, B, terms = prepared.pinned(self.n_concepts).solve(*weights, wants_objective=monitor.wants_objective)
             exact = {"stationarity": np.zeros(len(STATIONARITY)), "converged": np.array(1.0)}
             return {"visual_projection": A, "semantic_projection": B, "objective_terms": terms[None], **exact}
-        spectrum = prepared.spectrum()
         solution = self._solution(prepared, monitor)
-        basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
-        monitor.timings |= basis | solution.timings
         return {
             "visual_projection": solution.visual_projection,
             "semantic_projection": solution.semantic_projection,
@@ -252,24 +250,18 @@ class JCMSPL(Iterative, Bilinear):
         }
 
     def _solution(self, prepared: Prepared, monitor: Monitor, *, return_codes: bool = False) -> Solution:
-        spectrum, start = prepared.spectrum(), self.init
-        k = self.n_concepts or spectrum.n_classes
-        if not isinstance(self.init, str) and np.shape(self.init) != (k, spectrum.n_classes):
-            expected = (k, spectrum.n_classes)
-            raise ValueError(
-                f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(self.init)}"
-            )
-        if isinstance(start, str) and start == "codes":
-            start = prepared.start_at_codes(k, tuple(getattr(self, name) for name in WEIGHTS), self.max_iter)
+        weights = self.semantic_match, self.class_match, self.visual_reconstruction, self.semantic_reconstruction
+        spectrum, start = prepared.start(self.n_concepts, self.init, weights, self.max_iter)
         seed = self.random_state
         if isinstance(seed, np.random.RandomState):  # the solver takes NumPy's new generators: it is asked for a seed
             seed = int(seed.randint(2**31 - 1))
-        return solve(
+        l1, l2, l3, l4 = weights
+        solution = solve(
             spectrum,
-            l1=self.semantic_match,
-            l2=self.class_match,
-            l3=self.visual_reconstruction,
-            l4=self.semantic_reconstruction,
+            l1=l1,
+            l2=l2,
+            l3=l3,
+            l4=l4,
             n_concepts=self.n_concepts,
             start=start,
             max_iter=self.max_iter,
@@ -278,17 +270,13 @@ class JCMSPL(Iterative, Bilinear):
             return_codes=return_codes,
             on_iteration=monitor.tell_of_iteration,
         )
+        basis = {f"{name}_basis": seconds for name, seconds in spectrum.timings.items()}
+        monitor.timings |= basis | solution.timings
+        return solution
 
     def _for_other_classes(self) -> JCMSPL:
         twin: JCMSPL = super()._for_other_classes()
         return twin if isinstance(twin.init, str) else twin.set_params(init="codes")  # a given start is for all classes
-
-    def _require_affordable(self, training: TrainingData) -> None:
-        (c, d), m = training.class_vectors.shape, training.statistics.n_features
-        k, classes = self.n_concepts or c, c
-        if k == c and isinstance(self.init, str) and self.init == "codes":
-            k = classes = n_directions(training.statistics.counts, m + d)
-        require_affordable(k, classes, m, d, self.max_iter)
 
     def _warm_start(self, prepared: Prepared, class_means: Float64Array) -> dict[str, Any]:
         """Return the mean code of each class, C L N^-1 = P M N^-1 + E, after a fit."""

@@ -21,7 +21,7 @@ from jcmspl.model.adaptation_rounds import MOST_ROUNDS, Directions, Settings, mo
 from jcmspl.model.fitted import FittedModel
 from jcmspl.model.known_classes import Call
 from jcmspl.model.labelling import named_samples
-from jcmspl.model.parameters import check_parameters
+from jcmspl.model.method import check_parameters
 from jcmspl.model.prediction import biased_candidates
 from jcmspl.model.recogniser import LinearScorer
 from jcmspl.support.arguments import Float64Array, IntArray

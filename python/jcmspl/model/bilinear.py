@@ -23,15 +23,9 @@ from jcmspl.model.explanation import ClassMap, Explainer, Explanation, attribute
 from jcmspl.model.fitted import FittedAttribute
 from jcmspl.model.known_classes import Call
 from jcmspl.model.learning import Monitor
+from jcmspl.model.method import check_parameters
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import (
-    SHARE_OR_AUTO,
-    NamedArrays,
-    Shape,
-    check_parameters,
-    checked_by,
-    one_of_names,
-)
+from jcmspl.model.parameters import SHARE_OR_AUTO, NamedArrays, Shape, checked_by, one_of_names
 from jcmspl.model.prediction import biased_candidates, recogniser_of
 from jcmspl.model.prototypes import (
     COSINE_COUNT,
@@ -244,10 +238,6 @@ class Bilinear(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VisualPrototyp
         recogniser = recogniser_of(self, table, bias, self.space)
         readout = affine_map(self._readout(), self.feature_normalisation_)
         return Explainer(table, bias, recogniser.scores, readout.scores, factors, halves, shares, rest)
-
-    def _check_training(self, training: TrainingData) -> None:
-        if not isinstance(self.cosine_share, str) and self.cosine_share:
-            require_alignable(training.features, training.classes, self.metric)
 
     def _warn_of_alignment(self, alignment: Alignment, raw: Statistics) -> None:
         logger.info("%s: %s", type(self).__name__, alignment)

@@ -12,6 +12,7 @@ ridge regression of the mean samples on class vectors, with the penalty l4 / l1.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jcmspl.core.solver import Spectrum, class_codes
+from jcmspl.core.solver import Spectrum, class_codes, n_directions
 from jcmspl.data.training import TrainingData
 from jcmspl.model.moments import GramBasis, Moments
 from jcmspl.support.arguments import Float64Array, row_blocks
@@ -27,6 +28,8 @@ from jcmspl.support.machine import memory_at_hand
 
 #: Two cores of today take about a day for so many.
 _MOST_OPERATIONS = 5e15
+#: Bytes that are there without a look.
+_LITTLE = 2**26
 #: A larger max_iter is a bound that is not meant to be reached.
 _ITERATIONS = 100
 _WAY_OUT = "set class_match=inf, which pins the codes to those of the classes and takes no iterations"
@@ -42,7 +45,8 @@ def require_affordable(n_concepts: int, n_classes: int, n_features: int, n_attri
             f"{fit} takes {operations:.0e} operations in {n_iter} iterations, which is days: {_WAY_OUT}; or "
             "lower max_iter. Classes of equal counts, as class_weight='balanced' makes them, take less"
         )
-    needed, there = bytes_of_descent(n_concepts, n_classes, n_features), memory_at_hand()
+    needed = bytes_of_descent(n_concepts, n_classes, n_features)
+    there = memory_at_hand() if needed > _LITTLE else math.inf
     if needed > there:
         raise MemoryError(
             f"{fit} takes {needed / 1e9:.0f} GB of memory, but only {there / 1e9:.0f} GB are free: {_WAY_OUT}"
@@ -225,13 +229,29 @@ class Prepared:
                 self._spectrum = Spectrum(self._training.statistics, self._training.class_vectors)
             return self._spectrum
 
-    def start_at_codes(self, n_concepts: int, weights: tuple[float, ...], max_iter: int) -> Any:
-        """Return the start at the codes of the classes, or beside them where these are a saddle."""
+    def require_affordable(self, n_concepts: int | None, max_iter: int, *, from_codes: bool) -> None:
+        """Refuse a descent, from the codes of the classes or elsewhere, of days, or beyond memory."""
+        (c, d), m = self.class_vectors.shape, self._training.statistics.n_features
+        k, classes = n_concepts or c, c
+        if k == c and from_codes:
+            k = classes = n_directions(self._training.raw.counts, m + d)
+        require_affordable(k, classes, m, d, max_iter)
+
+    def start(
+        self, n_concepts: int | None, init: Any, weights: tuple[float, ...], max_iter: int
+    ) -> tuple[Spectrum, Any]:
+        """Return the spectrum and the start of a descent: at the codes, or beside them where these are a saddle."""
         spectrum = self.spectrum()
-        if spectrum.is_rotated and n_concepts == spectrum.n_classes:
-            return "codes"  # along directions of the data there is no saddle
-        beside = start_beside_saddle(self._training, n_concepts, weights, max_iter)
-        return "codes" if beside is None else beside
+        k = n_concepts or spectrum.n_classes
+        expected = (k, spectrum.n_classes)
+        if not isinstance(init, str) and np.shape(init) != expected:
+            raise ValueError(f"init must have shape (n_concepts, n_classes) = {expected}, but has {np.shape(init)}")
+        if not (isinstance(init, str) and init == "codes"):
+            return spectrum, init
+        if spectrum.is_rotated and k == spectrum.n_classes:
+            return spectrum, init  # along directions of the data there is no saddle
+        beside = start_beside_saddle(self._training, k, weights, max_iter)
+        return spectrum, init if beside is None else beside
 
     def pinned(self, n_concepts: int | None) -> Pinned:
         """Return the solver for A and B where the codes are known."""

@@ -19,8 +19,9 @@ from jcmspl.data.training import TrainingData
 from jcmspl.model.bilinear import METRIC
 from jcmspl.model.classifier import ZeroShotClassifier
 from jcmspl.model.learning import Monitor
+from jcmspl.model.method import check_parameters
 from jcmspl.model.moments import Moments
-from jcmspl.model.parameters import NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, check_parameters, checked_by
+from jcmspl.model.parameters import NOT_NEGATIVE, WEIGHT, NamedArrays, Shape, checked_by
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, Scorer, minus_distances, normalised
 from jcmspl.support.arguments import Float64Array, FloatArray
 from jcmspl.support.calls import by_name

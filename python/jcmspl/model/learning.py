@@ -18,11 +18,8 @@ from jcmspl.data.collect import Collector, LabelledStatistics, LabelledSums
 from jcmspl.data.labels import Label, as_label_list, label_array, require_known_classes
 from jcmspl.data.normalisation import parse_feature_normalisation
 from jcmspl.data.reading import Columns
-from jcmspl.data.sources import Sources, column_scale
 from jcmspl.data.training import (
     LabelledRows,
-    OfClasses,
-    OfSamples,
     TrainingData,
     warn_of_equal_vectors,
     warn_of_lost_digits,
@@ -31,7 +28,9 @@ from jcmspl.data.training import (
 )
 from jcmspl.datasets.class_files import load_classes
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.parameters import NamedArrays, check_arrays
+from jcmspl.model.method import check_arrays
+from jcmspl.model.parameters import NamedArrays
+from jcmspl.model.prototypes import require_alignable
 from jcmspl.support.calls import settled
 from jcmspl.support.exceptions import DivergenceError, NotFiniteError, SingularEquationError
 from jcmspl.support.progress import Progress, logger, told
@@ -68,15 +67,17 @@ def fitted_to(
 ) -> FittedModel:
     """Return the state after a fit to labelled samples; parameters are those of ``fit``."""
     model._check_parameters()
-    table = class_table(class_vectors)
-    require_known_classes(model.class_weight, table)
+    reader, table = model.reader, class_table(class_vectors)
+    if model.class_weight is not None:
+        require_known_classes(model.class_weight, table)
+    collector = collector_for(model, table)
     with told(f"{type(model).__name__}.fit", X) as line:
-        started, reader = time.perf_counter(), model.reader
+        started = time.perf_counter()
         samples, features = reader.samples(X, y, sample_weight)
         if reader.needs == "samples":
             samples.require_rereadable(reader.name)
             samples.array(reader.name)  # refused where samples stay on workers
-        collected = samples.collected(collector_for(model, table))
+        collected = samples.collected(collector)
         rows = samples.coded(collected.labels).labelled_rows() if reader.needs == "samples" else None
         timings = {"read": time.perf_counter() - started}
         fitted = learnt(model, collected, table, features.columns, timings, rows)
@@ -142,21 +143,24 @@ def learnt(
         known = ClassTable(labels, model._vectors_of_none(raw))
     else:
         known = table.select([*labels, *table.others(labels)], "y")
+    classes = label_array(labels)
     vectors = known.vectors[: len(labels)]
-    training = TrainingData.of(raw, vectors, *normalisations_of(model, known.sources), rows, known.sources)
+    training = TrainingData.of(raw, vectors, *model.normalisations(known.sources), rows, known.sources)
     warn_of_lost_digits(training)
     warn_of_zero_vectors(known)
     if table is not None:
         warn_of_transposed(table, labels)
     warn_of_equal_vectors(known, training.classes)
-    model._check_training(training)
+    share = getattr(model, "cosine_share", 0.0)  # of bilinear methods
+    if share and not isinstance(share, str):
+        require_alignable(training.features, training.classes, model.own_metric)
     arrays, of_solution = _solved(model, training)
     fitted = replace(
         state_of(model, arrays, timings | training.timings | of_solution, training),
         alignment=None if table is None else training.alignment,
-        classes=label_array(labels),
-        class_table=known,
         sample_length=training.sample_length,
+        classes=classes,
+        class_table=known,
         calibration={},
         rejection={},
         given_table=table,
@@ -166,28 +170,15 @@ def learnt(
         digest=collected.digest,
         columns=columns,
     )
-    twin = settled(model, _fitted=fitted)
     if fitted.alignment is not None:
-        twin._warn_of_alignment(fitted.alignment, raw)
+        settled(model, _fitted=fitted)._warn_of_alignment(fitted.alignment, raw)
     if not arrays.get("converged", False):
-        twin._warn_of_result()
+        settled(model, _fitted=fitted)._warn_of_result()
     named = sum(seconds for name, seconds in fitted.timings.items() if name not in timings)
     other = max(time.perf_counter() - started - named, 0.0)
     fitted = replace(fitted, timings=fitted.timings | {"other": other})
     logger.debug("%s: seconds per stage %s", type(model).__name__, fitted.timings)
     return fitted
-
-
-def normalisations_of(model: ZeroShotClassifier, sources: Sources | None) -> tuple[OfSamples, OfClasses]:
-    """Return the normalisations of samples, and of class vectors of these sources."""
-    columns = None if model.source_shares is None else column_scale(sources, model.source_shares)
-    of_samples = OfSamples(
-        model.feature_normalisation,
-        model.whitening_shrinkage,
-        model.treats_axes_separately,
-        model.whitening_components,
-    )
-    return of_samples, OfClasses(model.class_normalisation, model.class_kernel, model.kernel_width, columns)
 
 
 def prepared(model: ZeroShotClassifier, training: TrainingData) -> Any:
@@ -216,9 +207,9 @@ def solution(model: ZeroShotClassifier, shared: Any, monitor: Monitor) -> NamedA
         raise DivergenceError(f"the fit of {name} failed, {error}: {_reason_of_overflow(model)}") from error
     except NotFiniteError as error:  # the data were checked before: it is an intermediate result
         raise DivergenceError(f"the fit of {name} overflowed: {_reason_of_overflow(model)}") from error
-    bad = [array for array, values in arrays.items() if not np.isfinite(values).all()]
-    if bad:
-        raise DivergenceError(f"the fit of {name} overflowed, in its {bad[0]}: {_reason_of_overflow(model)}")
+    for array, values in arrays.items():
+        if not np.isfinite(values).all():
+            raise DivergenceError(f"the fit of {name} overflowed, in its {array}: {_reason_of_overflow(model)}")
     return arrays
 
 
@@ -285,17 +276,13 @@ def _solved(model: ZeroShotClassifier, training: TrainingData) -> tuple[NamedArr
     with Progress("decomposing", n_features, "features", enabled=show) as line:
         if n_features >= _LONG_DECOMPOSITION:
             line.announce()
-        shared = prepared(model, training)
+        shared = model._prepare(training)
     timings = {"prepare": time.perf_counter() - started}
     with (
         Progress("fitting", getattr(model, "max_iter", None), "iterations", enabled=show) as line,
         Progress("coding", None, "samples", enabled=show) as coding,
     ):
-
-        def tell(done: int, value: float) -> None:
-            line.update(done, f"objective {value:.6g}")
-
-        monitor = Monitor(tell, coding.update_of) if show else Monitor()
+        monitor = Monitor(line.tell_of_iteration, coding.update_of) if show else Monitor()
         arrays = solution(model, shared, monitor)
     timings["solve"] = time.perf_counter() - started - timings["prepare"]
     return arrays, monitor.timings or timings

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from jcmspl.core.statistics import Statistics
@@ -14,22 +16,20 @@ from jcmspl.data.class_table import ClassTable
 from jcmspl.data.labels import check_class_weight
 from jcmspl.data.normalisation import SHRINKAGE, parse_feature_normalisation, parse_normalisation
 from jcmspl.data.reading import SampleReader
-from jcmspl.data.sources import check_source_shares
-from jcmspl.data.training import TrainingData
+from jcmspl.data.sources import Sources, check_source_shares, column_scale
+from jcmspl.data.training import OfClasses, OfSamples, TrainingData
 from jcmspl.model import registry
-from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.fitted import FittedAttributes
-from jcmspl.model.learning import Monitor
 from jcmspl.model.parameters import (
     FLAG,
     NUMBER,
     OPTIONAL_COUNT,
     POSITIVE,
+    Check,
     NamedArrays,
     Shape,
     as_temperature,
-    check_parameters,
     checked_by,
     one_of_names,
 )
@@ -42,6 +42,8 @@ from jcmspl.support.names import KERNELS
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from jcmspl.model.adapting import AdaptationTrials
+    from jcmspl.model.learning import Monitor
     from jcmspl.model.prediction_sets import SetCalibration
 
     _State = FittedAttributes
@@ -139,9 +141,6 @@ class Method(_State):
         """Refuse bad parameters before any data is read."""
         check_parameters(self)
 
-    def _check_training(self, training: TrainingData) -> None:
-        """Refuse training data that do not go with the parameters."""
-
     def _warn_of_alignment(self, alignment: Alignment, raw: Statistics) -> None:
         """Warn of class vectors that could be compared with samples, or cannot, given statistics of raw samples."""
 
@@ -203,6 +202,13 @@ class Method(_State):
         """The data that the method reads with its present parameters: "statistics" or "samples"."""
         return self._needs
 
+    def normalisations(self, sources: Sources | None) -> tuple[OfSamples, OfClasses]:
+        """Return how samples, and class vectors of these sources, are normalised."""
+        columns = None if self.source_shares is None else column_scale(sources, self.source_shares)
+        whitening = self.whitening_shrinkage, self._per_axis, self.whitening_components
+        of_classes = OfClasses(self.class_normalisation, self.class_kernel, self.kernel_width, columns)
+        return OfSamples(self.feature_normalisation, *whitening), of_classes
+
     @property
     def treats_axes_separately(self) -> bool:
         """Whether the method, with its present parameters, treats each axis separately: PER_AXIS."""
@@ -241,3 +247,41 @@ class Method(_State):
         if fitted.samples is None:
             return None
         return Evidence.of(table, fitted.samples, fitted.class_table, fitted.classes.tolist())
+
+
+def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
+    """Refuse values of all parameters, or of those named, that the declared checks refuse; defaults are good."""
+    for parameter in fields(model):
+        check: Check | None = parameter.metadata.get("check")
+        value = getattr(model, parameter.name)
+        if check is not None and value is not parameter.default and (names is None or parameter.name in names):
+            check(value, parameter.name)
+
+
+def check_arrays(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    shapes: Mapping[str, Shape],
+    sizes: Mapping[str, int],
+    *,
+    precision: type[np.floating[Any]] = np.float64,
+) -> dict[str, int]:
+    """Refuse arrays that are not those declared, or not finite; return the numbers that the letters stand for.
+
+    ``sizes`` holds the numbers that are known before.
+    """
+    for name in [*shapes, *arrays]:
+        if (name in shapes) != (name in arrays):
+            raise ValueError(f"the array {name!r} {'is missing' if name in shapes else 'belongs to no such model'}")
+    known = dict(sizes)
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.ndim == len(shape):
+            known = {
+                size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
+            } | known
+        expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
+        if array.shape != expected or 0 in expected or array.dtype != precision:
+            raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
+        if not np.isfinite(array).all():
+            raise ValueError(f"the array {name!r} holds NaN or infinity")
+    return known

@@ -27,7 +27,8 @@ from jcmspl.datasets.splits import HeldOut
 from jcmspl.io.archive import Archive, ModelFileError
 from jcmspl.model.adaptation import Adaptation, Agreement
 from jcmspl.model.fitted import FittedModel
-from jcmspl.model.parameters import NamedArrays, Shape, check_arrays
+from jcmspl.model.method import check_arrays
+from jcmspl.model.parameters import NamedArrays, Shape
 from jcmspl.model.prediction_sets import LEVELS, SetCalibration
 from jcmspl.model.threshold import Threshold
 from jcmspl.support.arguments import Float64Array, as_count, as_number, one_of

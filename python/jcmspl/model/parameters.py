@@ -9,7 +9,7 @@ that of training classes; any other name stands for one number wherever it occur
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from dataclasses import field as field
 from types import MappingProxyType
@@ -133,15 +133,6 @@ OPTIONAL_COUNT = checked_by(lambda value, name: None if value is None else as_co
 DECADES = tuple(10.0**power for power in range(-2, 4))
 
 
-def check_parameters(model: Any, names: Sequence[str] | None = None) -> None:
-    """Refuse values of all parameters, or of those named, that the declared checks refuse; defaults are good."""
-    for parameter in fields(model):
-        check: Check | None = parameter.metadata.get("check")
-        value = getattr(model, parameter.name)
-        if check is not None and value is not parameter.default and (names is None or parameter.name in names):
-            check(value, parameter.name)
-
-
 def array_names(model: Any) -> tuple[str, ...]:
     """Return the parameters that may be arrays, of a model or its class."""
     return tuple(one.name for one in fields(model) if one.metadata.get("may_be_array"))
@@ -154,32 +145,3 @@ def weight_names(model: Any) -> tuple[str, ...]:
 
 Shape = tuple[int | str, ...]
 NamedArrays = dict[str, npt.NDArray[Any]]
-
-
-def check_arrays(
-    arrays: Mapping[str, npt.NDArray[Any]],
-    shapes: Mapping[str, Shape],
-    sizes: Mapping[str, int],
-    *,
-    precision: type[np.floating[Any]] = np.float64,
-) -> dict[str, int]:
-    """Refuse arrays that are not those declared, or not finite; return the numbers that the letters stand for.
-
-    ``sizes`` holds the numbers that are known before.
-    """
-    for name in [*shapes, *arrays]:
-        if (name in shapes) != (name in arrays):
-            raise ValueError(f"the array {name!r} {'is missing' if name in shapes else 'belongs to no such model'}")
-    known = dict(sizes)
-    for name, shape in shapes.items():
-        array = arrays[name]
-        if array.ndim == len(shape):
-            known = {
-                size: found for size, found in zip(shape, array.shape, strict=True) if isinstance(size, str)
-            } | known
-        expected = tuple(known.get(size, 0) if isinstance(size, str) else size for size in shape)
-        if array.shape != expected or 0 in expected or array.dtype != precision:
-            raise ValueError(f"the array {name!r} has the wrong type or shape ({array.dtype}, {array.shape})")
-        if not np.isfinite(array).all():
-            raise ValueError(f"the array {name!r} holds NaN or infinity")
-    return known

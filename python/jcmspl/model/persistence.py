@@ -21,8 +21,9 @@ from jcmspl.io.json_text import as_data
 from jcmspl.model import model_layout as layout
 from jcmspl.model import registry
 from jcmspl.model.fitted import FittedModel, checked_names
+from jcmspl.model.method import check_arrays
 from jcmspl.model.model_layout import COMMON, FITTED, IMPUTED, PARAMETER, decoded, encoded, with_prefix
-from jcmspl.model.parameters import NamedArrays, array_names, check_arrays
+from jcmspl.model.parameters import NamedArrays, array_names
 from jcmspl.support.arguments import as_number, one_of
 from jcmspl.support.calls import current_names
 from jcmspl.support.names import GROUPS, HEADS

@@ -21,7 +21,8 @@ from jcmspl.data.training import warn_of_zero_vectors
 from jcmspl.model.explanation import ClassMap
 from jcmspl.model.known_classes import Call, candidates_of, unseen_in
 from jcmspl.model.labelling import Namer
-from jcmspl.model.parameters import as_temperature, check_parameters
+from jcmspl.model.method import check_parameters
+from jcmspl.model.parameters import as_temperature
 from jcmspl.model.recogniser import Recogniser
 from jcmspl.model.temperature import AUTO_TEMPERATURE
 from jcmspl.model.threshold import Rejection, Rivals, Threshold

@@ -240,8 +240,8 @@ class BlockRecogniser(Recogniser):
             yield np.asarray(self.score_block(X[rows]) + (self.bias - self.lead))
 
 
-def score_blocks(n_samples: int, n_candidates: int) -> Iterator[slice]:
-    """Give the rows of samples whose scores for all candidates are in memory at a time."""
+def score_blocks(n_samples: int, n_candidates: int) -> list[slice]:
+    """Return the rows of samples whose scores for all candidates are in memory at a time."""
     return row_blocks(n_samples, int(np.clip(_SCORES // n_candidates, 1, ROWS)))
 
 

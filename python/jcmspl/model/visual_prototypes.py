@@ -14,7 +14,8 @@ from jcmspl.model.adaptation import Adaptation
 from jcmspl.model.adapting import AdaptationTrials
 from jcmspl.model.fitted import FittedAttribute
 from jcmspl.model.known_classes import Call
-from jcmspl.model.parameters import POSITIVE, SHARE_OR_AUTO, WEIGHT_OR_INFINITY, check_parameters
+from jcmspl.model.method import check_parameters
+from jcmspl.model.parameters import POSITIVE, SHARE_OR_AUTO, WEIGHT_OR_INFINITY
 from jcmspl.model.prototypes import SEEN_SHARE, Prototypes, combined
 from jcmspl.model.recogniser import FunctionScorer, LinearScorer, NearestScorer, Scorer, minus_distances
 from jcmspl.support.arguments import Float64Array

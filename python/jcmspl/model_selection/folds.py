@@ -22,7 +22,7 @@ from jcmspl.data.parts import Part, each_added
 from jcmspl.data.samples import Samples
 from jcmspl.data.training import TrainingData
 from jcmspl.model.classifier import ZeroShotClassifier
-from jcmspl.model.learning import Monitor, normalisations_of, prepared, solution, state_of
+from jcmspl.model.learning import Monitor, prepared, solution, state_of
 from jcmspl.model.prediction import recogniser_of
 from jcmspl.model.recogniser import LinearRecogniser, Recogniser
 from jcmspl.support.arguments import ROWS, Float64Array, IntArray, require_finite, row_blocks
@@ -121,7 +121,7 @@ class FoldedData:
 
     def _training(self, fold: int, model: ZeroShotClassifier) -> TrainingData:
         kept = np.setdiff1d(np.arange(len(self.classes)), self.held_out[fold])
-        sample_normalisation, class_normalisation = normalisations_of(model, self._sources)
+        sample_normalisation, class_normalisation = model.normalisations(self._sources)
         known, training = self._last.get(fold, (None, None))
         if known == sample_normalisation and training is not None:  # whitening the same samples again would be slow
             training = training.with_classes(class_normalisation)

@@ -165,14 +165,13 @@ def readable_in_place(array: npt.NDArray[Any], names: Collection[str] = ("float3
     )
 
 
-def row_blocks(n_rows: int, size: int = ROWS) -> Iterator[slice]:
-    """Give ranges of rows, a block each: the one loop over blocks."""
-    for first in range(0, n_rows, size):
-        yield slice(first, min(first + size, n_rows))
+def row_blocks(n_rows: int, size: int = ROWS) -> list[slice]:
+    """Return ranges of rows, a block each: the one loop over blocks."""
+    return [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
 
 
-def readable_blocks(array: npt.NDArray[Any]) -> Iterator[slice]:
-    """Iterate over blocks of rows: all at once if the core can read them in place, else small ones to convert."""
+def readable_blocks(array: npt.NDArray[Any]) -> list[slice]:
+    """Return blocks of rows: all at once if the core can read them in place, else small ones to convert."""
     n_rows = max(len(array), 1)  # an empty block tells the type of results
     return row_blocks(n_rows, n_rows if readable_in_place(array) else _CONVERSION_ROWS)
 

@@ -57,6 +57,10 @@ class Progress:
         self.total = total
         self.update(done)
 
+    def tell_of_iteration(self, done: int, objective: float) -> None:
+        """Set the number of iterations done, and show the objective."""
+        self.update(done, f"objective {objective:.6g}")
+
     def announce(self) -> None:
         """Show the name of the work at once, for work that cannot report its progress."""
         if self._enabled:

@@ -51,19 +51,3 @@ def directions_of_product(rows: npt.NDArray[Any], matrix: npt.NDArray[Any]) -> n
     lengths, parts = np.linalg.norm(product, axis=1), np.abs(rows) @ np.linalg.norm(matrix, axis=1)
     product[lengths <= np.sqrt(np.finfo(np.float64).eps) * parts] = 0
     return unit_length(product)
-
-
-def decides_by_all(X: Any) -> bool:
-    """Whether :func:`is_without_negatives` looks at all samples: those in memory, not those in a file."""
-    return isinstance(X, np.ndarray) and not isinstance(X, np.memmap)
-
-
-def is_without_negatives(X: Any, weights: npt.NDArray[Any] | None = None) -> bool:
-    """Whether no feature is negative, judged by all samples in memory, or by the first block of others.
-
-    Samples with weight 0 are ignored.
-    """
-    block = np.asarray(X if decides_by_all(X) else X[:4096])
-    if weights is not None:
-        block = block[weights[: len(block)] > 0]
-    return bool(block.size) and not bool((block < 0).any())

@@ -30,6 +30,7 @@ from jcmspl.support.arguments import (
     as_real_array,
     is_plain,
     readable_in_place,
+    require_finite,
     row_blocks,
 )
 from jcmspl.support.containers import is_dask, unwrapped
@@ -320,3 +321,18 @@ def unlabelled_rows(
     if is_dask(X):
         return X[np.sort(np.concatenate(lists_of_rows))]
     return (chunk for rows in lists_of_rows for _, chunk in in_chunks(X, rows, size, read))
+
+
+def finite_samples(X: Any) -> Any:
+    """Return samples without NaN and infinity: row numbers of errors are then those of all samples, not of a part."""
+    if is_dask(X):
+        return X
+    if hasattr(X, "iloc"):
+        values = np.asarray(X)
+        if values.dtype.kind == "f":
+            require_finite(values, "X")
+        return X
+    samples = as_real_array(X, "X", ndim=2)
+    if isinstance(samples, np.ndarray):
+        require_finite(samples, "X")
+    return samples

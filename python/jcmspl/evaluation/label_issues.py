@@ -22,9 +22,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from jcmspl.data.labels import Label, LabelArray, as_label_list, label_array, numbered, some, sorted_labels
+from jcmspl.data.reading import finite_samples
 from jcmspl.methods.jcmspl import JCMSPL
-from jcmspl.support.arguments import Float64Array, IntArray, as_count, as_real_array, require_finite
-from jcmspl.support.containers import is_dask
+from jcmspl.support.arguments import Float64Array, IntArray, as_count
 from jcmspl.support.progress import Progress
 from jcmspl.support.shown import quoted
 
@@ -151,7 +151,7 @@ def find_label_issues(
     issues : LabelIssues
     """
     template = judge(model)
-    labels, X = as_label_list(y), _checked(X)
+    labels, X = as_label_list(y), finite_samples(X)
     if len(labels) != len(X):
         raise ValueError(f"there are {len(X)} samples in X but {len(labels)} labels in y")
     classes = sorted_labels(dict.fromkeys(labels))
@@ -206,21 +206,6 @@ def judge(model: Any) -> Any:
         kind = quoted(model) if isinstance(model, str) else type(model).__name__
         raise ValueError(f"model must be a method of jcmspl or a search, such as JCMSPL(), but is {kind}")
     return clone(model)
-
-
-def _checked(X: Any) -> Any:
-    """Return samples; refuse bad values here, where row numbers are those of all samples."""
-    if is_dask(X):
-        return X
-    if hasattr(X, "iloc"):
-        values = np.asarray(X)
-        if values.dtype.kind == "f":
-            require_finite(values, "X")
-        return X
-    samples = as_real_array(X, "X", ndim=2)
-    if isinstance(samples, np.ndarray):
-        require_finite(samples, "X")
-    return samples
 
 
 def _folds(numbers: IntArray, n_splits: int, random_state: Any) -> Iterator[tuple[IntArray, IntArray]]:

@@ -20,6 +20,7 @@ from jcmspl.core.scoring import fold
 from jcmspl.core.statistics import Statistics
 from jcmspl.model.iterations import Block, LogisticFit, WeightedBlocks
 from jcmspl.model.posteriors import Affine, ClassGaussians
+from jcmspl.model.prototypes import spread_over_classes
 from jcmspl.model.temperature import lowest
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 from jcmspl.support.names import METRICS, SPACES
@@ -248,7 +249,7 @@ def _sureness(posterior: Float64Array, of_seen: Float64Array, of_unseen: Float64
 
 def spread(scores: Float64Array) -> float:
     """Return the standard deviation of scores over classes; 1 if they are all the same."""
-    spread = float((scores - scores.mean(axis=1, keepdims=True)).std())
+    spread = spread_over_classes(scores)
     return spread if spread > NOISE * max(float(np.abs(scores).max()), 1.0) else 1.0
 
 

@@ -169,8 +169,8 @@ def ratio_of_spreads(
 
     Measured on the mean samples of the training classes, given the prediction and the vector of each.
     """
-    model = _spread(normalisation.of_sums(class_means, np.ones(len(class_means))) @ predicted.T)
-    cosine = _spread(class_means @ unit_length(vectors).T)
+    model = spread_over_classes(normalisation.of_sums(class_means, np.ones(len(class_means))) @ predicted.T)
+    cosine = spread_over_classes(class_means @ unit_length(vectors).T)
     return model / cosine if model > 0 and cosine > 0 else 1.0
 
 
@@ -180,7 +180,8 @@ def lengths_of(rows: Float64Array) -> Float64Array:
     return np.where(lengths > 0, lengths, 1.0)
 
 
-def _spread(scores: Float64Array) -> float:
+def spread_over_classes(scores: Float64Array) -> float:
+    """Return the standard deviation of scores, a row for each sample, around the mean of each row."""
     return float((scores - scores.mean(axis=1, keepdims=True)).std())
 
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "linalg/products.hpp"
+#include "support/parallel.hpp"
 #include "support/clock.hpp"
 
 namespace jcmspl {

@@ -3,11 +3,10 @@
 // the shapes alone, so that results do not depend on the number of threads.
 #pragma once
 
-#include <algorithm>
+#include <functional>
 
 #include "jcmspl/support/team.hpp"
 #include "linalg/blas.hpp"
-#include "support/parallel.hpp"
 
 namespace jcmspl {
 
@@ -17,70 +16,44 @@ constexpr double least_shared_work = 8e6;
 
 // Calls panel(first, width) for parts of 0..count - 1. A panel is not narrower than `least`, a size at which BLAS runs
 // at nearly full speed. Panels are even in number, as cores are.
-template <class Panel>
-void for_panels(Index count, Index least, double multiplications, const Team& team, Panel panel) {
-  const Index n_panels = multiplications < least_shared_work ? 1 : std::min<Index>(count / least / 2 * 2, 16);
-  if (n_panels < 2) return panel(Index(0), count);
-  const Index width = (count + n_panels - 1) / n_panels;
-  for_each_in_parallel(n_panels, team.n_threads, team.poll, [&] {
-    return [&](Index index, const Poll&) {
-      const Index first = std::min(count, index * width);
-      panel(first, std::min(width, count - first));
-    };
-  });
-}
+void for_panels(Index count, Index least, double multiplications, const Team& team,
+                const std::function<void(Index, Index)>& panel);
 
-// Rows or columns of op(a).
-template <class A>
-auto rows_of_product(Op op, const A& a, Index first, Index count) {
-  return op == Op::none
-             ? ConstView<ScalarOf<A>>(a.data() + first, count, a.cols(), Eigen::OuterStride<>(a.outerStride()))
-             : ConstView<ScalarOf<A>>(a.data() + first * a.outerStride(), a.rows(), count,
-                                      Eigen::OuterStride<>(a.outerStride()));
-}
+// The products below for views alone, so that each is compiled once.
+template <class T>
+void gemm_in_panels(const Team& team, Op op_a, Op op_b, double alpha, ConstView<T> a, ConstView<T> b, double beta,
+                    View<T> c);
+template <class T>
+void syrk_in_panels(const Team& team, Op op, double alpha, ConstView<T> a, double beta, View<T> c);
+template <class T>
+void trmm_in_panels(const Team& team, Side side, Op op, double alpha, ConstView<T> a, View<T> b);
 
 template <class A>
-auto cols_of_product(Op op, const A& a, Index first, Index count) {
-  return rows_of_product(op == Op::none ? Op::transpose : Op::none, a, first, count);
+ConstView<ScalarOf<A>> view_of_argument(const A& a) {
+  return {a.data(), a.rows(), a.cols(), Eigen::OuterStride<>(a.outerStride())};
+}
+
+template <class C>
+View<ScalarOf<C>> view_of_result(C& c) {
+  return {c.data(), c.rows(), c.cols(), Eigen::OuterStride<>(c.outerStride())};
 }
 
 // c = alpha op(a) op(b) + beta c
 template <class A, class B, class C, class = IfWritable<C>>
 void gemm(const Team& team, Op op_a, Op op_b, double alpha, const A& a, const B& b, double beta, C&& c) {
-  const double work = static_cast<double>(c.size()) * static_cast<double>(cols_of(op_a, a));
-  if (c.rows() >= c.cols())
-    for_panels(c.rows(), 64, work, team, [&](Index first, Index count) {
-      gemm(op_a, op_b, alpha, rows_of_product(op_a, a, first, count), b, beta, c.middleRows(first, count));
-    });
-  else
-    for_panels(c.cols(), 64, work, team, [&](Index first, Index count) {
-      gemm(op_a, op_b, alpha, a, cols_of_product(op_b, b, first, count), beta, c.middleCols(first, count));
-    });
+  gemm_in_panels(team, op_a, op_b, alpha, view_of_argument(a), view_of_argument(b), beta, view_of_result(c));
 }
 
 // The lower triangle of c = alpha a a' + beta c, or of alpha a' a + beta c when op is transpose.
 template <class A, class C, class = IfWritable<C>>
 void syrk(const Team& team, Op op, double alpha, const A& a, double beta, C&& c) {
-  const double work = static_cast<double>(c.size()) / 2 * static_cast<double>(cols_of(op, a));
-  const Op flipped = op == Op::none ? Op::transpose : Op::none;
-  for_panels(c.rows(), 64, work, team, [&](Index first, Index count) {  // of columns, the longest ones first
-    const Index below = first + count, rest = c.rows() - below;
-    const auto own = rows_of_product(op, a, first, count);
-    syrk(op, alpha, own, beta, c.block(first, first, count, count));
-    gemm(op, flipped, alpha, rows_of_product(op, a, below, rest), own, beta, c.block(below, first, rest, count));
-  });
+  syrk_in_panels(team, op, alpha, view_of_argument(a), beta, view_of_result(c));
 }
 
 // b = alpha op(a) b, or alpha b op(a) from the right, with a lower triangular.
 template <class A, class B, class = IfWritable<B>>
 void trmm(const Team& team, Side side, Op op, double alpha, const A& a, B&& b) {
-  const double work = static_cast<double>(b.size()) / 2 * static_cast<double>(a.rows());
-  if (side == Side::right)
-    for_panels(b.rows(), 64, work, team,
-               [&](Index first, Index count) { trmm(side, op, alpha, a, b.middleRows(first, count)); });
-  else
-    for_panels(b.cols(), 64, work, team,
-               [&](Index first, Index count) { trmm(side, op, alpha, a, b.middleCols(first, count)); });
+  trmm_in_panels(team, side, op, alpha, view_of_argument(a), view_of_result(b));
 }
 
 }  // namespace jcmspl

@@ -75,6 +75,19 @@ TEST(products_in_panels_are_those_of_the_definition) {
   }
 }
 
+// Each panel alone has shapes that match.
+TEST(shapes_of_shared_products_that_do_not_match_fail_an_assertion) {
+  const MatrixD a = MatrixD::Ones(300, 300), shorter = MatrixD::Ones(299, 300), narrower = MatrixD::Ones(300, 299);
+  MatrixD c = MatrixD::Zero(300, 300), wide = MatrixD::Zero(300, 310);
+  CHECK_ASSERTS(gemm(Team(), Op::none, Op::none, 1, shorter, a, 0, c));
+  CHECK_ASSERTS(gemm(Team(), Op::none, Op::none, 1, a, a, 0, wide));
+  CHECK_ASSERTS(gemm(Team(), Op::none, Op::none, 1, a, shorter, 0, c));
+  CHECK_ASSERTS(syrk(Team(), Op::none, 1, shorter, 0, c));
+  CHECK_ASSERTS(syrk(Team(), Op::transpose, 1, narrower, 0, c));
+  CHECK_ASSERTS(trmm(Team(), Side::left, Op::none, 1, shorter, c));
+  CHECK_ASSERTS(trmm(Team(), Side::right, Op::none, 1, a, wide));
+}
+
 }  // namespace
 
 }  // namespace jcmspl

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "linalg/products.hpp"
-#include "support/parallel.hpp"
 #include "support/clock.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 

@@ -76,12 +76,13 @@ class Run:
         return [float(right[y == label].mean()) for label in self.unseen]
 
 
-def runs(sets):
+def runs(sets, seeds=SEEDS):
+    """Give as many runs as seeds for each set: with its own unseen classes, where it has them, else with drawn ones."""
     for name in sets:
         X, y, part, vectors, own = read(name)
         splits = {} if own is None else {"own": own}
         n_unseen = len(vectors) // 2 if own is None else len(own)
-        for seed in SEEDS[: 2 - len(splits)]:
+        for seed in seeds[: len(seeds) - len(splits)]:
             drawn = np.random.default_rng(seed).permutation(np.unique(y))[:n_unseen]
             splits["drawn" if seed == SEEDS[0] else f"drawn {seed}"] = np.sort(drawn)
         for split, unseen in splits.items():

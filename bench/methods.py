@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accuracy import DATA, OWN_SETS, read_own
+from accuracy import DATA, OWN_SETS, runs
 from jcmspl import evaluate
 from jcmspl.data.class_table import ClassTable
 from jcmspl.datasets import Dataset, load_dataset
@@ -45,18 +45,24 @@ def main() -> None:
 
 
 def dataset_of(place: str) -> Dataset:
-    """Return a data set with a part of samples of seen classes that are not trained on."""
+    """Return a data set with a part of samples of seen classes that are not trained on.
+
+    Unseen classes are its own ones, or a first half of the classes in random order.
+    """
     if place == "cub":
         return load_dataset(DATA / "cub")
-    X, y, vectors, unseen = read_own(place)
-    rows = np.flatnonzero(~np.isin(y, unseen))
-    held_out = draw_per_class(rows, y, list(range(len(vectors))), 0.2, 0)
+    run = next(runs([place]))
+    classes = list(range(len(run.vectors)))
+    seen, first, last = ~np.isin(run.y, run.unseen), run.part == run.part.min(), run.part == run.part.max()
+    test_seen = np.flatnonzero(seen & last & ~first)
+    if not len(test_seen):
+        test_seen = np.sort(draw_per_class(np.flatnonzero(seen), run.y, classes, 0.2, 0))
     parts = {
-        "train": np.setdiff1d(rows, held_out),
-        "test_seen": np.sort(held_out),
-        "test_unseen": np.flatnonzero(np.isin(y, unseen)),
+        "train": np.setdiff1d(np.flatnonzero(seen & first), test_seen),
+        "test_seen": test_seen,
+        "test_unseen": np.flatnonzero(~seen & last),
     }
-    return Dataset(place, X, y, ClassTable(list(range(len(vectors))), vectors), parts)
+    return Dataset(place, run.X, run.y, ClassTable(classes, run.vectors), parts)
 
 
 def measured(dataset: Dataset, name: str, tuned: bool) -> dict[str, float | str]:

@@ -1,22 +1,23 @@
 """Prints the table of networks of docs/methods.md, in Markdown: accuracy over several seeds, and CPU seconds of fits.
 
-A fifth of the samples of seen classes is held out for generalized recognition (cub has such a part of its own). Nothing
-is chosen on test classes: all methods have their default parameters. ``--step`` measures a step of the critic of
-f-CLSWGAN instead, beside automatic differentiation by torch where that is installed.
+Data sets and their parts are those of ``methods.py``; half of the classes of clip_sun, drawn at random, are unseen.
+Nothing is chosen on test classes: all methods have their default parameters. ``--step`` measures a step of the critic
+of f-CLSWGAN instead, beside automatic differentiation by torch where that is installed.
 """
 
 import argparse
+import json
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
-from accuracy import DATA
 from jcmspl.core.adam import Adam
-from jcmspl.datasets import load_dataset
-from jcmspl.methods import ClassMeanRidge
+from jcmspl.methods import JCMSPL, ClassMeanRidge
 from jcmspl.model import registry
 from jcmspl.networks.critic import Critic
+from methods import dataset_of
 
 try:
     import torch
@@ -25,8 +26,10 @@ except ImportError:
 
 SETS = ("cub", "clinc150", "esc50", "clip_sun")
 NETWORKS = [name for name in registry.names() if registry.get(name).NETWORK]
-# Ridge regression of class means in the normalisation of the networks: what they are to beat.
+# What networks are to beat: ridge regression of class means in their normalisation, and the package's default.
 RIDGE = {"feature_normalisation": "auto_power+sample_l2+center+whiten", "metric": "cosine", "seen_mean_share": 0.5}
+CLOSED_FORMS = {"ClassMeanRidge": lambda: ClassMeanRidge(**RIDGE), "JCMSPL": lambda: JCMSPL(space="visual")}
+COLUMNS = ("unseen", "AUSUC", "H", "seconds")
 
 
 def main() -> None:
@@ -34,27 +37,40 @@ def main() -> None:
     parser.add_argument("methods", metavar="METHOD", nargs="*", help="some methods (default: all networks)")
     parser.add_argument("--set", choices=SETS, action="append", help="some data sets (default: all)")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default: 3)")
+    parser.add_argument("--json", type=Path, help="keep figures in this file, and go on from what it has")
     parser.add_argument("--step", action="store_true", help="measure a step of the critic")
     arguments = parser.parse_args()
     if arguments.step:
         measure_step()
         return
+    found = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else {}
     print("| set | method | unseen | AUSUC | H | CPU seconds |\n|---|---|---|---|---|---|")
     for place in arguments.set or SETS:
-        dataset = load_dataset(DATA / "cub" if place == "cub" else DATA / f"{place}.npz")
-        if not len(dataset.rows("test_seen")):
-            dataset = dataset.held_out(0.2, 0)
-        for name in arguments.methods or ["ClassMeanRidge", *NETWORKS]:
-            found = np.array([measured(dataset, name, seed) for seed in range(arguments.seeds)])
-            spread = found.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(4)
-            *shares, seconds = zip(found.mean(axis=0), spread, strict=True)
-            cells = [f"{100 * mean:.1f} ± {100 * deviation:.1f}" for mean, deviation in shares]
-            print(f"| {place} | {name} | {' | '.join(cells)} | {seconds[0]:.0f} |", flush=True)
+        dataset = dataset_of(place)
+        for name in arguments.methods or [*CLOSED_FORMS, *NETWORKS]:
+            seeds = range(1 if name in CLOSED_FORMS else arguments.seeds)
+            for key in [f"{place} {name} {seed}" for seed in seeds]:
+                if key not in found:
+                    found[key] = dict(zip(COLUMNS, measured(dataset, name, int(key.split()[-1])), strict=True))
+                    if arguments.json:
+                        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+            figures = [[found[f"{place} {name} {seed}"][column] for column in COLUMNS] for seed in seeds]
+            print(f"| {place} | {name} | {' | '.join(cells(np.array(figures)))} |", flush=True)
+
+
+def cells(figures):
+    """Return the mean over seeds and the standard deviation of each share, in per cent, and the mean of seconds."""
+    means = figures.mean(axis=0)
+    if len(figures) == 1:
+        return [f"{100 * mean:.1f}" for mean in means[:3]] + [f"{means[3]:.1f}"]
+    deviations = figures.std(axis=0, ddof=1)
+    shares = [f"{100 * mean:.1f} ± {100 * deviation:.1f}" for mean, deviation in zip(means, deviations, strict=True)]
+    return [*shares[:3], f"{means[3]:.0f}"]
 
 
 def measured(dataset, name, seed):
     """Return the accuracy on unseen classes, the AUSUC, H without calibration, and the CPU seconds of a fit."""
-    model = ClassMeanRidge(**RIDGE) if name == "ClassMeanRidge" else registry.get(name)(random_state=seed)
+    model = CLOSED_FORMS[name]() if name in CLOSED_FORMS else registry.get(name)(random_state=seed)
     X, y = dataset.part("trainval")
     started = time.process_time()
     with warnings.catch_warnings():
@@ -65,7 +81,7 @@ def measured(dataset, name, seed):
         alone = per_class(model, *parts[0], candidates=dataset.unseen)
         among_all = [per_class(model, *part) for part in parts]
         curve = model.generalized_curve(*(np.concatenate(both) for both in zip(*parts, strict=True)))
-    return alone, curve.area(), 2 * np.prod(among_all) / max(sum(among_all), 1e-12), seconds
+    return alone, curve.area(), 2 * float(np.prod(among_all)) / max(sum(among_all), 1e-12), seconds
 
 
 def per_class(model, X, y, **options):

@@ -61,6 +61,8 @@ def test_first_weights():
     assert not any(b.any() for b in network.biases)
     glorot = Perceptron.drawn((400, 200), ("linear",), "glorot", np.random.RandomState(0)).weights[0]
     assert_allclose([glorot.std(), np.abs(glorot).max()], [np.sqrt(2 / 600), np.sqrt(6 / 600)], rtol=0.02)
+    half = Perceptron.drawn((400, 200), ("linear",), "half_glorot", np.random.RandomState(0)).weights[0]
+    assert_allclose(half, glorot / 2, rtol=1e-6)
     assert_allclose(
         Perceptron.drawn((400, 200), ("linear",), 0.02, np.random.RandomState(0)).weights[0].std(), 0.02, rtol=0.02
     )

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from jcmspl.core.adam import Adam
-from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, NamedArrays, estimator, field
+from jcmspl.model.parameters import NOT_NEGATIVE, estimator, field
+from jcmspl.networks.adversarial import Adversarial, AdversarialTrainer
 from jcmspl.networks.critic import Critic
-from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
+from jcmspl.networks.network_method import NetworkData, Streams
 from jcmspl.networks.perceptron import Array, Perceptron, softmax_loss
 from jcmspl.support.arguments import IntArray
-from jcmspl.support.warn import warn_user
 
 # Epochs and batch of the classifier of training classes.
 _CLASSIFIER_EPOCHS, _CLASSIFIER_BATCH = 50, 100
-# The critic's gradient should be about 1 long.
-_GOOD_NORMS = (0.5, 2.0)
 
 
 @estimator
-class CLSWGAN(Generated, NetworkMethod):
+class CLSWGAN(Adversarial):
     r"""f-CLSWGAN, the feature-generating network of Xian, Lorenz, Schiele, Akata (2018).
 
     A critic D learns to tell real from generated samples of a class, ``mean D(x~, a) - mean D(x, a) + penalty mean
@@ -34,90 +30,40 @@ class CLSWGAN(Generated, NetworkMethod):
 
     Parameters
     ----------
-    penalty : float
-        Weight of the gradient penalty.
     classifier_weight : float
         Weight of the loss of the classifier.
-    n_critic : int
-        The number of steps of the critic for each of the generator.
-    noise_size : int, optional
-        The length of the noise; by default the number of attributes.
-    batch_size : int
-        The number of samples in a step.
-
-    Attributes
-    ----------
-    gradient_norm_ : float
-        The mean length of the critic's gradient in the last epoch: far from 1 the critic was not yet trained well.
     """
 
-    penalty: float = field(default=10.0, metadata=NOT_NEGATIVE)
     classifier_weight: float = field(default=0.01, metadata=NOT_NEGATIVE)
-    n_critic: int = field(default=5, metadata=COUNT)
-    noise_size: int | None = field(default=None, metadata=OPTIONAL_COUNT)
-    batch_size: int = field(default=64, metadata=COUNT)
-    learning_rate: float = 1e-4
-    max_iter: int = 10
 
     EXAMPLE = "hidden=64, max_iter=10, learning_rate=0.003"
     PAPER = "Xian, Lorenz, Schiele, Akata (2018): Feature Generating Networks for Zero-Shot Learning"
     COST = 3000.0
-    ARRAYS = {**Generated.ARRAYS, "gradient_norm": ()}
-
-    @property
-    def gradient_norm_(self) -> float:
-        """The mean length of the critic's gradient in the last epoch."""
-        return float(self._array("gradient_norm"))
 
     def _trainer(self, data: NetworkData, streams: Streams) -> CLSWGANTrainer:
         return CLSWGANTrainer(self, data, streams)
 
-    def _warn_of_result(self) -> None:
-        warn_of_gradient(self.gradient_norm_)
 
-
-def warn_of_gradient(norm: float) -> None:
-    """Warn of a critic whose gradient is far from 1 long."""
-    least, most = _GOOD_NORMS
-    if not least <= norm <= most:
-        warn_user(
-            f"the critic's gradient is {norm:.2g} long at the end and should be about 1, so that generated samples are "
-            "not yet like real ones: raise max_iter, or lower learning_rate if losses_ jump",
-            ConvergenceWarning,
-        )
-
-
-class CLSWGANTrainer:
+class CLSWGANTrainer(AdversarialTrainer):
     """Generator and critic in training."""
 
     def __init__(self, model: CLSWGAN, data: NetworkData, streams: Streams) -> None:
-        self._model, self._data, self._streams, self._norm = model, data, streams, 0.0
-        self._classifier = trained_classifier(data, streams)
-        noise_size = model.noise_size or data.n_attributes
-        self.generator = Generator.drawn(model, data, streams, noise_size, 0.02)
-        self._critic = Critic.drawn(data.n_features, data.n_attributes, model.hidden, streams.weights)
-        rate = model.learning_rate
-        self._of_generator = Adam(self.generator.network.parameters, rate, beta1=0.5)
-        self._of_critic = Adam(self._critic.parameters, rate, beta1=0.5)
-
-    def epoch(self) -> float:
-        """Take rounds of steps, and return the mean loss of the critic."""
-        n_rounds = -(-len(self._data.samples) // self._model.batch_size)
-        losses = [self._round() for _ in range(n_rounds)]
-        self._norm = float(np.mean([norm for _, norm in losses]))
-        return float(np.mean([loss for loss, _ in losses]))
+        self._classifier, self._weight = trained_classifier(data, streams), model.classifier_weight
+        super().__init__(model, data, streams, 0.02)
+        self._of_generator = Adam(self.generator.network.parameters, model.learning_rate, beta1=0.5)
+        self._of_critic = Adam(self.critic.parameters, model.learning_rate, beta1=0.5)
 
     def _round(self) -> tuple[float, float]:
         """Return the mean loss of the critic and the mean length of its gradient."""
-        data, size, found = self._data, self._model.batch_size, []
-        rows = data.batch(size * self._model.n_critic, self._streams.batches)
+        data, size, found = self._data, self._size, []
+        rows = data.batch(size * self._n_critic, self._streams.batches)
         vectors = data.class_vectors[data.numbers[rows]]
         generated = self.generator.network(self.generator.inputs(vectors))  # it stands still while the critic learns
         mixes = self._streams.noise.random_sample((len(rows), 1)).astype(np.float32)
         for first in range(0, len(rows), size):
             part = slice(first, first + size)
-            loss = self._critic.loss(
-                data.samples[rows[part]], generated[part], vectors[part], mixes[part], self._model.penalty
+            loss = self.critic.loss(
+                data.samples[rows[part]], generated[part], vectors[part], mixes[part], self._penalty
             )
             self._of_critic.step(loss.gradients)
             found.append((loss.value, loss.norm))
@@ -125,20 +71,8 @@ class CLSWGANTrainer:
         return float(np.mean([value for value, _ in found])), float(np.mean([norm for _, norm in found]))
 
     def _generator_loss(self, vectors: Array, numbers: IntArray) -> tuple[float, list[Array]]:
-        inputs = self.generator.inputs(vectors)
-        return generator_loss(
-            self.generator.network,
-            self._critic,
-            self._classifier,
-            inputs,
-            vectors,
-            numbers,
-            self._model.classifier_weight,
-        )
-
-    def arrays(self) -> NamedArrays:
-        """Return the arrays that prediction needs."""
-        return self.generator.arrays() | {"gradient_norm": np.array(self._norm, dtype=np.float32)}
+        inputs, network = self.generator.inputs(vectors), self.generator.network
+        return generator_loss(network, self.critic, self._classifier, inputs, vectors, numbers, self._weight)
 
 
 def generator_loss(

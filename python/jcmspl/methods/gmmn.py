@@ -14,6 +14,8 @@ from jcmspl.networks.perceptron import Array
 _WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)
 # Samples of a class in a batch, at most.
 _MOST = 64
+# The deviation of first weights. Larger ones leave a random part in predictions for classes that were not trained on.
+_START = 0.01
 
 
 @estimator
@@ -23,9 +25,9 @@ class GMMN(Generated, NetworkMethod):
     ``min over G of the mean over classes of MMD(G(a, z), x)``, the maximum mean discrepancy of generated and real
     samples of a class by a sum of five Gaussian kernels. All classes count the same.
 
-    Loss (with its root), dropout, leaky activations and batches of one class are the authors'. Theirs are two hidden
-    layers of 8192, kernel widths for their features and a softmax head; ours are one hidden layer, widths relative to
-    the scatter within classes, first weights of He et al., whitened samples and the cosine with generated means.
+    Loss (with its root), dropout, leaky activations, first weights and batches of one class are the authors'. Theirs
+    are two hidden layers of 8192, kernel widths for their features and a softmax head; ours are one hidden layer,
+    widths relative to the scatter within classes, whitened samples and the cosine with generated means.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ class GMMN(Generated, NetworkMethod):
     COST = 200.0
 
     def _trainer(self, data: NetworkData, streams: Streams) -> GMMNTrainer:
-        generator = Generator.drawn(self, data, streams, self.noise_size, "he", (min(self.dropout, 0.95), 0.0))
+        generator = Generator.drawn(self, data, streams, self.noise_size, _START, (min(self.dropout, 0.95), 0.0))
         return GMMNTrainer(generator, data, self.learning_rate, streams)
 
 

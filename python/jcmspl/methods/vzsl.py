@@ -22,6 +22,8 @@ from jcmspl.networks.perceptron import Array, Latent, Perceptron, softmax_loss, 
 from jcmspl.support.arguments import Float64Array, FloatArray, IntArray
 
 _ACTIVATIONS = ("relu", "relu", "linear")
+# The deviation of the first A. A larger one leaves a random part in priors of classes that were not trained on.
+_START = 0.01
 
 
 @estimator
@@ -34,15 +36,16 @@ class VZSL(NetworkMethod):
     to 1 in the first half of the epochs. A sample is of the class with the least KL(q || p).
 
     Objective and prediction are the paper's. Layers are those of an independent implementation, because the authors' is
-    not public. Ours are the common warm-up of both terms, without which the loss has no minimum, and whitened samples.
-    The transductive form is left out.
+    not public. Ours are the common warm-up of both terms, without which the loss has no minimum, whitened samples, a
+    margin below 1 and the penalties. The transductive form is left out.
 
     Parameters
     ----------
     reconstruction_weight : float
         1 is the likelihood with unit variance.
     margin : float
-        From 0 to 1. The paper's λ; with 1 the last two terms are a cross-entropy.
+        From 0 to 1. The paper's λ. With 1 the last two terms are a cross-entropy, which leaves the variances of q free
+        to vanish.
     noise_size : int
         The length of z.
     dropout : float
@@ -50,15 +53,18 @@ class VZSL(NetworkMethod):
     batch_size : int
         The number of samples in a step.
     decay : float
-        Penalty of all weights and biases.
+        Penalty of all weights and biases but B.
+    variance_decay : float
+        Penalty of B: a large one gives all classes the same variances.
     """
 
     reconstruction_weight: float = field(default=1.0, metadata=NOT_NEGATIVE)
-    margin: float = field(default=1.0, metadata=SHARE)
+    margin: float = field(default=0.9, metadata=SHARE)
     noise_size: int = field(default=100, metadata=COUNT)
     dropout: float = field(default=0.2, metadata=SHARE)
     batch_size: int = field(default=100, metadata=COUNT)
-    decay: float = field(default=0.0, metadata=NOT_NEGATIVE)
+    decay: float = field(default=0.03, metadata=NOT_NEGATIVE)
+    variance_decay: float = field(default=1.0, metadata=NOT_NEGATIVE)
     hidden: int = 1000
     max_iter: int = 10
 
@@ -138,10 +144,11 @@ class VZSLTrainer:
             (data.n_features, h, h, 2 * k), _ACTIVATIONS, "glorot", streams.weights, dropout
         )
         self.decoder = Perceptron.drawn((k, h, h, data.n_features), _ACTIVATIONS, "glorot", streams.weights, dropout)
-        of_means = 0.05 * streams.weights.standard_normal((k, data.n_attributes))
+        of_means = _START * streams.weights.standard_normal((k, data.n_attributes))
         self.maps = [of_means.astype(np.float32), np.zeros(of_means.shape, dtype=np.float32)]
-        parameters = [*self.encoder.parameters, *self.decoder.parameters, *self.maps]
+        parameters = [*self.encoder.parameters, *self.decoder.parameters, self.maps[0]]
         self._adam = Adam(parameters, model.learning_rate, decay=model.decay)
+        self._of_variances = Adam(self.maps[1:], model.learning_rate, decay=model.variance_decay)
 
     def epoch(self) -> float:
         """Learn from as many samples as there are, and return the mean loss."""
@@ -159,7 +166,8 @@ class VZSLTrainer:
                 (model.reconstruction_weight, weight, model.margin),
                 self._streams.noise,
             )
-            self._adam.step(gradients)
+            self._adam.step(gradients[:-1])
+            self._of_variances.step(gradients[-1:])
             losses.append(loss)
         return float(np.mean(losses))
 

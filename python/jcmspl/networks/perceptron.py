@@ -51,7 +51,7 @@ class Perceptron:
         """Return a network of float32 with random weights and biases of zero.
 
         ``start`` names the scale of weights: "he", normal of variance 2 / inputs; "glorot", uniform of variance
-        2 / (inputs + outputs); or a number, normal of that deviation.
+        2 / (inputs + outputs); "half_glorot", half of these; or a number, normal of that deviation.
         """
         pairs = list(pairwise(sizes))
         weights = [_drawn(rng, (n_out, n_in), start).astype(np.float32) for n_in, n_out in pairs]
@@ -100,8 +100,8 @@ class Perceptron:
 
 def _drawn(rng: np.random.RandomState, shape: tuple[int, int], start: str | float) -> Float64Array:
     n_out, n_in = shape
-    if start == "glorot":
-        bound = np.sqrt(6 / (n_in + n_out))
+    if start in ("glorot", "half_glorot"):
+        bound = np.sqrt(6 / (n_in + n_out)) * (1.0 if start == "glorot" else 0.5)
         return rng.uniform(-bound, bound, size=shape)
     return rng.standard_normal(shape) * (np.sqrt(2 / n_in) if start == "he" else float(start))
 

@@ -1,5 +1,6 @@
 """The exact search for neighbours against its bare matrix product and against faiss."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,13 @@ TOLERANCE = 2e-6  # scores are at most 1, in float32
 def queries_and_prototypes() -> tuple[np.ndarray, np.ndarray]:
     X = labelled_samples(2 * COUNT, FEATURES, 1, 100).X.astype(np.float32)
     return X[:COUNT], X[COUNT:]
+
+
+def random_queries_and_prototypes() -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors without structure, whose scores are as close together as they can be."""
+    both = np.random.default_rng(0).standard_normal((2 * COUNT, FEATURES), dtype=np.float32)
+    both /= np.linalg.norm(both, axis=1, keepdims=True)
+    return both[:COUNT], both[COUNT:]
 
 
 def search(queries: np.ndarray, prototypes: np.ndarray):
@@ -44,10 +52,10 @@ def against_product(duplicates: int = 1) -> Contestants:
     )
 
 
-def against_faiss() -> Contestants:
+def against_faiss(make_data: Callable[[], tuple[np.ndarray, np.ndarray]]) -> Contestants:
     faiss = need("faiss")
     faiss.omp_set_num_threads(THREADS)
-    queries, prototypes = queries_and_prototypes()
+    queries, prototypes = make_data()
     index = faiss.IndexFlatIP(FEATURES)
     index.add(prototypes)
 
@@ -86,7 +94,20 @@ QUESTIONS = [
         Target("time", 1.3),
         partial(against_product, duplicates=1000),
     ),
-    Question("neighbours-faiss", f"{_TASK} / faiss IndexFlatIP", Target("speed", 3), against_faiss, rounds=3),
+    Question(
+        "neighbours-faiss",
+        f"{_TASK} / faiss IndexFlatIP",
+        Target("speed", 3),
+        partial(against_faiss, queries_and_prototypes),
+        rounds=3,
+    ),
+    Question(
+        "neighbours-random-faiss",
+        "nearest, the same size, random directions / faiss IndexFlatIP",
+        Target("speed", 1.2),
+        partial(against_faiss, random_queries_and_prototypes),
+        rounds=3,
+    ),
 ]
 
 

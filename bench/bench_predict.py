@@ -4,7 +4,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from jcmspl import JCMSPL
+from jcmspl import JCMSPL, ClassTable
 from jcmspl.core import AffineScorer
 from question import Contestants, Question, Target
 from samples import labelled_samples
@@ -79,6 +79,25 @@ def best_of_many(count: int, n_candidates: int, k: int) -> Contestants:
     return Contestants(ours=lambda: scorer.top_k(X, k), peer=lambda: X @ candidates.T, check=check)
 
 
+def model_of_many(count: int, n_candidates: int, *, given: bool) -> Contestants:
+    """Let a model choose among many classes, most of them without samples: known to it, or given in each call."""
+    X, labels, trained = labelled_samples(count, FEATURES, 85, 100)
+    others = np.random.default_rng(0).random((n_candidates - len(trained), trained.shape[1]))
+    vectors = np.concatenate([trained, others / np.linalg.norm(others, axis=1, keepdims=True)])
+    fitted = JCMSPL().fit(X, labels, class_vectors=trained if given else vectors)
+    table = ClassTable(range(n_candidates), vectors)
+    predict = partial(fitted.predict, class_vectors=table if given else None, seen_penalty=0)
+    recogniser = fitted.recogniser(class_vectors=table, seen_penalty=0)
+    wide, X = X, X.astype(np.float32)
+
+    def check():
+        some = scaled(wide[:600], **recogniser.scaling._asdict())
+        check_best(predict(X)[:600, None], some @ recogniser.weights.T + recogniser.bias)
+
+    weights = recogniser.weights.astype(np.float32)
+    return Contestants(ours=lambda: predict(X), peer=lambda: X @ weights.T, check=check)
+
+
 def one_sample() -> Contestants:
     X, fitted = samples()[:1], model()
     recogniser = fitted.recogniser()
@@ -133,6 +152,20 @@ QUESTIONS = [
         "top_k, top 5, 4,000 x 1024 float32 of length one, 20,000 candidates / NumPy X @ W.T",
         Target("time", 1.3),
         partial(best_of_many, 4000, 20_000, 5),
+        rounds=3,
+    ),
+    Question(
+        "predict-many-default",
+        "JCMSPL().predict, 4,000 x 1024 float32, 20,000 classes known to the model / NumPy X @ W.T",
+        Target("time", 0.7),
+        partial(model_of_many, 4000, 20_000, given=False),
+        rounds=3,
+    ),
+    Question(
+        "predict-many-given",
+        "the same, class vectors given in each call / NumPy X @ W.T",
+        Target("time", 0.7),
+        partial(model_of_many, 4000, 20_000, given=True),
         rounds=3,
     ),
 ]

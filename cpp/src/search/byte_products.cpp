@@ -56,21 +56,27 @@ bool sums_runs() { return kernels().sums_runs; }
 std::int32_t largest_run(const std::int8_t* codes, Index groups) {
   std::int32_t largest = 0;
   for (Index run = 0; run < groups; run += run_groups) {
-    std::int32_t squares[2] = {};
-    for (Index j = run * group_size; j < std::min(run + run_groups, groups) * group_size; ++j)
-      squares[j / 2 % 2] += codes[j] * codes[j];
-    largest = std::max({largest, squares[0], squares[1]});
+    std::int32_t first = 0, second = 0;
+    for (Index g = run; g < std::min(run + run_groups, groups); ++g) {
+      const std::int8_t* four = codes + g * group_size;
+      first += four[0] * four[0] + four[1] * four[1];
+      second += four[2] * four[2] + four[3] * four[3];
+    }
+    largest = std::max({largest, first, second});
   }
   return largest;
 }
 
 void find_run_starts(const std::int8_t* codes, Index groups, std::int32_t* starts) {
   for (Index run = 0; run < n_runs(groups); ++run) {
-    std::int32_t sums[2] = {};
-    for (Index j = run * run_groups * group_size; j < std::min((run + 1) * run_groups, groups) * group_size; ++j)
-      sums[j / 2 % 2] += codes[j];
-    const std::uint16_t both[2] = {static_cast<std::uint16_t>(-candidate_offset() * sums[0]),
-                                   static_cast<std::uint16_t>(-candidate_offset() * sums[1])};
+    std::int32_t first = 0, second = 0;
+    for (Index g = run * run_groups; g < std::min((run + 1) * run_groups, groups); ++g) {
+      const std::int8_t* four = codes + g * group_size;
+      first += four[0] + four[1];
+      second += four[2] + four[3];
+    }
+    const std::uint16_t both[2] = {static_cast<std::uint16_t>(-candidate_offset() * first),
+                                   static_cast<std::uint16_t>(-candidate_offset() * second)};
     std::memcpy(starts + run, both, sizeof both);
   }
 }

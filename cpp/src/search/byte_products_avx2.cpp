@@ -78,7 +78,7 @@ JCMSPL_AVX2 Rounded round_to_bytes(const T* x, double scale, const double* origi
   const double step = largest / limit;
   const __m256d steps = _mm256_set1_pd(step), inverse = _mm256_set1_pd(1 / step);
   __m256d squares = _mm256_setzero_pd(), sizes = squares, errors = squares, products = squares;
-  std::int32_t sum = 0;
+  __m128i sums = _mm_setzero_si128();
   for (Index j = 0; j < n; j += width) {
     const __m256d v = _mm256_fmsub_pd(load(x + j, n - j), factor, load(origin + j, n - j));
     const __m128i code = _mm256_cvtpd_epi32(_mm256_mul_pd(v, inverse));  // to nearest
@@ -88,13 +88,14 @@ JCMSPL_AVX2 Rounded round_to_bytes(const T* x, double scale, const double* origi
     sizes = _mm256_fmadd_pd(rounded, rounded, sizes);
     errors = _mm256_fmadd_pd(error, error, errors);
     products = _mm256_fmadd_pd(v, load(other + j, n - j), products);
-    std::int32_t four[width];
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(four), code);
-    for (Index i = 0; i < width && j + i < n; ++i) {
-      codes[j + i] = static_cast<std::int8_t>(four[i]);
-      sum += four[i];
-    }
+    sums = _mm_add_epi32(sums, code);
+    const __m128i pairs = _mm_packs_epi32(code, code);
+    const std::int32_t four = _mm_cvtsi128_si32(_mm_packs_epi16(pairs, pairs));
+    std::memcpy(codes + j, &four, static_cast<std::size_t>(n - j < width ? n - j : width));
   }
+  std::int32_t four[width];
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(four), sums);
+  const std::int32_t sum = four[0] + four[1] + four[2] + four[3];
   return {step, std::sqrt(sum_of(squares)), std::sqrt(sum_of(sizes)), std::sqrt(sum_of(errors)), sum_of(products), sum,
           true};
 }

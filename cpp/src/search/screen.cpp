@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -63,13 +64,15 @@ Screen<T>::Screen(const ConstView<T>& weights, const Vector<T>& bias, double bia
     return [&, row = std::vector<std::int8_t>(static_cast<std::size_t>(groups_ * group_size))](Index first, Index last,
                                                                                                const Poll&) mutable {
       for (Index c = first; c < last; ++c) {
+        std::fill(row.begin() + m, row.end(), 0);
         const Rounded w =
             round_to_bytes(weights.col(c).data(), 1, centre_.data(), origin_.data(), m, limit, row.data());
         if (!w.exists) all_exist = false;
         if (has_runs) runs[c] = largest_run(row.data(), groups_);
         std::uint8_t* to = codes_.data() + c / panel_width * panel_bytes_ + c % panel_width * group_size;
-        for (Index j = 0; j < groups_ * group_size; ++j)
-          to[j / group_size * group_size * panel_width + j % group_size] = static_cast<std::uint8_t>(row[j] + offset);
+        for (std::int8_t& code : row) code = static_cast<std::int8_t>(static_cast<std::uint8_t>(code + offset));
+        for (Index g = 0; g < groups_; ++g)
+          std::memcpy(to + g * group_size * panel_width, &row[g * group_size], group_size);
         raw.row(c) << w.step, w.length, w.error + epsilon * (w.length + 2 * centre_length_),
             static_cast<double>(bias[c]) + w.along;
       }

@@ -42,6 +42,8 @@ std::vector<Data> hostile_data() {
     for (Index c = 100; c < w.cols(); ++c) w.col(c) = w.col(c % 100);
   });
   add("all equal", true, [](MatrixD& x, MatrixD& w) { x = x.array().round(), w.array() = 1; });
+  add("negative scores, below those of no candidate", false,
+      [](MatrixD& x, MatrixD& w) { x = x.cwiseAbs(), w = -w.cwiseAbs(); });
   add("a constant far away", false, [](MatrixD& x, MatrixD& w) { x.array() += 1e6, w.array() += 1e6; });
   add("one feature that matters", true, [](MatrixD& x, MatrixD& w) {
     x.bottomRows(x.rows() - 1).setZero(), w.bottomRows(w.rows() - 1).setZero();

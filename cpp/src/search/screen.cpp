@@ -180,7 +180,9 @@ void ScreenedSearch<T>::bound(const Panel& panel, Index first_candidate, Index t
   for (Index i = 0; i < tile_height; ++i) {
     const SampleTerms& terms = terms_[tile + i];
     std::uint64_t above = bounds_.above[i];
-    for (Index c = 0; above != 0 && first_candidate + c < last; ++c, above >>= 1) {
+    if (last - first_candidate < panel_width) above &= (std::uint64_t{1} << (last - first_candidate)) - 1;
+    for (Index c = 0; above != 0; ++c, above >>= 1) {
+      for (; !(above & 0xff); above >>= 8) c += 8;  // most have none
       if (!(above & 1)) continue;
       const double width = 2.0 * (static_cast<double>(terms.error) * panel.length[c] +
                                   static_cast<double>(terms.size) * panel.error[c] + terms.slack);
@@ -209,15 +211,21 @@ void ScreenedSearch<T>::add(Index i, Survivor survivor, double width) {
 
 template <class T>
 bool ScreenedSearch<T>::is_long(Index i) {
+  if (static_cast<Index>(rows_[i].survivors.size()) < long_) return false;
+  drop_excluded(i);
+  return 2 * static_cast<Index>(rows_[i].survivors.size()) > long_;
+}
+
+template <class T>
+void ScreenedSearch<T>::drop_excluded(Index i) {
   auto& all = rows_[i].survivors;
-  if (static_cast<Index>(all.size()) < long_) return false;
   const auto excluded = [&](const Survivor& survivor) { return survivor.upper < thresholds_[i]; };
   all.erase(std::remove_if(all.begin(), all.end(), excluded), all.end());
-  return 2 * static_cast<Index>(all.size()) > long_;
 }
 
 template <class T>
 void ScreenedSearch<T>::sort_survivors(Index i) {
+  drop_excluded(i);
   auto& all = rows_[i].survivors;
   std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.upper > b.upper; });
 }

@@ -119,8 +119,9 @@ private:
   void begin(const ConstView<T>& x, const Vector<T>* factors);
   void bound(const Panel& panel, Index first_candidate, Index tile);
   void add(Index row, Survivor survivor, double width);
-  bool is_long(Index row);         // after dropping what the bounds exclude
-  void sort_survivors(Index row);  // by their bounds
+  bool is_long(Index row);  // after dropping those that the bounds exclude
+  void drop_excluded(Index row);
+  void sort_survivors(Index row);  // those that the bounds do not exclude, the largest bounds first
   void raise_threshold(Index row, double bound);
   void give_up(Index row);
   bool is_given_up(Index tile) const;  // all of its samples

@@ -1,9 +1,9 @@
 // Inner products of vectors that are rounded to one byte a value.
 //
 // BLAS has none, and CPUs with the instructions for them (AVX-512 VNNI, AVX-VNNI, dot products of NEON) compute four
-// times as many as products of floats; those with AVX2 alone three times as many, of candidates with a bit less. All
-// code that depends on the CPU is behind this header. Its functions may be called only where byte_products_available()
-// returns true.
+// times as many as products of floats; those with AVX2 alone more than twice as many, of candidates with a bit less.
+// All code that depends on the CPU is behind this header. Its functions may be called only where
+// byte_products_available() returns true.
 #pragma once
 
 #include <cstdint>

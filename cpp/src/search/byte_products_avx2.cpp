@@ -1,6 +1,6 @@
 // Products of bytes by 256 bits: with the instructions of AVX-VNNI, or with those of AVX2, which sum two products in 16
 // bits. Such a sum does not overflow where codes of candidates are at most 63: 2 * 127 * 127 < 2^15. With AVX2 sums of
-// runs stay in 16 bits where they fit; else each pair is widened to 32 bits at once, which takes half as long again.
+// runs stay in 16 bits where they fit; else each pair is widened to 32 bits at once, which takes a quarter longer.
 #include <cmath>
 #include <cstring>
 

@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
     "image_srcset": ["2x"],
+    "thumbnail_size": (960, 640),
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import string
 from html.parser import HTMLParser
 
 import numpy as np
@@ -250,7 +251,10 @@ def test_recogniser_of_many_classes():
     assert [row[0] for row in page.tables[1]] == ["candidate", *"01234", ELLIPSIS, "15", "16", "17", "18", "19"]
 
 
-def test_explanation(model, dataset):
+def test_explanation(dataset):
+    traits = [f"trait {letter}" for letter in string.ascii_lowercase[: dataset.classes.n_attributes]]
+    table = ClassTable(dataset.classes.labels, dataset.classes.vectors, traits)
+    model = JCMSPL(progress=False).fit(*dataset.part("trainval"), class_vectors=table)
     explanation = model.explain(dataset.part("test_unseen")[0][:1], candidates="unseen")[0]
     page = parsed(explanation)
     assert page.texts == [str(explanation).splitlines()[0]]
@@ -265,6 +269,13 @@ def test_explanation(model, dataset):
     assert rows[5][1] == f"{rest:+.3g}"
     values = np.array([value for _, value in [*top, *bottom]])
     np.testing.assert_allclose(page.bars, values / np.abs(values).max(), atol=2e-3)
+
+
+def test_explanation_without_names(model, dataset):
+    explanation = model.explain(dataset.part("test_unseen")[0][:1], candidates="unseen")[0]
+    rows = parsed(explanation).tables[0][1:]
+    assert [row[0] for row in rows] == [str(label) for label, _ in explanation.nearest]
+    assert rows[0][1] == f"{explanation.score:.3g}"
 
 
 def test_adaptation(model, dataset):

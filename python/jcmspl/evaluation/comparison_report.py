@@ -339,7 +339,7 @@ class Comparison(Document):
 
     def _card(self) -> Card:
         refused = [f"{method} {why}" for method, why in self.refusals.items()]
-        return Card(self.title, tables=self.tables().values(), notes=[*refused, *self.notes()])
+        return Card(self.title, sentences=self.about(), tables=self.tables().values(), notes=[*refused, *self.notes()])
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

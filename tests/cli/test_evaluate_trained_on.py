@@ -139,7 +139,8 @@ def test_a_plain_classifier_is_tested_among_its_classes(own, tmp_path, capsys):
     run(capsys, "evaluate", "m.safetensors", *data, "-o", "r.html", "--quiet")
     write(tmp_path, np.load("X.npy")[:5], ["yeti"] * 5, "strange")
     _, err = run(capsys, "evaluate", "m.safetensors", "strangeX.npy", "--labels", "strangey.txt", code=1)
-    assert "yeti" in err
+    assert "5 samples of 1 classes that the model does not know are left out of the test: 'yeti'" in err
+    assert "does not know their classes" in err
 
 
 def test_info_tells_how_many_samples_are_known(own, capsys):

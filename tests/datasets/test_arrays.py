@@ -507,6 +507,12 @@ class TestTablesOfVectors:
         with pytest.raises(DatasetError, match=r"no column .*'pth'"):
             load_arrays(file, class_vectors=VECTORS, **options)
 
+    def test_without_rows(self, tmp_path):
+        frame = pd.DataFrame({"label": Y, "embedding": X.tolist()})[:0]
+        frame.to_parquet(tmp_path / "none.parquet")
+        with pytest.raises(DatasetError, match="holds no samples"):
+            load_arrays(tmp_path / "none.parquet", class_vectors=VECTORS)
+
     def test_similar_names_are_suggested(self, file):
         with pytest.raises(DatasetError, match="did you mean embedding"):
             load_arrays(file, class_vectors=VECTORS, vector="embeding")

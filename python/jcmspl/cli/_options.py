@@ -138,9 +138,11 @@ def dataset_of(
 def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
     """Read the data set that the options name, with the model's replacements of missing values and its columns.
 
-    Own data without class vectors gets those of the model.
+    Own data without class vectors gets those of the model; for a plain classifier, which has none, labels are enough.
     """
-    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None), class_vectors=model.class_table_)
+    table = model.state.given_table
+    options: dict[str, Any] = {"supervised": True} if table is None else {"class_vectors": table}
+    dataset = dataset_of(arguments, getattr(model, "imputed_values_", None), **options)
     compare_columns(model, arguments.data, dataset.columns)
     return dataset
 

@@ -69,6 +69,8 @@ def open_parquet(path: Place) -> Any:
 def read_parquet(path: Path, form: TableForm, labels: Column | Sequence[str] | None = None) -> Table:
     """Read a parquet file of samples, a batch at a time; arguments as for :func:`roles_of`."""
     with open_parquet(path) as file, decoding(path, _KIND):
+        if not file.metadata.num_rows:  # its columns may have no type
+            raise DatasetError(f"{path} holds no samples")
         found = _columns_of(path, file.schema_arrow, labels, form, lambda name: _first_of(file, name))
         others = [name for name in (found.label, found.id) if name is not None]
         n_rows = sum(_group_sizes(path, file.metadata))

@@ -127,6 +127,7 @@ def test_a_fit_to_all_classes_cannot_be_tested(own, capsys):
     assert "hold some out of the fit" in err
 
 
+@pytest.mark.filterwarnings("always:.*classes that the model does not know")
 def test_a_plain_classifier_is_tested_among_its_classes(own, tmp_path, capsys):
     data = ["X.npy", "--labels", "y.txt"]
     run(capsys, "fit", *data, "--hold-out", "0.2", "-o", "m.safetensors")

@@ -140,8 +140,8 @@ def dataset_for(arguments: argparse.Namespace, model: Any) -> Dataset:
 
     Own data without class vectors gets those of the model; for a plain classifier, which has none, labels are enough.
     """
-    table = model.state.given_table
-    options: dict[str, Any] = {"supervised": True} if table is None else {"class_vectors": table}
+    is_plain = model.state.given_table is None
+    options: dict[str, Any] = {"supervised": True} if is_plain else {"class_vectors": model.class_table_}
     dataset = dataset_of(arguments, getattr(model, "imputed_values_", None), **options)
     compare_columns(model, arguments.data, dataset.columns)
     return dataset

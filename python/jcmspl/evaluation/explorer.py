@@ -343,7 +343,7 @@ def _map_content(found: ClassMap, model: Any, table: ClassTable, *, pictures: bo
     of_classes: Normalisation = model.class_normalisation_
     folded, offsets = of_samples.folded(found.of_samples, np.zeros(len(found.of_samples)))
     return {
-        "attributes": [shown(name, _LONGEST) for name in table.attribute_names] if table.is_named else None,
+        "attributes": [shown(name, _LONGEST) for name in table.attributes or ()] or None,
         "n_attributes": table.n_attributes,
         "vectors": _packed(table.vectors, np.float64),
         "columns": None if of_classes.columns is None else _packed(of_classes.columns, np.float64),

@@ -20,6 +20,7 @@ import bench_predict
 import bench_startup
 import bench_stream
 import bench_sylvester
+import bench_threads
 import bench_tuning
 from jcmspl._core import byte_products, use_byte_products
 from question import THREADS, Question, Unavailable, blas_kernels
@@ -34,6 +35,7 @@ MODULES = (
     bench_predict,
     bench_adapt,
     bench_tuning,
+    bench_threads,
     bench_startup,
 )
 QUESTIONS = [question for module in MODULES for question in module.QUESTIONS]

@@ -269,7 +269,7 @@ def test_a_first_line_that_counts_the_columns(model, tmp_path):
     assert "--header" in result.stderr
     assert len(jcmspl("predict", model, path, "--header", "no").stdout.splitlines()) == 1 + 3
     assert len(jcmspl("predict", model, path, "--header", "yes").stdout.splitlines()) == 1 + 2
-    assert "for files of own data" in jcmspl("info", "digits", "--header", "no", code=1).stderr
+    assert "for your own files" in jcmspl("info", "digits", "--header", "no", code=1).stderr
 
 
 @pytest.mark.parametrize(

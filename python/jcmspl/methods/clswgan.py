@@ -8,7 +8,7 @@ from jcmspl.core.adam import Adam
 from jcmspl.model.parameters import NOT_NEGATIVE, estimator, field
 from jcmspl.networks.adversarial import Adversarial, AdversarialTrainer
 from jcmspl.networks.critic import Critic
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array, Perceptron, softmax_loss
 from jcmspl.support.arguments import IntArray
 
@@ -17,7 +17,7 @@ _CLASSIFIER_EPOCHS, _CLASSIFIER_BATCH = 50, 100
 
 
 @estimator
-class CLSWGAN(Adversarial):
+class CLSWGAN(Adversarial, NetworkMethod):
     r"""f-CLSWGAN, the feature-generating network of Xian, Lorenz, Schiele, Akata (2018).
 
     A critic D learns to tell real from generated samples of a class, ``mean D(x~, a) - mean D(x, a) + penalty mean

@@ -10,12 +10,12 @@ from jcmspl.core.adam import Adam
 from jcmspl.methods.cva import autoencoder_loss
 from jcmspl.model.parameters import POSITIVE_WEIGHT, estimator, field
 from jcmspl.networks.adversarial import Adversarial, AdversarialTrainer
-from jcmspl.networks.network_method import NetworkData, Streams
+from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
 from jcmspl.networks.perceptron import Array, Latent, Perceptron
 
 
 @estimator
-class FVAEGAN(Adversarial):
+class FVAEGAN(Adversarial, NetworkMethod):
     r"""f-VAEGAN-D2, its inductive part, after Xian, Sharma, Schiele, Akata (2019): :class:`CVA` and a critic.
 
     The decoder of the autoencoder is the generator of a Wasserstein network: its loss is that of :class:`CVA`, with

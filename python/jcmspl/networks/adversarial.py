@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from jcmspl.model.parameters import COUNT, NOT_NEGATIVE, OPTIONAL_COUNT, NamedArrays, Shape
 from jcmspl.networks.critic import Critic
 from jcmspl.networks.generated import Generated, Generator
-from jcmspl.networks.network_method import NetworkData, NetworkMethod, Streams
+from jcmspl.networks.network_method import NetworkData, Streams
 from jcmspl.support.warn import warn_user
 
 # The critic's gradient should be about 1 long.
@@ -19,7 +19,7 @@ _GOOD_NORMS = (0.5, 2.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Adversarial(Generated, NetworkMethod):
+class Adversarial(Generated):
     """A method that trains a generator and a critic by turns.
 
     Parameters

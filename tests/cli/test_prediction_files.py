@@ -304,7 +304,8 @@ replace = atomic.os.replace
 def wait(part, path):
     if path.name == sys.argv[1]:
         print("halted", flush=True)
-        time.sleep(3600)
+        while True:
+            time.sleep(0.05)
     replace(part, path)
 atomic.os.replace = wait
 sys.exit(cli.main(sys.argv[2:]))

@@ -182,7 +182,7 @@ class Mistake:
 class ClassRow:
     """One class of the test data: its kind ("seen" or "unseen") and its accuracy among tested and among all classes.
 
-    ``taken_for`` is the commonest mistake: among tested classes or, if there is none, among all; None without mistakes.
+    ``taken_for`` is the commonest mistake among tested classes, or else among all classes; None without mistakes.
     """
 
     label: str

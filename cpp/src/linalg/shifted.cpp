@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "linalg/products.hpp"
+#include "support/parallel.hpp"
 
 namespace jcmspl {
 
